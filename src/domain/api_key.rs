@@ -1,0 +1,191 @@
+//! API keys: how their text is made and read, what they may be used for, how long they live.
+//!
+//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 of checksum, so a mistyped one is known without a look-up
+//! and secret scanners can tell one. Only its SHA-256 is ever stored.
+
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::timestamp::Timestamp;
+use super::words::words;
+
+/// What every key begins with.
+pub const KEY_PREFIX: &str = "rpk_";
+
+/// How many of a key's first characters are shown.
+pub const KEY_START_CHARACTERS: usize = 8;
+
+/// Days a key lives when its maker says nothing.
+pub const EXPIRES_IN_DAYS_DEFAULT: i64 = 90;
+
+/// The days that a key may live.
+pub const EXPIRES_IN_DAYS: std::ops::RangeInclusive<i64> = 1..=365;
+
+const SECRET_CHARACTERS: usize = 32;
+const CHECKSUM_CHARACTERS: usize = 6;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+words! {
+    /// What a key may be used for.
+    Scope {
+        /// Reads candidates.
+        CandidatesRead = "candidates:read",
+        /// Changes candidates.
+        CandidatesWrite = "candidates:write",
+        /// Reads roles.
+        RolesRead = "roles:read",
+        /// Changes roles.
+        RolesWrite = "roles:write",
+        /// Decides on candidates: reject and hire.
+        PipelineWrite = "pipeline:write",
+    }
+}
+
+impl Scope {
+    /// What a key has when its maker says nothing.
+    pub const DEFAULT: [Self; 3] = [Self::CandidatesRead, Self::RolesRead, Self::PipelineWrite];
+
+    /// Every scope there is.
+    pub const ALL: [Self; 5] =
+        [Self::CandidatesRead, Self::CandidatesWrite, Self::RolesRead, Self::RolesWrite, Self::PipelineWrite];
+}
+
+/// A key's text. Its `Debug` prints nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A new key from a source of random bytes. Bytes that would favour some characters are passed over, so each of
+    /// the 62 is equally likely.
+    pub fn generate(mut random: impl FnMut(&mut [u8])) -> Self {
+        let mut text = String::from(KEY_PREFIX);
+        while text.len() < KEY_PREFIX.len() + SECRET_CHARACTERS {
+            let mut bytes = [0; SECRET_CHARACTERS];
+            random(&mut bytes);
+            let missing = KEY_PREFIX.len() + SECRET_CHARACTERS - text.len();
+            text.extend(bytes.iter().filter(|byte| **byte < 248).take(missing).map(|byte| base62_digit(byte % 62)));
+        }
+        text.push_str(&checksum(&text));
+        Self(text)
+    }
+
+    /// The key that a text is; `None` where it is not in the form of one or its checksum is wrong.
+    pub fn parse(text: &str) -> Option<Self> {
+        let body = text.strip_prefix(KEY_PREFIX)?;
+        if body.len() != SECRET_CHARACTERS + CHECKSUM_CHARACTERS || !body.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let (checked, sum) = text.split_at(KEY_PREFIX.len() + SECRET_CHARACTERS);
+        (checksum(checked) == sum).then(|| Self(text.to_owned()))
+    }
+
+    /// The text itself, for the one answer that shows it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The first characters, for display.
+    pub fn start(&self) -> &str {
+        &self.0[..KEY_START_CHARACTERS]
+    }
+
+    /// What is stored: the SHA-256 of the text.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// When a key made now ends: days of 24 hours.
+pub fn expires_at(created_at: Timestamp, days: i64) -> Timestamp {
+    created_at.plus(Duration::from_secs(86_400 * days.unsigned_abs()))
+}
+
+/// Whether a key counts: enabled, and its end not reached.
+pub fn is_alive(enabled: bool, expires_at: Option<Timestamp>, now: Timestamp) -> bool {
+    enabled && expires_at.is_none_or(|end| now < end)
+}
+
+/// CRC-32 of what stands before, in base 62, most significant digit first, padded with `0`.
+fn checksum(text: &str) -> String {
+    let mut rest = crc32(text.as_bytes());
+    let mut digits = ['0'; CHECKSUM_CHARACTERS];
+    for digit in digits.iter_mut().rev() {
+        *digit = base62_digit((rest % 62) as u8);
+        rest /= 62;
+    }
+    digits.iter().collect()
+}
+
+fn base62_digit(value: u8) -> char {
+    char::from(BASE62[usize::from(value)])
+}
+
+/// CRC-32 as IEEE 802.3 has it, bit by bit: 36 bytes a request are no work worth a table.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scripted() -> impl FnMut(&mut [u8]) {
+        let mut next = 0u8;
+        move |bytes| {
+            for byte in bytes {
+                *byte = next;
+                next = next.wrapping_add(7);
+            }
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_the_ieee_one() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn a_new_key_is_42_characters_and_reads_back() {
+        let key = Secret::generate(scripted());
+        assert_eq!(key.reveal().len(), 4 + 32 + 6);
+        assert_eq!(Secret::parse(key.reveal()), Some(key.clone()));
+        assert_eq!(key.start(), &key.reveal()[..8]);
+        assert_eq!(format!("{key:?}"), "Secret(…)");
+    }
+
+    #[test]
+    fn every_single_mistyped_character_is_noticed() {
+        let key = Secret::generate(scripted());
+        for place in 0..key.reveal().len() {
+            for wrong in "0aZ_ ".chars() {
+                let mut text: Vec<char> = key.reveal().chars().collect();
+                if text[place] != wrong {
+                    text[place] = wrong;
+                    assert_eq!(Secret::parse(&text.iter().collect::<String>()), None);
+                }
+            }
+        }
+        assert_eq!(Secret::parse(&key.reveal()[..41]), None);
+        assert_eq!(Secret::parse(&format!("{}0", key.reveal())), None);
+    }
+
+    #[test]
+    fn a_key_lives_until_its_end_and_not_at_it() {
+        let made = Timestamp::from_micros(0);
+        let end = expires_at(made, 1);
+        assert_eq!(end.micros(), 86_400_000_000);
+        assert!(is_alive(true, Some(end), Timestamp::from_micros(end.micros() - 1)));
+        assert!(!is_alive(true, Some(end), end));
+        assert!(!is_alive(false, Some(end), made));
+        assert!(is_alive(true, None, end));
+    }
+}

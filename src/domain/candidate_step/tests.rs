@@ -1,0 +1,168 @@
+//! The rules of reject and hire, as tables over facts. What the store makes of a decision is tested over HTTP.
+
+use super::*;
+use crate::domain::id::Id;
+
+const THEN: Timestamp = Timestamp::from_micros(1_000);
+const NOW: Timestamp = Timestamp::from_micros(2_000);
+
+fn step(order: i64, status: StepStatus) -> CandidateStep {
+    let rejected = status == StepStatus::Rejected;
+    CandidateStep {
+        id: CandidateStepId::parse(&format!("cstep_{order}")).unwrap(),
+        role_step_id: RoleStepId::parse(&format!("step_{order}")).unwrap(),
+        name: format!("Step {order}"),
+        order,
+        step_type: StepType::Interview,
+        status,
+        rejected_at: rejected.then_some(THEN),
+        rejection_reason: rejected.then(|| "first".to_owned()),
+        outcome_type: None,
+        outcome_reason: None,
+        validated_at: (status == StepStatus::Validated).then_some(THEN),
+    }
+}
+
+fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
+    Facts {
+        organization_id: OrganizationId::parse("org_1").unwrap(),
+        require_external_position_id: false,
+        role_id: RoleId::parse("role_1").unwrap(),
+        seats: Seats { status: RoleStatus::Open, positions: 2, hired: 1 },
+        candidate_id: CandidateId::parse("cand_1").unwrap(),
+        application_id: CandidateRoleId::parse("app_1").unwrap(),
+        application_status: ApplicationStatus::InProgress,
+        hire: None,
+        steps: (1..).zip(statuses).map(|(order, status)| step(order, *status)).collect(),
+        addressed,
+        caller_org_role: Some(OrgRole::HrRepresentative),
+        caller_platform_role: PlatformRole::User,
+    }
+}
+
+fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
+    let record =
+        HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
+    Facts {
+        application_status: ApplicationStatus::Hired,
+        hire: Some(record),
+        seats: Seats { status: RoleStatus::Filled, positions: 2, hired: 2 },
+        ..facts(statuses, addressed)
+    }
+}
+
+/// Every step's status after a decision.
+fn after(facts: &Facts, decision: &Decision) -> Vec<StepStatus> {
+    let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
+    facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
+}
+
+use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
+
+#[test]
+fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() {
+    let before = [Validated, InProgress, Pending, Pending];
+    for (addressed, expected) in [
+        (0, [Validated, Skipped, Skipped, Validated]),
+        (1, [Validated, Validated, Skipped, Validated]),
+        (2, [Validated, Skipped, Validated, Validated]),
+        (3, [Validated, Skipped, Skipped, Validated]),
+    ] {
+        let facts = facts(&before, addressed);
+        let decision = hire(&facts, &HireWish::default(), NOW).unwrap();
+        assert_eq!(after(&facts, &decision), expected, "from step {addressed}");
+        assert_eq!(decision.shown.order, 4);
+        assert_eq!(decision.shown.validated_at, Some(NOW));
+        assert_eq!(decision.hire.unwrap().hired_date, NOW);
+        assert_eq!(decision.seats.status, RoleStatus::Filled);
+    }
+}
+
+#[test]
+fn a_step_validated_before_keeps_its_time() {
+    let facts = facts(&[Validated, InProgress], 0);
+    let decision = hire(&facts, &HireWish::default(), NOW).unwrap();
+    assert!(decision.steps.iter().all(|step| step.order != 1), "the first step does not change");
+}
+
+#[test]
+fn a_decided_application_is_not_hired_again() {
+    for status in [ApplicationStatus::Hired, ApplicationStatus::NotSelected, ApplicationStatus::Withdrawn] {
+        let facts = Facts { application_status: status, ..facts(&[InProgress], 0) };
+        assert!(matches!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");
+    }
+}
+
+#[test]
+fn only_an_open_role_with_a_position_left_hires() {
+    for (status, hired, detail) in [
+        (RoleStatus::Filled, 2, "positions already filled"),
+        (RoleStatus::Closed, 2, "positions already filled"),
+        (RoleStatus::Closed, 1, "the role is not open; open it before hiring for it"),
+        (RoleStatus::Draft, 0, "the role is not open; open it before hiring for it"),
+    ] {
+        let facts = Facts { seats: Seats { status, positions: 2, hired }, ..facts(&[InProgress], 0) };
+        assert_eq!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::bad_request(detail)));
+    }
+}
+
+#[test]
+fn a_blank_external_position_id_counts_as_missing() {
+    let facts = Facts { require_external_position_id: true, ..facts(&[InProgress], 0) };
+    let with = |id: Option<&str>| HireWish { external_position_id: id.map(str::to_owned), ..HireWish::default() };
+    for missing in [None, Some(""), Some("  \t")] {
+        assert!(matches!(hire(&facts, &with(missing), NOW), Err(Refusal::BadRequest(_, _))));
+    }
+    assert!(hire(&facts, &with(Some("P-1")), NOW).is_ok());
+}
+
+#[test]
+fn authority_is_asked_before_state() {
+    let facts = Facts { caller_org_role: Some(OrgRole::Member), ..hired(&[Rejected], 0) };
+    assert!(matches!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::Forbidden(_))));
+    assert!(matches!(reject(&facts, &RejectWish::default(), NOW), Err(Refusal::Forbidden(_))));
+}
+
+#[test]
+fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
+    let before = [Validated, InProgress, Pending, Skipped];
+    for addressed in 0..4 {
+        let facts = facts(&before, addressed);
+        let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+        let mut expected = before;
+        expected[addressed] = Rejected;
+        assert_eq!(after(&facts, &decision), expected);
+        assert_eq!(decision.shown.rejection_reason.as_deref(), Some(""));
+        assert_eq!((decision.shown.rejected_at, decision.shown.validated_at), (Some(NOW), None));
+        assert_eq!(decision.application_status, ApplicationStatus::NotSelected);
+        assert_eq!(decision.seats, facts.seats);
+    }
+    let facts = facts(&[Rejected], 0);
+    assert!(matches!(reject(&facts, &RejectWish::default(), NOW), Err(Refusal::Conflict(_))));
+}
+
+#[test]
+fn rejecting_a_hired_candidate_reverses_the_hire() {
+    let before = [Validated, Skipped, Validated];
+    for (addressed, expected) in [
+        (0, [Rejected, Skipped, Pending]),
+        (1, [Validated, Rejected, Pending]),
+        (2, [Validated, Skipped, Rejected]),
+    ] {
+        let facts = hired(&before, addressed);
+        let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+        assert_eq!(after(&facts, &decision), expected);
+        assert_eq!(decision.hire, None);
+        assert_eq!(decision.seats, Seats { status: RoleStatus::Open, positions: 2, hired: 1 });
+        assert_eq!(decision.status_change.hired, -1);
+        assert_eq!(decision.status_change.open_positions, 1);
+    }
+}
+
+#[test]
+fn a_second_rejection_leaves_the_first_ones_record() {
+    let facts = Facts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Pending], 1) };
+    let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+    assert_eq!(decision.steps.len(), 1);
+    assert_eq!(decision.status_change, StatusCounts::default());
+}

@@ -1,0 +1,19 @@
+//! The ground floor: values and rules as pure functions. Facts in, a change or a [`refusal::Refusal`] out.
+//!
+//! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; what a rule needs is handed in.
+
+pub mod api_key;
+pub mod candidate_step;
+pub mod id;
+pub mod invitation;
+pub mod organization;
+pub mod rate;
+pub mod refusal;
+pub mod role;
+pub mod session;
+pub mod text;
+pub mod throttle;
+pub mod timestamp;
+pub mod usage;
+pub mod user;
+mod words;

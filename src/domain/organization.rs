@@ -1,0 +1,84 @@
+//! Organizations: the figures of the status cache, and how one decision moves them.
+
+use super::candidate_step::ApplicationStatus;
+use super::role::{RoleStatus, Seats};
+
+/// An organization's figures. As a cache they are moved by the difference of a decision, and always equal a recount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StatusCounts {
+    /// Roles that are open.
+    pub open_roles: i64,
+    /// Positions of open roles, less the people hired for them.
+    pub open_positions: i64,
+    /// Applications in progress.
+    pub in_progress: i64,
+    /// Applications that ended in a hire.
+    pub hired: i64,
+    /// Applications that were not selected.
+    pub not_selected: i64,
+    /// Applications that were withdrawn.
+    pub withdrawn: i64,
+}
+
+impl StatusCounts {
+    /// What one role adds to the figures.
+    pub fn of_role(seats: Seats) -> Self {
+        if seats.status == RoleStatus::Open {
+            Self { open_roles: 1, open_positions: seats.positions - seats.hired, ..Self::default() }
+        } else {
+            Self::default()
+        }
+    }
+
+    /// What one application adds to the figures.
+    pub fn of_application(status: ApplicationStatus) -> Self {
+        let mut counts = Self::default();
+        match status {
+            ApplicationStatus::InProgress => counts.in_progress = 1,
+            ApplicationStatus::Hired => counts.hired = 1,
+            ApplicationStatus::NotSelected => counts.not_selected = 1,
+            ApplicationStatus::Withdrawn => counts.withdrawn = 1,
+        }
+        counts
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.combine(other, |a, b| a + b)
+    }
+
+    /// Without the other.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.combine(other, |a, b| a - b)
+    }
+
+    fn combine(self, other: Self, f: impl Fn(i64, i64) -> i64) -> Self {
+        Self {
+            open_roles: f(self.open_roles, other.open_roles),
+            open_positions: f(self.open_positions, other.open_positions),
+            in_progress: f(self.in_progress, other.in_progress),
+            hired: f(self.hired, other.hired),
+            not_selected: f(self.not_selected, other.not_selected),
+            withdrawn: f(self.withdrawn, other.withdrawn),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hire_for_the_last_position_moves_every_figure_it_touches() {
+        let before = Seats { status: RoleStatus::Open, positions: 3, hired: 2 };
+        let moved = StatusCounts::of_role(before.taken())
+            .plus(StatusCounts::of_application(ApplicationStatus::Hired))
+            .minus(StatusCounts::of_role(before))
+            .minus(StatusCounts::of_application(ApplicationStatus::InProgress));
+        let expected =
+            StatusCounts { open_roles: -1, open_positions: -1, in_progress: -1, hired: 1, ..StatusCounts::default() };
+        assert_eq!(moved, expected);
+    }
+}

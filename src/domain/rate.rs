@@ -1,0 +1,115 @@
+//! The rate limit: a token bucket that refills evenly over a minute.
+
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// How many requests a caller has a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Tokens that a full bucket holds, and that come back each minute. At least 1.
+    pub per_minute: u32,
+}
+
+/// One caller's bucket, as the time at which it is full again: one number, from which everything else follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    full_at: Duration,
+}
+
+/// What an answer says of the bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// Whole tokens that are left.
+    pub remaining: u32,
+    /// Whole seconds, rounded up, until the bucket is full again.
+    pub reset_s: u64,
+}
+
+impl Bucket {
+    /// A full bucket.
+    pub fn full(now: Duration) -> Self {
+        Self { full_at: now }
+    }
+
+    /// Takes one token. `now` is time since any fixed point that never steps back.
+    ///
+    /// # Errors
+    /// The whole seconds, at least 1, after which one token is there again; nothing is taken.
+    pub fn take(&mut self, policy: Policy, now: Duration) -> Result<Left, u64> {
+        let token = MINUTE / policy.per_minute;
+        let after = self.full_at.max(now) + token;
+        // The division above rounds down, so a full bucket holds exactly its tokens and a rest below one of them.
+        let capacity = token * policy.per_minute;
+        let missing = after - now;
+        if missing > capacity {
+            return Err(whole_seconds(missing - capacity).max(1));
+        }
+        self.full_at = after;
+        let remaining = ((capacity - missing).as_nanos() / token.as_nanos()) as u32;
+        Ok(Left { remaining, reset_s: whole_seconds(missing) })
+    }
+
+    /// What is left without taking anything, for an answer that takes nothing.
+    pub fn left(&self, policy: Policy, now: Duration) -> Left {
+        let token = MINUTE / policy.per_minute;
+        let capacity = token * policy.per_minute;
+        let missing = self.full_at.saturating_sub(now).min(capacity);
+        let remaining = ((capacity - missing).as_nanos() / token.as_nanos()) as u32;
+        Left { remaining, reset_s: whole_seconds(missing) }
+    }
+}
+
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_bucket_holds_its_tokens_and_not_one_more() {
+        for per_minute in [1, 2, 7, 60, 1_200, 1_000_000] {
+            let policy = Policy { per_minute };
+            let mut bucket = Bucket::full(SECOND);
+            for taken in 1..=per_minute.min(5_000) {
+                let left = bucket.take(policy, SECOND).unwrap();
+                assert_eq!(left.remaining, per_minute - taken);
+            }
+            if per_minute <= 5_000 {
+                assert!(bucket.take(policy, SECOND).is_err(), "{per_minute}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_request_after_the_told_seconds_passes() {
+        for per_minute in [1, 7, 60, 1_200] {
+            let policy = Policy { per_minute };
+            let mut bucket = Bucket::full(SECOND);
+            while bucket.take(policy, SECOND).is_ok() {}
+            let wait = bucket.take(policy, SECOND).unwrap_err();
+            assert!(wait >= 1);
+            assert!(bucket.take(policy, SECOND + Duration::from_secs(wait)).is_ok(), "{per_minute}");
+        }
+    }
+
+    #[test]
+    fn the_first_request_of_the_default_leaves_1199_and_is_full_within_a_second() {
+        let left = Bucket::full(SECOND).take(Policy { per_minute: 1_200 }, SECOND).unwrap();
+        assert_eq!(left, Left { remaining: 1_199, reset_s: 1 });
+    }
+
+    #[test]
+    fn tokens_come_back_evenly() {
+        let policy = Policy { per_minute: 60 };
+        let mut bucket = Bucket::full(SECOND);
+        while bucket.take(policy, SECOND).is_ok() {}
+        let later = SECOND + Duration::from_secs(5);
+        assert_eq!(bucket.left(policy, later).remaining, 5);
+        assert_eq!((0..9).filter(|_| bucket.take(policy, later).is_ok()).count(), 5);
+    }
+}

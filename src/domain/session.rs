@@ -1,0 +1,79 @@
+//! Sessions of signed-in browsers: how long they live, where their requests may come from.
+
+use std::time::Duration;
+
+use super::refusal::Refusal;
+use super::timestamp::Timestamp;
+
+/// A session ends when it was not used for this long.
+pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// A session ends this long after the sign-in, used or not.
+pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Whether a session counts.
+pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
+    now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
+}
+
+/// Where a request says that it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// `Sec-Fetch-Site`, which a browser sets and no page can.
+    pub sec_fetch_site: Option<&'a str>,
+    /// `Origin`.
+    pub origin: Option<&'a str>,
+}
+
+impl Origin<'_> {
+    /// Whether the request says anything of where it comes from.
+    pub fn is_told(&self) -> bool {
+        self.sec_fetch_site.is_some() || self.origin.is_some()
+    }
+
+    /// Passes for a request of our own pages: `Sec-Fetch-Site` decides, else `Origin`.
+    ///
+    /// # Errors
+    /// `forbidden` for another site's request, and for one that carries neither.
+    pub fn require_same(&self, own_origin: &str) -> Result<(), Refusal> {
+        let same = match (self.sec_fetch_site, self.origin) {
+            (Some(site), _) => site == "same-origin",
+            (None, Some(origin)) => origin.eq_ignore_ascii_case(own_origin),
+            (None, None) => false,
+        };
+        if same {
+            Ok(())
+        } else {
+            Err(Refusal::Forbidden("a session's request must come from this service's own pages"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_ends_after_30_idle_minutes_and_after_12_hours() {
+        let made = Timestamp::from_micros(0);
+        let at = |seconds| made.plus(Duration::from_secs(seconds));
+        assert!(is_alive(made, made, at(1_799)));
+        assert!(!is_alive(made, made, at(1_800)));
+        assert!(is_alive(made, at(43_000), at(43_199)));
+        assert!(!is_alive(made, at(43_000), at(43_200)));
+    }
+
+    #[test]
+    fn only_the_same_origin_passes_and_silence_does_not() {
+        let own = "https://jobs.example.com";
+        let verdict = |sec_fetch_site, origin| Origin { sec_fetch_site, origin }.require_same(own).is_ok();
+        assert!(verdict(Some("same-origin"), None));
+        assert!(verdict(None, Some("https://jobs.example.com")));
+        for site in ["cross-site", "same-site", "none", ""] {
+            assert!(!verdict(Some(site), Some(own)), "{site}");
+        }
+        assert!(!verdict(None, Some("https://evil.example")));
+        assert!(!verdict(None, Some("null")));
+        assert!(!verdict(None, None));
+    }
+}

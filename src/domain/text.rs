@@ -1,0 +1,116 @@
+//! Checked texts: addresses and slugs, compared by a lower-cased copy and shown as they were given.
+
+/// The longest email address (RFC 5321 §4.5.3.1 with its delimiters).
+pub const EMAIL_CHARACTERS_MAX: usize = 254;
+
+/// The longest slug.
+pub const SLUG_CHARACTERS_MAX: usize = 64;
+
+/// The longest name of a person, a role, a step, an organization or a key, in Unicode code points.
+pub const NAME_CHARACTERS_MAX: usize = 255;
+
+/// An email address, trimmed, as it was given, with the copy that it is compared by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Email {
+    shown: String,
+    key: String,
+}
+
+impl Email {
+    /// The address that a text holds: one `@` with something on both sides, no white space or control character, at
+    /// most 254 characters. Whether anybody reads its mail is not asked.
+    pub fn parse(text: &str) -> Option<Self> {
+        let shown = text.trim();
+        let (local, domain) = shown.split_once('@')?;
+        let plain = shown.chars().all(|c| !c.is_whitespace() && !c.is_control());
+        let sized = shown.chars().count() <= EMAIL_CHARACTERS_MAX;
+        (!local.is_empty() && !domain.is_empty() && !domain.contains('@') && plain && sized)
+            .then(|| Self { shown: shown.to_owned(), key: key(shown) })
+    }
+
+    /// As it was given, trimmed.
+    pub fn as_str(&self) -> &str {
+        &self.shown
+    }
+
+    /// The lower-cased copy that it is compared by.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+/// An organization's slug, trimmed, as it was given, with the copy that it is compared by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slug {
+    shown: String,
+    key: String,
+}
+
+impl Slug {
+    /// The slug that a text holds: 1 to 64 characters of `a-z 0-9 -` once trimmed and lower-cased.
+    pub fn parse(text: &str) -> Option<Self> {
+        let shown = text.trim();
+        let key = key(shown);
+        let plain = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        // The Kelvin sign lower-cases to k; what is shown must be ASCII too.
+        (shown.is_ascii() && plain && (1..=SLUG_CHARACTERS_MAX).contains(&key.len()))
+            .then(|| Self { shown: shown.to_owned(), key })
+    }
+
+    /// As it was given, trimmed.
+    pub fn as_str(&self) -> &str {
+        &self.shown
+    }
+
+    /// The lower-cased copy that it is compared by.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+/// The copy that addresses and slugs are compared by.
+fn key(shown: &str) -> String {
+    shown.to_lowercase()
+}
+
+/// How many characters a text has: Unicode code points.
+pub fn characters(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// At most the first `characters_max` characters of a text.
+pub fn cut(text: &str, characters_max: usize) -> &str {
+    text.char_indices().nth(characters_max).map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_trimmed_and_compared_without_case() {
+        let email = Email::parse("  Ada@Example.org ").unwrap();
+        assert_eq!((email.as_str(), email.key()), ("Ada@Example.org", "ada@example.org"));
+        let longest = format!("{}@example.org", "a".repeat(242));
+        assert!(Email::parse(&longest).is_some() && Email::parse(&format!("a{longest}")).is_none());
+        for bad in ["", "ada", "@b", "a@", "a b@c", "a@b@c", "a@b\nc", "a\0@b"] {
+            assert!(Email::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn slugs_are_of_their_alphabet_and_length() {
+        let slug = Slug::parse(" Acme-2 ").unwrap();
+        assert_eq!((slug.as_str(), slug.key()), ("Acme-2", "acme-2"));
+        assert!(Slug::parse(&"a".repeat(64)).is_some());
+        for bad in ["", "a b", "a_b", "ä", "\u{212a}", "a/b", &"a".repeat(65)] {
+            assert!(Slug::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut("äöü", 2), "äö");
+        assert_eq!(cut("äö", 2), "äö");
+    }
+}

@@ -1,0 +1,94 @@
+//! Sign-ins that failed: how long the next attempt has to wait.
+//!
+//! An account waits after 5 failures, a client address after 50: 1 s, then twice as long each time, 15 minutes at the
+//! most, forgotten after an hour. An attempt counts as failed from its beginning, so attempts at once cannot slip
+//! through together; a success takes it back.
+
+use std::time::Duration;
+
+/// Failures of one account that are free of a wait.
+pub const ACCOUNT_FAILURES_FREE: u32 = 5;
+
+/// Failures from one client address that are free of a wait.
+pub const ADDRESS_FAILURES_FREE: u32 = 50;
+
+const WAIT_FIRST: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// The failures of one account or one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failures {
+    count: u32,
+    last_at: Duration,
+}
+
+impl Failures {
+    /// No failure yet.
+    pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO };
+
+    /// How long an attempt now would have to wait; `None` where it may go ahead. `now` never steps back.
+    pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
+        let since = now.saturating_sub(self.last_at);
+        if self.is_forgotten(now) || self.count < free {
+            return None;
+        }
+        let doublings = (self.count - free).min(20);
+        let wait = WAIT_FIRST.saturating_mul(1 << doublings).min(WAIT_MAX);
+        wait.checked_sub(since).filter(|left| !left.is_zero())
+    }
+
+    /// With one more failure, at `now`.
+    #[must_use]
+    pub fn plus_one(self, now: Duration) -> Self {
+        let count = if self.is_forgotten(now) { 0 } else { self.count };
+        Self { count: count.saturating_add(1), last_at: now }
+    }
+
+    /// With one failure taken back, because that attempt succeeded after all.
+    #[must_use]
+    pub fn less_one(self) -> Self {
+        Self { count: self.count.saturating_sub(1), last_at: self.last_at }
+    }
+
+    /// Whether an hour has passed since the last failure, or there was none.
+    pub fn is_forgotten(&self, now: Duration) -> bool {
+        self.count == 0 || now.saturating_sub(self.last_at) >= FORGOTTEN_AFTER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn failed(times: u32, now: Duration) -> Failures {
+        (0..times).fold(Failures::NONE, |failures, _| failures.plus_one(now))
+    }
+
+    #[test]
+    fn the_fifth_failure_makes_the_next_attempt_wait_a_second() {
+        assert_eq!(failed(4, at(10)).wait(5, at(10)), None);
+        assert_eq!(failed(5, at(10)).wait(5, at(10)), Some(at(1)));
+        assert_eq!(failed(5, at(10)).wait(5, at(11)), None);
+    }
+
+    #[test]
+    fn each_further_failure_doubles_the_wait_up_to_15_minutes() {
+        let waits: Vec<u64> =
+            (5..18).filter_map(|times| failed(times, at(0)).wait(5, at(0))).map(|wait| wait.as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+        assert_eq!(failed(u32::MAX.min(4_000), at(0)).wait(5, at(0)), Some(at(900)));
+    }
+
+    #[test]
+    fn an_hour_forgets_and_a_success_takes_its_attempt_back() {
+        let failures = failed(12, at(0));
+        assert!(!failures.is_forgotten(at(3_599)) && failures.is_forgotten(at(3_600)));
+        assert_eq!(failures.plus_one(at(3_600)), failed(1, at(3_600)));
+        assert_eq!(failed(5, at(0)).less_one().wait(5, at(0)), None);
+    }
+}

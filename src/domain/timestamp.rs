@@ -1,0 +1,197 @@
+//! Points in time: microseconds since 1970 in UTC, read and shown as RFC 3339.
+//!
+//! Shown with microseconds and `Z`; read as any RFC 3339 date-time with an offset, or a plain date (midnight UTC).
+//! Nothing here knows what time it is.
+
+use std::time::Duration;
+
+use jiff::civil;
+use jiff::tz::Offset;
+
+const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z, within the years 0000 to 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timestamp(i64);
+
+/// What becomes of digits beyond the microsecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// They are dropped: a moment is in the microsecond it began in.
+    Down,
+    /// They count as one more microsecond: a cursor excludes no row that is older than it.
+    Up,
+}
+
+impl Timestamp {
+    /// From microseconds since 1970.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since 1970.
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// This much later.
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// How long after `earlier` this is; zero where it is not after it.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// The moment that a text names: an RFC 3339 date-time with an offset, or a plain date (midnight UTC).
+    /// `None` for any other text, a day that no calendar has, or a year outside 0000 to 9999.
+    pub fn parse(text: &str, rounding: Rounding) -> Option<Self> {
+        let bytes = text.as_bytes();
+        if !text.is_ascii() || bytes.len() < 10 {
+            return None;
+        }
+        let date = date(&bytes[..10])?;
+        if bytes.len() == 10 {
+            return in_range(seconds(date.at(0, 0, 0, 0))?.checked_mul(MICROS_PER_SECOND)?);
+        }
+        if !matches!(bytes[10], b'T' | b't') || bytes.len() < 20 {
+            return None;
+        }
+        let time = &bytes[11..19];
+        if time[2] != b':' || time[5] != b':' {
+            return None;
+        }
+        let (hour, minute, second) = (number(&time[..2])?, number(&time[3..5])?, number(&time[6..])?);
+        let (fraction, rest) = fraction(&bytes[19..], rounding)?;
+        let offset = offset_seconds(rest)?;
+        let leap = i64::from(second == 60);
+        let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
+        let utc = seconds(date.to_datetime(clock))? - offset;
+        // A leap second is the last of a UTC day, and is counted as the first of the next.
+        if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
+            return None;
+        }
+        in_range((utc + leap).checked_mul(MICROS_PER_SECOND)?.checked_add(fraction)?)
+    }
+}
+
+/// RFC 3339 in UTC with microseconds and `Z`.
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.0.div_euclid(MICROS_PER_SECOND);
+        let micros = self.0.rem_euclid(MICROS_PER_SECOND);
+        let whole = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX);
+        let at = Offset::UTC.to_datetime(whole);
+        let (year, month, day) = (at.year(), at.month(), at.day());
+        let (hour, minute, second) = (at.hour(), at.minute(), at.second());
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    }
+}
+
+fn date(bytes: &[u8]) -> Option<civil::Date> {
+    if bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
+    civil::Date::new(year, month as i8, day as i8).ok()
+}
+
+fn number(digits: &[u8]) -> Option<i16> {
+    digits.iter().try_fold(0i16, |number, digit| {
+        digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0'))
+    })
+}
+
+fn seconds(at: civil::DateTime) -> Option<i64> {
+    Offset::UTC.to_timestamp(at).ok().map(jiff::Timestamp::as_second)
+}
+
+/// The microseconds of `.123…`, and what stands behind them.
+fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
+    let Some((b'.', rest)) = bytes.split_first() else {
+        return Some((0, bytes));
+    };
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if count == 0 {
+        return None;
+    }
+    let (digits, rest) = rest.split_at(count);
+    let micros = (0..6).fold(0, |number, place| number * 10 + i64::from(digits.get(place).map_or(0, |d| d - b'0')));
+    let beyond = digits.iter().skip(6).any(|digit| *digit != b'0');
+    let up = i64::from(beyond && rounding == Rounding::Up);
+    Some((micros + up, rest))
+}
+
+fn offset_seconds(bytes: &[u8]) -> Option<i64> {
+    match bytes {
+        b"Z" | b"z" => Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let (hours, minutes) = (i64::from(number(&[*h1, *h2])?), i64::from(number(&[*m1, *m2])?));
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let seconds = hours * 3_600 + minutes * 60;
+            Some(if *sign == b'-' { -seconds } else { seconds })
+        }
+        _ => None,
+    }
+}
+
+/// Years 0000 to 9999, so that what is read can be shown in the same form.
+fn in_range(micros: i64) -> Option<Timestamp> {
+    const FIRST_SECOND: i64 = -62_167_219_200;
+    const LAST_SECOND: i64 = 253_402_300_799;
+    let seconds = micros.div_euclid(MICROS_PER_SECOND);
+    // The last day before 10000 is left out: the calendar below ends within it.
+    (FIRST_SECOND..=LAST_SECOND - 86_400).contains(&seconds).then_some(Timestamp(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<String> {
+        Timestamp::parse(text, Rounding::Down).map(|at| at.to_string())
+    }
+
+    #[test]
+    fn date_times_with_an_offset_and_plain_dates_are_read() {
+        for (text, shown) in [
+            ("2026-11-21", "2026-11-21T00:00:00.000000Z"),
+            ("2026-11-21T09:12:33.123456Z", "2026-11-21T09:12:33.123456Z"),
+            ("2026-11-21t09:12:33z", "2026-11-21T09:12:33.000000Z"),
+            ("2026-11-21T09:12:33.5+02:00", "2026-11-21T07:12:33.500000Z"),
+            ("2026-11-21T23:30:00-01:00", "2026-11-22T00:30:00.000000Z"),
+            ("2024-02-29", "2024-02-29T00:00:00.000000Z"),
+            ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000Z"),
+            ("0000-01-01", "0000-01-01T00:00:00.000000Z"),
+            ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
+            ("2026-11-21T09:12:33.1234569Z", "2026-11-21T09:12:33.123456Z"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(shown), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_not() {
+        for text in [
+            "", "yesterday", "2026-02-30", "2025-02-29", "2026-13-01", "2026-00-10", "2026-11-21T09:12:33",
+            "2026-11-21 09:12:33Z", "2026-11-21T09:12Z", "2026-11-21T25:00:00Z", "2026-11-21T09:60:00Z",
+            "2026-11-21T09:12:61Z", "2026-11-21T09:12:60Z", "2026-11-21T09:12:33.Z", "2026-11-21T09:12:33+0200",
+            "2026-11-21T09:12:33+24:00", "2026-11-21T09:12:33+02:60", "20261121", "2026-11-21Z", "+2026-11-21",
+            "2026-11-21T09:12:33Z ", " 2026-11-21", "2026-11-21T09:12:33,5Z", "2026-W47-6", "0000-01-01T00:00:00+01:00",
+            "２０２６-11-21", "2026-11-21T09:12:33Z[UTC]", "1763716353", "2026-1-1",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_rounds_up_so_that_it_excludes_nothing_older() {
+        let up = |text| Timestamp::parse(text, Rounding::Up).map(|at| at.to_string());
+        assert_eq!(up("2026-11-21T09:12:33.1234561Z").as_deref(), Some("2026-11-21T09:12:33.123457Z"));
+        assert_eq!(up("2026-11-21T09:12:33.9999999Z").as_deref(), Some("2026-11-21T09:12:34.000000Z"));
+        assert_eq!(up("2026-11-21T09:12:33.1234560Z").as_deref(), Some("2026-11-21T09:12:33.123456Z"));
+    }
+}

@@ -1,0 +1,58 @@
+//! The usage log: when its rows are dated, how long a page is.
+
+use super::timestamp::Timestamp;
+
+/// Rows on a page when the caller says nothing.
+pub const PAGE_ROWS_DEFAULT: usize = 100;
+
+/// The most rows on a page.
+pub const PAGE_ROWS_MAX: usize = 500;
+
+/// The longest user agent that is kept, in characters.
+pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
+
+/// The time of the next row: now, or the next microsecond after the last row where the clock has not moved past it,
+/// so times only grow, whatever the clock does.
+pub fn next_at(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
+}
+
+/// The rows a page has for a `limit` as it was written: digits with or without a `-`, of any length, taken as the
+/// nearest of 1 to 500. `None` for any other text.
+pub fn page_rows(text: &str) -> Option<usize> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    if negative {
+        return Some(1);
+    }
+    // More digits than a number holds are more rows than a page has.
+    Some(digits.parse::<usize>().map_or(PAGE_ROWS_MAX, |rows| rows.clamp(1, PAGE_ROWS_MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_grow_even_when_the_clock_stands_or_steps_back() {
+        let at = Timestamp::from_micros;
+        assert_eq!(next_at(None, at(5)), at(5));
+        assert_eq!(next_at(Some(at(4)), at(5)), at(5));
+        assert_eq!(next_at(Some(at(5)), at(5)), at(6));
+        assert_eq!(next_at(Some(at(90)), at(5)), at(91));
+    }
+
+    #[test]
+    fn a_limit_is_taken_as_the_nearest_bound() {
+        let long = "9".repeat(200);
+        for (text, rows) in [
+            ("1", Some(1)), ("500", Some(500)), ("501", Some(500)), ("0", Some(1)), ("-5", Some(1)), ("-0", Some(1)),
+            ("007", Some(7)), (long.as_str(), Some(500)), ("", None), ("-", None), ("abc", None), ("1.0", None),
+            ("+5", None), (" 5", None), ("--5", None), ("٣", None),
+        ] {
+            assert_eq!(page_rows(text), rows, "{text}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A closed set of words as an enum: written once, read and shown by the same spelling everywhere.
+
+/// Makes an enum whose variants are the words of a field, with `WORDS`, `parse` and `as_str`.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[doc = concat!("`", $word, "`")] $variant),+
+        }
+
+        impl $name {
+            /// Every word, in the order of the documentation.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The value that is spelled so; `None` for any other text.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The word itself.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;

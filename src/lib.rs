@@ -1,0 +1,4 @@
+//! A recruiting service for small organizations: one binary and one SQLite file.
+pub mod domain;
+pub mod telemetry;
+pub mod world;

@@ -1,0 +1,207 @@
+//! What the service tells its operator: counters as Prometheus text, and one line a request on standard error.
+//!
+//! A line never holds a path, a query, an address or a user agent: they hold tokens and personal data.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::domain::timestamp::Timestamp;
+
+/// Upper bounds of the duration histogram, in seconds.
+const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Words and figures for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// No line at all, for tests.
+    Off,
+}
+
+/// One request, as the log shows it.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// When it was answered.
+    pub at: Timestamp,
+    /// The request's id.
+    pub request_id: &'a str,
+    /// The method.
+    pub method: &'a str,
+    /// The route's template, or `-` where no route was found.
+    pub route: &'a str,
+    /// The answer's status.
+    pub status: u16,
+    /// From the head to the answer.
+    pub duration: Duration,
+    /// Bytes of the answer's body.
+    pub bytes: usize,
+    /// The key's id, where a key called.
+    pub key_id: Option<&'a str>,
+}
+
+/// Counters and the log.
+#[derive(Debug)]
+pub struct Telemetry {
+    format: LogFormat,
+    routes: Mutex<BTreeMap<(String, u16), Figures>>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Figures {
+    count: u64,
+    seconds: f64,
+    buckets: [u64; BUCKETS_S.len()],
+}
+
+impl Telemetry {
+    /// Nothing counted yet.
+    pub fn new(format: LogFormat) -> Self {
+        Self { format, routes: Mutex::default() }
+    }
+
+    /// Counts a request and writes its line.
+    pub fn request(&self, line: &Line<'_>) {
+        let seconds = line.duration.as_secs_f64();
+        {
+            let mut routes = self.routes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let figures = routes.entry((format!("{} {}", line.method, line.route), line.status)).or_default();
+            figures.count += 1;
+            figures.seconds += seconds;
+            for (bucket, bound) in figures.buckets.iter_mut().zip(BUCKETS_S) {
+                *bucket += u64::from(seconds <= bound);
+            }
+        }
+        self.write(&match self.format {
+            LogFormat::Off => return,
+            LogFormat::Text => text_line(line),
+            LogFormat::Json => json_line(line),
+        });
+    }
+
+    /// Writes a sentence about the service itself, or about a defect. `request_id` ties it to a request's answer.
+    pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
+        self.write(&match self.format {
+            LogFormat::Off => return,
+            LogFormat::Text => format!("{at} {} {}\n", request_id.unwrap_or("-"), one_line(message)),
+            LogFormat::Json => {
+                let id = request_id.map_or_else(|| "null".to_owned(), json_string);
+                format!("{{\"time\":\"{at}\",\"requestId\":{id},\"message\":{}}}\n", json_string(message))
+            }
+        });
+    }
+
+    /// The counters as Prometheus text (exposition format 0.0.4).
+    pub fn prometheus(&self, gauges: &[(&str, &str, f64)]) -> String {
+        let mut text = String::from(
+            "# HELP appliance_request_duration_seconds Time from a request's head to its answer.\n\
+             # TYPE appliance_request_duration_seconds histogram\n",
+        );
+        let routes = self.routes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        for ((route, status), figures) in &routes {
+            let (method, route) = route.split_once(' ').unwrap_or(("-", route));
+            let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
+            let name = "appliance_request_duration_seconds";
+            for (bound, count) in BUCKETS_S.iter().zip(figures.buckets) {
+                let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
+            }
+            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", figures.count);
+            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", figures.seconds);
+            let _ = writeln!(text, "{name}_count{{{labels}}} {}", figures.count);
+        }
+        for (name, help, value) in gauges {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+        }
+        text
+    }
+
+    fn write(&self, line: &str) {
+        // A closed or full standard error must not stop the service.
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+fn text_line(line: &Line<'_>) -> String {
+    format!(
+        "{} {} {} {} {} {:.1}ms {}B {}\n",
+        line.at,
+        line.request_id,
+        line.method,
+        line.route,
+        line.status,
+        line.duration.as_secs_f64() * 1_000.0,
+        line.bytes,
+        line.key_id.unwrap_or("-"),
+    )
+}
+
+fn json_line(line: &Line<'_>) -> String {
+    format!(
+        "{{\"time\":\"{}\",\"requestId\":{},\"method\":{},\"route\":{},\"status\":{},\"durationMs\":{:.3},\"bytes\":{},\"keyId\":{}}}\n",
+        line.at,
+        json_string(line.request_id),
+        json_string(line.method),
+        json_string(line.route),
+        line.status,
+        line.duration.as_secs_f64() * 1_000.0,
+        line.bytes,
+        line.key_id.map_or_else(|| "null".to_owned(), json_string),
+    )
+}
+
+fn one_line(message: &str) -> String {
+    message.replace(['\n', '\r'], " ")
+}
+
+/// A JSON string (RFC 8259 §7). By hand, because this floor has no serializer.
+fn json_string(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_json_line_stays_one_object_whatever_is_in_it() {
+        assert_eq!(json_string("a\"b\\c\n\u{1}ä"), "\"a\\\"b\\\\c\\u000a\\u0001ä\"");
+    }
+
+    #[test]
+    fn counters_are_shown_as_a_histogram() {
+        let telemetry = Telemetry::new(LogFormat::Off);
+        let line = Line {
+            at: Timestamp::from_micros(0),
+            request_id: "req_1",
+            method: "GET",
+            route: "/api/v1/me",
+            status: 200,
+            duration: Duration::from_millis(3),
+            bytes: 10,
+            key_id: None,
+        };
+        telemetry.request(&line);
+        let text = telemetry.prometheus(&[("appliance_wal_bytes", "Size of the WAL.", 5.0)]);
+        let labels = "method=\"GET\",route=\"/api/v1/me\",status=\"200\"";
+        assert!(text.contains(&format!("_bucket{{{labels},le=\"0.0025\"}} 0")));
+        assert!(text.contains(&format!("_bucket{{{labels},le=\"0.005\"}} 1")));
+        assert!(text.contains(&format!("_count{{{labels}}} 1")));
+        assert!(text.contains("appliance_wal_bytes 5"));
+    }
+}

@@ -1,0 +1,164 @@
+//! What comes from outside: the time, random bytes, and the cost of hashing a password. Real, or scripted by tests.
+//!
+//! The only place that reads a clock or the system's random source, and the only one that knows argon2.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+
+use crate::domain::id::{ID_RANDOM_BYTES, Id};
+use crate::domain::timestamp::Timestamp;
+
+/// Bytes of salt of a password's hash (RFC 9106 §3.1).
+const SALT_BYTES: usize = 16;
+
+/// Time, randomness and password hashing.
+pub trait World: Send + Sync {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+
+    /// Time since some fixed point, which never steps back.
+    fn monotonic(&self) -> Duration;
+
+    /// Fills the bytes from a source that nobody can guess.
+    fn fill(&self, bytes: &mut [u8]);
+
+    /// The cost of hashing a password: memory in KiB, passes.
+    fn hashing_cost(&self) -> (u32, u32);
+}
+
+impl dyn World + '_ {
+    /// A new id.
+    pub fn id<I: Id>(&self) -> I {
+        let mut random = [0; ID_RANDOM_BYTES];
+        self.fill(&mut random);
+        I::from_parts(self.now(), random)
+    }
+
+    /// The argon2id hash of a password, as PHC text with its own salt and cost.
+    pub fn hash_password(&self, password: &str) -> String {
+        let mut salt = [0; SALT_BYTES];
+        self.fill(&mut salt);
+        let (memory_kib, passes) = self.hashing_cost();
+        let params = Params::new(memory_kib, passes, 1, None).expect("the costs are constants within argon2's bounds");
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let hash: PasswordHash =
+            argon2.hash_password_with_salt(password.as_bytes(), &salt).expect("salt and output have fixed good sizes");
+        hash.to_string()
+    }
+
+    /// Whether the password is the one that was hashed. A hash that cannot be read matches nothing.
+    pub fn password_matches(&self, password: &str, hash: &str) -> bool {
+        PasswordHash::new(hash)
+            .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+    }
+}
+
+/// The world as it is.
+#[derive(Debug)]
+pub struct Real {
+    started: Instant,
+}
+
+impl Real {
+    /// The machine's clocks and the system's random source.
+    pub fn new() -> Self {
+        Self { started: Instant::now() }
+    }
+}
+
+impl Default for Real {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl World for Real {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        getrandom::fill(bytes).expect("without the system's random source no key may be made");
+    }
+
+    /// What RFC 9106 and OWASP name for a server that signs people in: 19 MiB, 2 passes.
+    fn hashing_cost(&self) -> (u32, u32) {
+        (19 * 1_024, 2)
+    }
+}
+
+/// A world that a test moves by hand. Random bytes are a running number, spread out, so they differ and repeat in
+/// each run; hashing costs next to nothing.
+#[derive(Debug)]
+pub struct Scripted {
+    now: Mutex<Timestamp>,
+    monotonic: Mutex<Duration>,
+    random: AtomicU64,
+}
+
+impl Scripted {
+    /// A world at this time.
+    pub fn at(now: Timestamp) -> Self {
+        Self { now: Mutex::new(now), monotonic: Mutex::new(Duration::from_secs(1_000)), random: AtomicU64::new(1) }
+    }
+
+    /// Lets this much time pass.
+    pub fn pass(&self, duration: Duration) {
+        let mut now = self.now.lock().expect("no test holds this lock while it fails");
+        *now = now.plus(duration);
+        *self.monotonic.lock().expect("no test holds this lock while it fails") += duration;
+    }
+
+    /// Sets the wall clock, back too. The time that never steps back does not move.
+    pub fn set(&self, now: Timestamp) {
+        *self.now.lock().expect("no test holds this lock while it fails") = now;
+    }
+}
+
+impl World for Scripted {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().expect("no test holds this lock while it fails")
+    }
+
+    fn monotonic(&self) -> Duration {
+        *self.monotonic.lock().expect("no test holds this lock while it fails")
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let number = self.random.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            chunk.copy_from_slice(&mixed.to_be_bytes()[..chunk.len()]);
+        }
+    }
+
+    fn hashing_cost(&self) -> (u32, u32) {
+        (8, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_matches_its_own_hash_and_no_other() {
+        let world: &dyn World = &Scripted::at(Timestamp::from_micros(0));
+        let hash = world.hash_password("correct horse battery");
+        assert!(hash.starts_with("$argon2id$"));
+        assert!(world.password_matches("correct horse battery", &hash));
+        assert!(!world.password_matches("correct horse batterz", &hash));
+        assert!(!world.password_matches("correct horse battery", "no hash"));
+        assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has a salt of its own");
+    }
+}
