@@ -1,4 +1,5 @@
 //! A recruiting service for small organizations: one binary and one SQLite file.
 pub mod domain;
+pub mod store;
 pub mod telemetry;
 pub mod world;

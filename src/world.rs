@@ -53,8 +53,7 @@ impl dyn World + '_ {
 
     /// Whether the password is the one that was hashed. A hash that cannot be read matches nothing.
     pub fn password_matches(&self, password: &str, hash: &str) -> bool {
-        PasswordHash::new(hash)
-            .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+        PasswordHash::new(hash).is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
     }
 }
 

@@ -48,9 +48,22 @@ mod tests {
     fn a_limit_is_taken_as_the_nearest_bound() {
         let long = "9".repeat(200);
         for (text, rows) in [
-            ("1", Some(1)), ("500", Some(500)), ("501", Some(500)), ("0", Some(1)), ("-5", Some(1)), ("-0", Some(1)),
-            ("007", Some(7)), (long.as_str(), Some(500)), ("", None), ("-", None), ("abc", None), ("1.0", None),
-            ("+5", None), (" 5", None), ("--5", None), ("٣", None),
+            ("1", Some(1)),
+            ("500", Some(500)),
+            ("501", Some(500)),
+            ("0", Some(1)),
+            ("-5", Some(1)),
+            ("-0", Some(1)),
+            ("007", Some(7)),
+            (long.as_str(), Some(500)),
+            ("", None),
+            ("-", None),
+            ("abc", None),
+            ("1.0", None),
+            ("+5", None),
+            (" 5", None),
+            ("--5", None),
+            ("٣", None),
         ] {
             assert_eq!(page_rows(text), rows, "{text}");
         }

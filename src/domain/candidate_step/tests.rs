@@ -41,8 +41,7 @@ fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
 }
 
 fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
-    let record =
-        HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
+    let record = HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
     Facts {
         application_status: ApplicationStatus::Hired,
         hire: Some(record),
@@ -144,11 +143,9 @@ fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
 #[test]
 fn rejecting_a_hired_candidate_reverses_the_hire() {
     let before = [Validated, Skipped, Validated];
-    for (addressed, expected) in [
-        (0, [Rejected, Skipped, Pending]),
-        (1, [Validated, Rejected, Pending]),
-        (2, [Validated, Skipped, Rejected]),
-    ] {
+    for (addressed, expected) in
+        [(0, [Rejected, Skipped, Pending]), (1, [Validated, Rejected, Pending]), (2, [Validated, Skipped, Rejected])]
+    {
         let facts = hired(&before, addressed);
         let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
         assert_eq!(after(&facts, &decision), expected);

@@ -1,0 +1,236 @@
+//! API keys: made, looked up by the digest of their text, listed with their use, revoked.
+
+use rusqlite::Row;
+
+use super::tx::{self, Error, Tx};
+use super::user;
+use crate::domain::api_key::{self, Scope, Secret};
+use crate::domain::id::{ApiKeyId, Id, UserId};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::{Auth, OrgRole, PlatformRole, Principal};
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// Its id.
+    pub id: ApiKeyId,
+    /// Its text, of which only the digest and the first characters are stored.
+    pub secret: Secret,
+    /// The user it acts as, who must exist.
+    pub user_id: UserId,
+    /// Its label.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// A key as admins see it.
+#[derive(Debug, Clone)]
+pub struct ApiKey {
+    /// Its number in the file, by which its usage is logged.
+    pub number: i64,
+    /// Its id.
+    pub id: ApiKeyId,
+    /// Its label.
+    pub name: Option<String>,
+    /// The first characters of its text.
+    pub start: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// Whether it was not revoked.
+    pub enabled: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was made or revoked.
+    pub updated_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_request: Option<Timestamp>,
+    /// How many requests it has made in its life.
+    pub request_count: i64,
+    /// The user it acts as.
+    pub owner: Owner,
+}
+
+/// The user a key acts as, with their oldest membership.
+#[derive(Debug, Clone)]
+pub struct Owner {
+    /// The user's id.
+    pub id: UserId,
+    /// Their address.
+    pub email: String,
+    /// Their name.
+    pub name: String,
+    /// What they are on the platform.
+    pub platform_role: PlatformRole,
+    /// What they are in the organization of their oldest membership.
+    pub org_role: Option<OrgRole>,
+    /// That organization.
+    pub organization_id: Option<String>,
+}
+
+/// Who calls with the key of this digest; `None` where there is no such key, or it was revoked or has expired.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Error> {
+    let sql = "SELECT k.number, k.id, k.scopes, k.enabled, k.expires_at, u.id, u.email, u.platform_role
+               FROM api_keys k
+               JOIN users u ON u.id = k.user_id
+               WHERE k.digest = $1";
+    let found = tx.one(sql, [digest.as_slice()], |row| {
+        let alive = api_key::is_alive(row.get(3)?, tx::time_or_none(row, 4)?, tx.now);
+        let auth = Auth::ApiKey {
+            id: tx::word(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?, ApiKeyId::parse)?,
+            number: row.get(0)?,
+            scopes: scopes(row, 2)?,
+        };
+        let principal = Principal {
+            user_id: user::id(row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)?)?,
+            email: row.get(6)?,
+            platform_role: tx::word(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?, PlatformRole::parse)?,
+            auth,
+        };
+        Ok(alive.then_some(principal))
+    })?;
+    Ok(found.flatten())
+}
+
+/// Whether the key with this number still counts.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn is_alive(tx: &Tx<'_>, number: i64) -> Result<bool, Error> {
+    let sql = "SELECT enabled, expires_at
+               FROM api_keys
+               WHERE number = $1";
+    let alive = tx.one(sql, [number], |row| Ok(api_key::is_alive(row.get(0)?, tx::time_or_none(row, 1)?, tx.now)))?;
+    Ok(alive.unwrap_or(false))
+}
+
+/// Adds a key (`POST /api/admin/api-keys`).
+///
+/// # Errors
+/// [`Error::Defect`] where the user is not there, which the caller looks at first.
+pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
+    let sql = "INSERT INTO api_keys
+                 (id, digest, user_id, name, start, scopes, enabled, created_at, updated_at, expires_at)
+               VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8)";
+    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
+    tx.run(
+        sql,
+        (
+            key.id.as_str(),
+            key.secret.digest().as_slice(),
+            key.user_id.as_str(),
+            &key.name,
+            key.secret.start(),
+            scopes.join(" "),
+            tx.now.micros(),
+            key.expires_at.micros(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Every key, newest first (`GET /api/admin/api-keys`).
+///
+/// # Errors
+/// When SQLite fails.
+pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
+    let sql = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at, k.expires_at,
+                 u.id, u.email, u.name, u.platform_role
+               FROM api_keys k
+               JOIN users u ON u.id = k.user_id
+               ORDER BY k.number DESC";
+    let mut keys = tx.all(sql, [], api_key)?;
+    for key in &mut keys {
+        complete(tx, key)?;
+    }
+    Ok(keys)
+}
+
+/// The key with this id.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
+    let sql = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at, k.expires_at,
+                 u.id, u.email, u.name, u.platform_role
+               FROM api_keys k
+               JOIN users u ON u.id = k.user_id
+               WHERE k.id = $1";
+    let Some(mut key) = tx.one(sql, [id.as_str()], api_key)? else { return Ok(None) };
+    complete(tx, &mut key)?;
+    Ok(Some(key))
+}
+
+/// Revokes the key for good (`DELETE /api/admin/api-keys/{id}`); one revoked before stays as it is. Whether there is
+/// such a key.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn revoke(tx: &Tx<'_>, id: &ApiKeyId) -> Result<bool, Error> {
+    let sql = "UPDATE api_keys
+               SET updated_at = CASE enabled WHEN 1 THEN $1 ELSE updated_at END, enabled = 0
+               WHERE id = $2";
+    Ok(tx.run(sql, (tx.now.micros(), id.as_str()))? > 0)
+}
+
+fn api_key(row: &Row<'_>) -> Result<ApiKey, Error> {
+    Ok(ApiKey {
+        number: row.get(0)?,
+        id: tx::word(&row.get::<_, String>(1)?, ApiKeyId::parse)?,
+        name: row.get(2)?,
+        start: row.get(3)?,
+        scopes: scopes(row, 4)?,
+        enabled: row.get(5)?,
+        created_at: tx::time(row, 6)?,
+        updated_at: tx::time(row, 7)?,
+        expires_at: tx::time_or_none(row, 8)?,
+        last_request: None,
+        request_count: 0,
+        owner: Owner {
+            id: user::id(&row.get::<_, String>(9)?)?,
+            email: row.get(10)?,
+            name: row.get(11)?,
+            platform_role: tx::word(&row.get::<_, String>(12)?, PlatformRole::parse)?,
+            org_role: None,
+            organization_id: None,
+        },
+    })
+}
+
+/// Adds what other tables know: the newest row of the key's usage, and the owner's oldest membership.
+fn complete(tx: &Tx<'_>, key: &mut ApiKey) -> Result<(), Error> {
+    let sql = "SELECT at, number
+               FROM api_key_usage
+               WHERE key_number = $1
+               ORDER BY at DESC
+               LIMIT 1";
+    if let Some((at, number)) = tx.one(sql, [key.number], |row| Ok((tx::time(row, 0)?, row.get(1)?)))? {
+        key.last_request = Some(at);
+        key.request_count = number;
+    }
+    let sql = "SELECT org_role, organization_id
+               FROM memberships
+               WHERE user_id = $1
+               ORDER BY created_at, organization_id
+               LIMIT 1";
+    let membership = tx.one(sql, [key.owner.id.as_str()], |row| {
+        Ok((tx::word(&row.get::<_, String>(0)?, OrgRole::parse)?, row.get(1)?))
+    })?;
+    if let Some((org_role, organization_id)) = membership {
+        key.owner.org_role = Some(org_role);
+        key.owner.organization_id = Some(organization_id);
+    }
+    Ok(())
+}
+
+fn scopes(row: &Row<'_>, column: usize) -> Result<Vec<Scope>, Error> {
+    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    text.split_ascii_whitespace().map(|scope| tx::word(scope, Scope::parse)).collect()
+}

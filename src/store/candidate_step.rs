@@ -1,0 +1,215 @@
+//! Decisions on a candidate at a step: the facts are loaded, as the caller may see them, and what the rule made of
+//! them is saved, all in one transaction.
+
+use rusqlite::Row;
+use serde_json::{Value, json};
+
+use super::activity::{self, Action};
+use super::outbox::{self, Event};
+use super::tx::{self, Error, Tx};
+use super::{organization, role};
+use crate::domain::candidate_step::{
+    ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
+};
+use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId, DeliveryId};
+use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::role::{RoleStatus, Seats};
+use crate::domain::user::{OrgRole, Principal};
+
+/// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<Facts>, Error> {
+    let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
+                 a.offer_accepted_date, a.external_position_id, a.hire_notes,
+                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role
+               FROM candidate_role_steps s
+               JOIN candidate_roles a ON a.id = s.candidate_role_id
+               JOIN roles r ON r.id = a.role_id
+               JOIN organizations o ON o.id = a.organization_id
+               LEFT JOIN memberships m ON m.organization_id = a.organization_id AND m.user_id = $1
+               WHERE s.id = $2 AND (m.user_id IS NOT NULL OR $3)";
+    let params = (who.user_id.as_str(), step.as_str(), who.is_admin());
+    let Some(mut facts) = tx.one(sql, params, |row| facts(row, who))? else { return Ok(None) };
+    facts.steps = steps(tx, &facts.application_id)?;
+    let addressed = facts.steps.iter().position(|candidate_step| candidate_step.id == *step);
+    facts.addressed = addressed.ok_or_else(|| Error::Defect(format!("step {step} is not among its own steps")))?;
+    Ok(Some(facts))
+}
+
+/// The ids that saving a decision needs, made beforehand.
+#[derive(Debug, Clone)]
+pub struct NewIds {
+    /// Of the activity row.
+    pub activity: ActivityId,
+    /// Of the HR delivery, where there is one.
+    pub delivery: DeliveryId,
+}
+
+/// Saves a decision: steps, application, role, status cache, activity, and for a hire or its reversal the HR delivery.
+///
+/// # Errors
+/// When SQLite fails, or a row is not as the rule saw it.
+pub fn save(
+    tx: &Tx<'_>,
+    who: &Principal,
+    action: Action,
+    facts: &Facts,
+    decision: &Decision,
+    ids: &NewIds,
+) -> Result<(), Error> {
+    for step in &decision.steps {
+        save_step(tx, facts, step)?;
+    }
+    save_application(tx, facts, decision)?;
+    role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
+    organization::move_status(tx, &facts.organization_id, decision.status_change)?;
+    activity::append(tx, &ids.activity, who, action, facts, &detail(facts, decision))?;
+    let was_hired = facts.application_status == ApplicationStatus::Hired;
+    match action {
+        Action::Hired => outbox::enqueue(tx, &ids.delivery, who, Event::Hired, facts, decision),
+        Action::Rejected if was_hired => outbox::enqueue(tx, &ids.delivery, who, Event::HireReversed, facts, decision),
+        Action::Rejected => Ok(()),
+    }
+}
+
+fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
+    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
+    let org_role: Option<String> = row.get(13)?;
+    let hire = match tx::time_or_none(row, 5)? {
+        None => None,
+        Some(hired_date) => Some(HireRecord {
+            hired_date,
+            offer_accepted_date: tx::time_or_none(row, 6)?,
+            external_position_id: row.get(7)?,
+            notes: row.get(8)?,
+        }),
+    };
+    Ok(Facts {
+        application_id: tx::word(&text(0)?, CandidateRoleId::parse)?,
+        organization_id: tx::word(&text(1)?, OrganizationId::parse)?,
+        candidate_id: tx::word(&text(2)?, CandidateId::parse)?,
+        role_id: tx::word(&text(3)?, RoleId::parse)?,
+        application_status: tx::word(&text(4)?, ApplicationStatus::parse)?,
+        hire,
+        seats: Seats { status: tx::word(&text(9)?, RoleStatus::parse)?, positions: row.get(10)?, hired: row.get(11)? },
+        require_external_position_id: row.get(12)?,
+        caller_org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
+        caller_platform_role: who.platform_role,
+        steps: Vec::new(),
+        addressed: 0,
+    })
+}
+
+fn steps(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Vec<CandidateStep>, Error> {
+    let sql = "SELECT id, role_step_id, name, step_order, step_type, status, rejected_at, rejection_reason,
+                 outcome_type, outcome_reason, validated_at
+               FROM candidate_role_steps
+               WHERE candidate_role_id = $1
+               ORDER BY step_order";
+    tx.all(sql, [application.as_str()], candidate_step)
+}
+
+fn candidate_step(row: &Row<'_>) -> Result<CandidateStep, Error> {
+    Ok(CandidateStep {
+        id: tx::word(&row.get::<_, String>(0)?, CandidateStepId::parse)?,
+        role_step_id: tx::word(&row.get::<_, String>(1)?, RoleStepId::parse)?,
+        name: row.get(2)?,
+        order: row.get(3)?,
+        step_type: tx::word(&row.get::<_, String>(4)?, StepType::parse)?,
+        status: tx::word(&row.get::<_, String>(5)?, StepStatus::parse)?,
+        rejected_at: tx::time_or_none(row, 6)?,
+        rejection_reason: row.get(7)?,
+        outcome_type: row.get(8)?,
+        outcome_reason: row.get(9)?,
+        validated_at: tx::time_or_none(row, 10)?,
+    })
+}
+
+fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Error> {
+    let sql = "UPDATE candidate_role_steps
+               SET status = $1, rejected_at = $2, rejection_reason = $3, outcome_type = $4, outcome_reason = $5,
+                 validated_at = $6
+               WHERE id = $7 AND candidate_role_id = $8";
+    let touched = tx.run(
+        sql,
+        (
+            step.status.as_str(),
+            step.rejected_at.map(|at| at.micros()),
+            &step.rejection_reason,
+            &step.outcome_type,
+            &step.outcome_reason,
+            step.validated_at.map(|at| at.micros()),
+            step.id.as_str(),
+            facts.application_id.as_str(),
+        ),
+    )?;
+    if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("step {} is gone", step.id))) }
+}
+
+fn save_application(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error> {
+    let sql = "UPDATE candidate_roles
+               SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
+                 updated_at = $6
+               WHERE id = $7 AND status = $8";
+    let hire = decision.hire.as_ref();
+    let touched = tx.run(
+        sql,
+        (
+            decision.application_status.as_str(),
+            hire.map(|hire| hire.hired_date.micros()),
+            hire.and_then(|hire| hire.offer_accepted_date).map(|at| at.micros()),
+            hire.and_then(|hire| hire.external_position_id.as_deref()),
+            hire.and_then(|hire| hire.notes.as_deref()),
+            tx.now.micros(),
+            facts.application_id.as_str(),
+            facts.application_status.as_str(),
+        ),
+    )?;
+    if touched == 1 {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("application {} is not as the rule saw it", facts.application_id)))
+    }
+}
+
+/// Before and after, with everything that the decision clears elsewhere.
+fn detail(facts: &Facts, decision: &Decision) -> Value {
+    json!({
+        "before": side(facts.application_status, facts.seats, facts.hire.as_ref(), &changed(facts, decision)),
+        "after": side(decision.application_status, decision.seats, decision.hire.as_ref(), &decision.steps),
+    })
+}
+
+/// The steps that a decision changes, as they were.
+fn changed(facts: &Facts, decision: &Decision) -> Vec<CandidateStep> {
+    let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
+    facts.steps.iter().filter(is_changed).cloned().collect()
+}
+
+fn side(status: ApplicationStatus, seats: Seats, hire: Option<&HireRecord>, steps: &[CandidateStep]) -> Value {
+    let hire = hire.map(|hire| {
+        json!({
+            "hiredDate": hire.hired_date.to_string(),
+            "offerAcceptedDate": hire.offer_accepted_date.map(|at| at.to_string()),
+            "externalPositionId": hire.external_position_id,
+            "notes": hire.notes,
+        })
+    });
+    let steps: Vec<Value> = steps
+        .iter()
+        .map(|step| {
+            json!({
+                "id": step.id.as_str(),
+                "status": step.status.as_str(),
+                "rejectedAt": step.rejected_at.map(|at| at.to_string()),
+                "rejectionReason": step.rejection_reason,
+                "outcomeType": step.outcome_type,
+                "outcomeReason": step.outcome_reason,
+                "validatedAt": step.validated_at.map(|at| at.to_string()),
+            })
+        })
+        .collect();
+    json!({ "application": status.as_str(), "role": seats.status.as_str(), "hire": hire, "steps": steps })
+}

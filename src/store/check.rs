@@ -1,0 +1,90 @@
+//! Whether a file is sound: SQLite's own integrity, foreign keys, the status caches and the roles' hires against a
+//! recount.
+
+use std::path::Path;
+
+use super::connection::{self, Use};
+use super::organization;
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{Id, OrganizationId};
+
+/// Findings of one kind that are told one by one; past that a damaged file would bury the first.
+const FINDINGS_MAX: usize = 100;
+
+/// Looks at everything on one snapshot of the file, and calls `progress` with what comes next. Each finding is a
+/// sentence; none means that the file is sound.
+///
+/// # Errors
+/// When the file cannot be read far enough to look.
+pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
+    let connection = connection::open(path, Use::Read)?;
+    tx::snapshot(&connection, crate::domain::timestamp::Timestamp::from_micros(0), |tx| {
+        progress("reading every page");
+        let mut findings = integrity(tx)?;
+        if !findings.is_empty() {
+            // What the tables say means little then, and reading them may fail.
+            return Ok(findings);
+        }
+        progress("following every foreign key");
+        findings.extend(foreign_keys(tx)?);
+        progress("counting every organization's roles and applications again");
+        findings.extend(statuses(tx)?);
+        findings.extend(seats(tx)?);
+        Ok(findings)
+    })
+}
+
+/// Passes when SQLite finds a file intact.
+///
+/// # Errors
+/// [`Error::Defect`] with the first finding.
+pub(super) fn require_intact(path: &Path) -> Result<(), Error> {
+    let connection = connection::open(path, Use::Read)?;
+    let now = crate::domain::timestamp::Timestamp::from_micros(0);
+    match tx::snapshot(&connection, now, integrity)?.into_iter().next() {
+        None => Ok(()),
+        Some(finding) => Err(Error::Defect(finding)),
+    }
+}
+
+fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let lines = tx.all(&format!("PRAGMA integrity_check({FINDINGS_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
+    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
+}
+
+fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = format!(r#"SELECT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_MAX}"#);
+    tx.all(&sql, [], |row| {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
+        Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))
+    })
+}
+
+fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let ids = tx.all("SELECT id FROM organizations ORDER BY id", [], |row| {
+        tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)
+    })?;
+    let mut findings = Vec::new();
+    for id in ids {
+        let (cached, counted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
+        if cached != Some(counted) {
+            findings.push(format!("status cache: organization {id} has {cached:?}, a recount gives {counted:?}"));
+        }
+    }
+    Ok(findings)
+}
+
+fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = format!(
+        "SELECT r.id, r.hired, count(a.id)
+         FROM roles r
+         LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
+         GROUP BY r.id, r.hired
+         HAVING r.hired <> count(a.id)
+         LIMIT {FINDINGS_MAX}"
+    );
+    tx.all(&sql, [], |row| {
+        let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
+    })
+}

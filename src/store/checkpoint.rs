@@ -1,0 +1,76 @@
+//! Checkpoints, on a thread and a connection of their own, so that no commit pays for one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::connection::{self, Use};
+use super::file;
+use super::tx::Error;
+
+/// How often the log's size is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// From this size on the log is moved into the file: about 10,000 pages, where moving costs least per decision.
+const MOVE_FROM_BYTES: u64 = 40 * 1_024 * 1_024;
+
+/// From this size on the log is also cut. Tried, never waited for: waiting behind a reader would hold the writer up.
+const CUT_FROM_BYTES: u64 = 64 * 1_024 * 1_024;
+
+/// The thread, and how to stop it.
+pub(super) struct Checkpoints {
+    wal: PathBuf,
+    stopping: Arc<(Mutex<bool>, Condvar)>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Checkpoints {
+    pub(super) fn start(path: &Path) -> Result<Self, Error> {
+        let connection = connection::open(path, Use::Write)?;
+        connection.busy_timeout(Duration::ZERO)?;
+        let wal = file::beside(path, "-wal");
+        let stopping = Arc::new((Mutex::new(false), Condvar::new()));
+        let thread = {
+            let (wal, stopping) = (wal.clone(), Arc::clone(&stopping));
+            std::thread::spawn(move || run(&connection, &wal, &stopping))
+        };
+        Ok(Self { wal, stopping, thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(super) fn wal_bytes(&self) -> u64 {
+        bytes(&self.wal)
+    }
+
+    pub(super) fn stop(&self) {
+        *self.stopping.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stopping.1.notify_all();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run(connection: &rusqlite::Connection, wal: &Path, stopping: &(Mutex<bool>, Condvar)) {
+    let mut stop = stopping.0.lock().unwrap_or_else(PoisonError::into_inner);
+    while !*stop {
+        stop = stopping.1.wait_timeout(stop, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        let bytes = bytes(wal);
+        if *stop || bytes < MOVE_FROM_BYTES {
+            continue;
+        }
+        // What fails now, because of a reader or a full disk, is tried again at the next look.
+        let how = if bytes < CUT_FROM_BYTES { "PASSIVE" } else { "TRUNCATE" };
+        let _ = connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()));
+    }
+}
+
+fn bytes(wal: &Path) -> u64 {
+    std::fs::metadata(wal).map_or(0, |metadata| metadata.len())
+}

@@ -1,0 +1,281 @@
+//! The database file: made, recognized, refused or upgraded before anything else touches it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+
+use super::tx::Error;
+use super::{connection, schema};
+
+/// Why a file cannot be used. Each is one sentence for the person at the command line.
+#[derive(Debug)]
+pub enum OpenError {
+    /// There is none.
+    Missing(PathBuf),
+    /// It is no SQLite file, or another program's.
+    Foreign(PathBuf),
+    /// A newer version of the program wrote it.
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// An older version of the program wrote it, and only `serve` upgrades.
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// It, or its directory, is missing or cannot be written.
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// Another `serve` has it.
+    Held(PathBuf),
+    /// Anything else, such as a full disk or a damaged file.
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What the system or SQLite says.
+        why: String,
+    },
+    /// Opening its connections failed.
+    Store(Error),
+}
+
+impl OpenError {
+    /// Whether starting again could help: not for a file that is newer, foreign or not writable.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
+    }
+}
+
+impl From<Error> for OpenError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known = schema::CURRENT.version;
+        match self {
+            Self::Missing(path) => write!(
+                f,
+                "{} does not exist; `appliance serve`, `import` and `bootstrap-admin` make a new file",
+                path.display()
+            ),
+            Self::Foreign(path) => write!(
+                f,
+                "{} is not a file of this program; name another file with --db, nothing was changed",
+                path.display()
+            ),
+            Self::Newer { path, found } => write!(
+                f,
+                "{} has version {found}, this program knows {known}; use the newer program, nothing was changed",
+                path.display()
+            ),
+            Self::Older { path, found } => write!(
+                f,
+                "{} has version {found}, this program writes {known}; start `appliance serve` on it once to upgrade it",
+                path.display()
+            ),
+            Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
+            Self::Held(path) => write!(
+                f,
+                "{} is in use by another `appliance serve`; stop that one or name another file with --db",
+                path.display()
+            ),
+            Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),
+            Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// What to do where there is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// Make one.
+    Create,
+    /// Refuse.
+    Refuse,
+}
+
+/// What to do with a file of an older version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Older {
+    /// Copy it, check the copy, then upgrade it in one transaction.
+    Upgrade,
+    /// Refuse.
+    Refuse,
+}
+
+/// That no second service uses the file: an exclusive lock on `FILE.lock`, for as long as this lives.
+///
+/// Another file than the database's own, because closing that drops SQLite's locks on it.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
+
+impl Lock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// [`OpenError::Held`] where another process has it, [`OpenError::NotWritable`] where its file cannot be made.
+    pub fn take(path: &Path) -> Result<Self, OpenError> {
+        let lock_path = beside(path, ".lock");
+        let not_writable = |error: std::io::Error| OpenError::NotWritable {
+            path: path.to_owned(),
+            why: format!("its lock file {} cannot be made: {error}", lock_path.display()),
+        };
+        let file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&lock_path)
+            .map_err(not_writable)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => Err(OpenError::Held(path.to_owned())),
+            Err(TryLockError::Error(error)) => Err(not_writable(error)),
+        }
+    }
+}
+
+/// Makes sure that the file is there and of this program's version. A foreign or newer file is left untouched.
+///
+/// # Errors
+/// Everything that [`OpenError`] names.
+pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
+    if rusqlite::version_number() < connection::SQLITE_VERSION_MIN {
+        let why = format!("SQLite {} is too old to be safe with it", rusqlite::version());
+        return Err(OpenError::Failed { path: path.to_owned(), why });
+    }
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Err(OpenError::Foreign(path.to_owned())),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => match missing {
+            Missing::Refuse => return Err(OpenError::Missing(path.to_owned())),
+            Missing::Create => create(path)?,
+        },
+        Err(error) => return Err(OpenError::NotWritable { path: path.to_owned(), why: error.to_string() }),
+    }
+    require_writable(path)?;
+    match inspect(path)? {
+        Found::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
+        Found::Empty => fill(path),
+        Found::Version(found) if found == schema::CURRENT.version => Ok(()),
+        Found::Version(found) if found > schema::CURRENT.version => {
+            Err(OpenError::Newer { path: path.to_owned(), found })
+        }
+        Found::Version(found) => match older {
+            Older::Refuse => Err(OpenError::Older { path: path.to_owned(), found }),
+            Older::Upgrade => schema::upgrade(path, &schema::CURRENT, found).map_err(|error| failed(path, &error)),
+        },
+    }
+}
+
+/// A path with something behind its last part.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Copies the file, with everything that is committed, into a new one of mode 0600.
+///
+/// # Errors
+/// [`OpenError::NotWritable`] where the target cannot be made or is there already, [`OpenError::Failed`] where the
+/// copy fails; then no target is left.
+pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
+    let not_writable =
+        |error: std::io::Error| OpenError::NotWritable { path: target.to_owned(), why: error.to_string() };
+    // Made first, with its mode, so that the copy is at no moment readable by others.
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(target).map_err(not_writable)?;
+    let copied = copy(path, target);
+    if copied.is_err() {
+        let _ = std::fs::remove_file(target);
+    }
+    copied.map_err(|error| failed(target, &error))
+}
+
+fn copy(path: &Path, target: &Path) -> Result<(), Error> {
+    // Not a connection for reading only: that setting would hold for the copy too.
+    let connection = connection::open(path, connection::Use::Write)?;
+    let target = target.to_str().ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
+    // One read transaction, so a consistent copy, that holds nobody up.
+    connection.execute("VACUUM INTO $1", [target])?;
+    File::open(target).and_then(|file| file.sync_all()).map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+fn create(path: &Path) -> Result<(), OpenError> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Ok(_) => Ok(()),
+        // Another process made it first: then it is there, which is all that is wanted.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(OpenError::NotWritable { path: path.to_owned(), why: error.to_string() }),
+    }
+}
+
+fn require_writable(path: &Path) -> Result<(), OpenError> {
+    // Asked of SQLite and not by opening the file: closing it would drop the locks of SQLite in this process.
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;
+    keep_wal(&connection);
+    match connection.is_readonly(MAIN_DB) {
+        Ok(false) => Ok(()),
+        _ => Err(OpenError::NotWritable { path: path.to_owned(), why: "it is read-only".to_owned() }),
+    }
+}
+
+enum Found {
+    /// A file of no bytes, or a database without tables.
+    Empty,
+    /// This program's, of this version.
+    Version(i64),
+}
+
+fn inspect(path: &Path) -> Result<Found, OpenError> {
+    let look = || -> Result<(i64, i64, i64), rusqlite::Error> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        keep_wal(&connection);
+        let pragma = |sql| connection.query_row(sql, [], |row| row.get(0));
+        let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
+        Ok((pragma("PRAGMA application_id")?, pragma("PRAGMA user_version")?, tables))
+    };
+    match look() {
+        Ok((0, 0, 0)) => Ok(Found::Empty),
+        Ok((schema::APPLICATION_ID, version, _)) => Ok(Found::Version(version)),
+        Ok(_) => Err(OpenError::Foreign(path.to_owned())),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            Err(OpenError::Foreign(path.to_owned()))
+        }
+        Err(error) => Err(OpenError::Failed { path: path.to_owned(), why: error.to_string() }),
+    }
+}
+
+/// A look must not move the write-ahead log of a file that is then refused.
+fn keep_wal(connection: &Connection) {
+    let _ = connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+}
+
+fn fill(path: &Path) -> Result<(), OpenError> {
+    let connection = connection::open(path, connection::Use::Write)?;
+    schema::create(&connection, &schema::CURRENT).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &Error) -> OpenError {
+    OpenError::Failed { path: path.to_owned(), why: error.to_string() }
+}

@@ -1,0 +1,90 @@
+//! Organizations: their status cache, moved with each decision and compared with a recount.
+
+use rusqlite::Row;
+
+use super::tx::{Error, Tx};
+use crate::domain::id::OrganizationId;
+use crate::domain::organization::StatusCounts;
+
+/// Moves the figures of the status cache by what a decision changed.
+///
+/// # Errors
+/// [`Error::Defect`] where there is no row, or a figure would fall below zero.
+pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
+    let sql = "UPDATE organization_statuses
+               SET open_roles = open_roles + $1,
+                 open_positions = open_positions + $2,
+                 in_progress = in_progress + $3,
+                 hired = hired + $4,
+                 not_selected = not_selected + $5,
+                 withdrawn = withdrawn + $6
+               WHERE organization_id = $7";
+    let StatusCounts { open_roles, open_positions, in_progress, hired, not_selected, withdrawn } = change;
+    let touched =
+        tx.run(sql, (open_roles, open_positions, in_progress, hired, not_selected, withdrawn, organization.as_str()))?;
+    if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("organization {organization} has no status row"))) }
+}
+
+/// Writes the status cache of an organization anew from a recount.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
+    let counts = recount(tx, organization)?;
+    let sql = "INSERT INTO organization_statuses
+                 (organization_id, open_roles, open_positions, in_progress, hired, not_selected, withdrawn)
+               VALUES ($1, $2, $3, $4, $5, $6, $7)
+               ON CONFLICT (organization_id) DO UPDATE
+               SET open_roles = excluded.open_roles,
+                 open_positions = excluded.open_positions,
+                 in_progress = excluded.in_progress,
+                 hired = excluded.hired,
+                 not_selected = excluded.not_selected,
+                 withdrawn = excluded.withdrawn";
+    let StatusCounts { open_roles, open_positions, in_progress, hired, not_selected, withdrawn } = counts;
+    tx.run(sql, (organization.as_str(), open_roles, open_positions, in_progress, hired, not_selected, withdrawn))?;
+    Ok(())
+}
+
+/// The status cache of an organization; `None` where it has no row.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<StatusCounts>, Error> {
+    let sql = "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn
+               FROM organization_statuses
+               WHERE organization_id = $1";
+    tx.one(sql, [organization.as_str()], counts)
+}
+
+/// The same figures, counted from the roles and applications themselves.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCounts, Error> {
+    let sql = "SELECT
+                 (SELECT count(*) FROM roles
+                  WHERE organization_id = $1 AND status = 'open'),
+                 (SELECT coalesce(sum(positions - hired), 0) FROM roles
+                  WHERE organization_id = $1 AND status = 'open'),
+                 (SELECT count(*) FROM candidate_roles
+                  WHERE organization_id = $1 AND status = 'In Progress'),
+                 (SELECT count(*) FROM candidate_roles
+                  WHERE organization_id = $1 AND status = 'Hired'),
+                 (SELECT count(*) FROM candidate_roles
+                  WHERE organization_id = $1 AND status = 'Not Selected'),
+                 (SELECT count(*) FROM candidate_roles
+                  WHERE organization_id = $1 AND status = 'Withdrawn')";
+    Ok(tx.one(sql, [organization.as_str()], counts)?.unwrap_or_default())
+}
+
+fn counts(row: &Row<'_>) -> Result<StatusCounts, Error> {
+    Ok(StatusCounts {
+        open_roles: row.get(0)?,
+        open_positions: row.get(1)?,
+        in_progress: row.get(2)?,
+        hired: row.get(3)?,
+        not_selected: row.get(4)?,
+        withdrawn: row.get(5)?,
+    })
+}

@@ -1,0 +1,129 @@
+//! The schema's version, and the way from an older file to this one.
+//!
+//! To change the schema: change `schema.sql`, add one to the version, and append the statements that take a file of
+//! the version before to this one. A test holds that both ways end at the same tables.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::connection::{self, Use};
+use super::tx::Error;
+use super::{check, file};
+
+/// What marks a SQLite file as this program's (`PRAGMA application_id`): "RPka" in ASCII.
+pub(super) const APPLICATION_ID: i64 = 0x5250_6b61;
+
+/// A schema and the upgrades that lead to it.
+pub(super) struct Schema {
+    /// `PRAGMA user_version` of its files.
+    pub version: i64,
+    /// The statements that make an empty file one of this version.
+    pub sql: &'static str,
+    /// The statements that take a file of version `n + 1` to `n + 2`, at index `n`.
+    pub upgrades: &'static [&'static str],
+}
+
+/// The schema of this program.
+pub(super) const CURRENT: Schema = Schema { version: 1, sql: include_str!("../../schema.sql"), upgrades: &[] };
+
+/// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
+pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Error::Defect(format!("the file's place does not allow a write-ahead log (it is {mode})")));
+    }
+    let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    if user_version(&tx)? == 0 {
+        tx.execute_batch(schema.sql)?;
+        tx.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
+            schema.version
+        ))?;
+    }
+    tx.commit()?;
+    Ok(())
+}
+
+/// Takes a file of an older version to this one: a verified copy beside it first (`FILE.before-version-N`), then all
+/// steps in one transaction.
+pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
+    let connection = connection::open(path, Use::Write)?;
+    let copy = file::beside(path, &format!(".before-version-{}", schema.version));
+    if !copy.exists() {
+        file::backup(path, &copy).map_err(|error| Error::Unavailable(error.to_string()))?;
+        check::require_intact(&copy)?;
+    }
+    let first = usize::try_from(found - 1)
+        .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
+    // Off while tables are rebuilt, and looked at before the commit; it cannot change inside a transaction.
+    connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+    let tx = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+    for step in schema.upgrades.iter().skip(first) {
+        tx.execute_batch(step)?;
+    }
+    let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
+    if dangling > 0 {
+        return Err(Error::Defect(format!("the upgrade would leave {dangling} rows that point nowhere")));
+    }
+    tx.execute_batch(&format!("PRAGMA user_version = {}", schema.version))?;
+    tx.commit()?;
+    Ok(())
+}
+
+fn user_version(connection: &Connection) -> Result<i64, Error> {
+    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Schema = Schema { version: 1, sql: "CREATE TABLE a (x INTEGER) STRICT", upgrades: &[] };
+    const THIRD: Schema = Schema {
+        version: 3,
+        sql: "",
+        upgrades: &["ALTER TABLE a ADD COLUMN y INTEGER", "INSERT INTO a (x, y) VALUES (3, 4)"],
+    };
+    const BROKEN: Schema =
+        Schema { version: 3, sql: "", upgrades: &["ALTER TABLE a ADD COLUMN y INTEGER", "INSERT INTO b VALUES (1)"] };
+
+    fn first_file() -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        create(&Connection::open(&path).unwrap(), &FIRST).unwrap();
+        (dir, path)
+    }
+
+    fn columns(path: &Path) -> i64 {
+        let sql = "SELECT count(*) FROM pragma_table_info('a')";
+        Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_current_schema_fills_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = Connection::open(dir.path().join("a.db")).unwrap();
+        create(&connection, &CURRENT).unwrap();
+        assert_eq!(user_version(&connection).unwrap(), CURRENT.version);
+        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has a way to it");
+        create(&connection, &CURRENT).unwrap();
+    }
+
+    #[test]
+    fn an_upgrade_runs_every_step_and_leaves_a_copy_of_before() {
+        let (_dir, path) = first_file();
+        upgrade(&path, &THIRD, 1).unwrap();
+        assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 3);
+        assert_eq!(columns(&path), 2);
+        assert_eq!(columns(&file::beside(&path, ".before-version-3")), 1);
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let (_dir, path) = first_file();
+        assert!(upgrade(&path, &BROKEN, 1).is_err());
+        assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 1);
+        assert_eq!(columns(&path), 1);
+    }
+}

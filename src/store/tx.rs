@@ -1,0 +1,175 @@
+//! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row};
+
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
+
+/// Why something in the store did not happen.
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// A rule said no; the text is for the caller.
+    Refused(Refusal),
+    /// Not now: full disk, full queue, a lock held by another process, stopping. The text is for the log.
+    Unavailable(String),
+    /// A defect, or a damaged file. The text is for the log.
+    Defect(String),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
+                Self::Unavailable(error.to_string())
+            }
+            _ => Self::Defect(error.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => write!(f, "refused: {refusal:?}"),
+            Self::Unavailable(message) | Self::Defect(message) => f.write_str(message),
+        }
+    }
+}
+
+/// One transaction.
+pub struct Tx<'a> {
+    connection: &'a Connection,
+    /// The one time of everything that happens in it.
+    pub now: Timestamp,
+}
+
+impl Tx<'_> {
+    /// The only row of a query, or none.
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let row = statement.query_row(params, |row| Ok(map(row))).optional()?;
+        row.transpose()
+    }
+
+    /// Every row of a query.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(map(row)?);
+        }
+        Ok(found)
+    }
+
+    /// Runs a statement; how many rows it touched.
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+        Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+    }
+
+    /// Runs `f` so that what it wrote is undone where it fails, and the transaction goes on.
+    ///
+    /// # Errors
+    /// What `f` fails with.
+    pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.run("SAVEPOINT act", [])?;
+        match f() {
+            Ok(value) => {
+                self.run("RELEASE act", [])?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.run("ROLLBACK TO act", [])?;
+                self.run("RELEASE act", [])?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The value that a column's word stands for.
+///
+/// # Errors
+/// [`Error::Defect`] where the column holds another word, which its `CHECK` does not let in.
+pub(super) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+    parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
+}
+
+/// A time column.
+pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
+    Ok(Timestamp::from_micros(row.get(column)?))
+}
+
+/// A time column that may be null.
+pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Error> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
+}
+
+/// Runs `f` on one snapshot.
+pub(super) fn snapshot<T>(
+    connection: &Connection,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let tx = Tx { connection, now };
+    tx.run("BEGIN DEFERRED", [])?;
+    let outcome = f(&tx);
+    let ended = end(connection, "ROLLBACK");
+    let value = outcome?;
+    ended?;
+    Ok(value)
+}
+
+/// Runs `f` in one transaction of its own and commits.
+pub(super) fn act<T>(
+    connection: &Connection,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    begin(connection)?;
+    match f(&Tx { connection, now }) {
+        Ok(value) => {
+            connection.execute_batch("COMMIT")?;
+            Ok(value)
+        }
+        Err(error) => {
+            end(connection, "ROLLBACK")?;
+            Err(error)
+        }
+    }
+}
+
+/// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.
+pub(super) fn begin(connection: &Connection) -> Result<(), Error> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    Ok(())
+}
+
+/// Runs a job inside a transaction that is open already.
+pub(super) fn within<T>(connection: &Connection, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> T) -> T {
+    f(&Tx { connection, now })
+}
+
+/// Ends the transaction, where SQLite has not already done so by itself after an error.
+pub(super) fn end(connection: &Connection, how: &str) -> Result<(), Error> {
+    if !connection.is_autocommit() {
+        connection.prepare_cached(how)?.execute([])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Users: who they are, their passwords' hashes, and the admin that the command line makes.
+
+use super::tx::{self, Error, Tx};
+use crate::domain::id::UserId;
+use crate::domain::text::Email;
+use crate::domain::user::PlatformRole;
+
+/// What a sign-in looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The user.
+    pub id: UserId,
+    /// The hash of the password, where one was set.
+    pub password_hash: Option<String>,
+}
+
+/// The account with this address.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn account(tx: &Tx<'_>, email: &Email) -> Result<Option<Account>, Error> {
+    let sql = "SELECT id, password_hash
+               FROM users
+               WHERE email_key = $1";
+    tx.one(sql, [email.key()], |row| Ok(Account { id: id(&row.get::<_, String>(0)?)?, password_hash: row.get(1)? }))
+}
+
+/// Whether there is such a user.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn exists(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM users
+               WHERE id = $1";
+    Ok(tx.one(sql, [user.as_str()], |_| Ok(()))?.is_some())
+}
+
+/// Adds a user.
+///
+/// # Errors
+/// [`Error::Defect`] where the id or the address is there already, which the caller looks at first.
+pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
+    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $6)";
+    let now = tx.now.micros();
+    tx.run(sql, (user.as_str(), email.as_str(), email.key(), name, role.as_str(), now))?;
+    Ok(())
+}
+
+/// Makes an existing user a platform admin.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn promote(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+    let sql = "UPDATE users
+               SET platform_role = 'admin', updated_at = $1
+               WHERE id = $2 AND platform_role <> 'admin'";
+    tx.run(sql, (tx.now.micros(), user.as_str()))?;
+    Ok(())
+}
+
+/// Sets the password of the user with this address, and ends the user's sessions: whoever knew the old one is out.
+/// Whether there is such a user.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn set_password(tx: &Tx<'_>, email: &Email, hash: &str) -> Result<bool, Error> {
+    let sql = "UPDATE users
+               SET password_hash = $1, updated_at = $2
+               WHERE email_key = $3";
+    if tx.run(sql, (hash, tx.now.micros(), email.key()))? == 0 {
+        return Ok(false);
+    }
+    let sql = "DELETE FROM sessions
+               WHERE user_id IN (SELECT id FROM users WHERE email_key = $1)";
+    tx.run(sql, [email.key()])?;
+    Ok(true)
+}
+
+/// A user's id as a column holds it.
+pub(super) fn id(text: &str) -> Result<UserId, Error> {
+    tx::word(text, crate::domain::id::Id::parse)
+}
