@@ -2,6 +2,7 @@
 pub mod cli;
 pub mod document;
 pub mod domain;
+pub mod http;
 pub mod store;
 pub mod telemetry;
 pub mod world;

@@ -3,12 +3,24 @@
 //! Data goes to standard output, words for people to standard error. Exit status 0, 1 (failed), 2 (what is wrong in
 //! the flags) and, for `serve`, 78 where starting again would not help.
 
+pub mod backup;
+pub mod bootstrap_admin;
+pub mod check;
+mod demo;
+pub mod export;
+pub mod import;
+pub mod serve;
+pub mod set_password;
+
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::domain::text::Email;
 use crate::store::{Error, OpenError};
+use crate::world::Real;
 
 /// The exit status of something that failed.
 pub const EXIT_FAILED: u8 = 1;
@@ -57,4 +69,73 @@ pub struct DbArg {
     /// The SQLite file with everything in it.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = "appliance.db")]
     pub db: PathBuf,
+}
+
+/// A recruiting service for small organizations: one binary and one SQLite file.
+///
+/// Begin with `appliance serve --demo`, which runs on a sample company. For your own: `appliance bootstrap-admin` makes
+/// the file and the first admin key, `appliance import` brings in roles and candidates, `appliance serve` runs it.
+/// Everything else speaks HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    BootstrapAdmin(bootstrap_admin::Args),
+    SetPassword(set_password::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Backup(backup::Args),
+    Check(check::Args),
+}
+
+impl Cli {
+    /// Runs the command. What went wrong is told on standard error, and by the exit status.
+    pub fn run(self) -> ExitCode {
+        let world = Real::new();
+        let outcome = match self.command {
+            Command::Serve(args) => serve::run(args),
+            Command::BootstrapAdmin(args) => bootstrap_admin::run(&args, &world),
+            Command::SetPassword(args) => set_password::run(&args, &world),
+            Command::Import(args) => import::run(&args, &world),
+            Command::Export(args) => export::run(&args, &world),
+            Command::Backup(args) => backup::run(&args),
+            Command::Check(args) => check::run(&args),
+        };
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                say(&format!("appliance: {}", failure.sentence));
+                ExitCode::from(failure.exit)
+            }
+        }
+    }
+}
+
+/// Words for people, to standard error. One that is closed is no reason to stop.
+fn say(sentence: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{sentence}");
+}
+
+/// Data, to standard output.
+///
+/// # Errors
+/// When standard output is closed or full.
+fn print(line: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{line}").and_then(|()| out.flush());
+    written.map_err(|error| Failure::new(format!("standard output cannot be written: {error}")))
+}
+
+/// An address as a flag has it.
+///
+/// # Errors
+/// A sentence for the usage message.
+fn email(text: &str) -> Result<Email, String> {
+    Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }

@@ -3,7 +3,9 @@
 //! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; what a rule needs is handed in.
 
 pub mod api_key;
+pub mod candidate_role;
 pub mod candidate_step;
+pub mod hr_integration;
 pub mod id;
 pub mod invitation;
 pub mod organization;

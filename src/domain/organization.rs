@@ -66,9 +66,25 @@ impl StatusCounts {
     }
 }
 
+/// Whether a text is a colour as a portal's theme has it: `#` and 3, 6 or 8 hexadecimal digits.
+pub fn is_hex_color(text: &str) -> bool {
+    text.strip_prefix('#')
+        .is_some_and(|hex| matches!(hex.len(), 3 | 6 | 8) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_are_hexadecimal() {
+        for good in ["#fff", "#0f766e", "#0F766E", "#0f766eff"] {
+            assert!(is_hex_color(good), "{good}");
+        }
+        for bad in ["", "#", "fff", "#ffff", "#ggg", "teal", "#0f766", "#0f766e;"] {
+            assert!(!is_hex_color(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn a_hire_for_the_last_position_moves_every_figure_it_touches() {

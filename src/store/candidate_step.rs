@@ -1,5 +1,5 @@
-//! Decisions on a candidate at a step: the facts are loaded, as the caller may see them, and what the rule made of
-//! them is saved, all in one transaction.
+//! The steps of applications. Decisions on a candidate at one: the facts are loaded, as the caller may see them, and
+//! what the rule made of them is saved, all in one transaction.
 
 use rusqlite::Row;
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ use crate::domain::candidate_step::{
 use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId, DeliveryId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 
 /// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.
@@ -32,7 +34,7 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
                WHERE s.id = $2 AND (m.user_id IS NOT NULL OR $3)";
     let params = (who.user_id.as_str(), step.as_str(), who.is_admin());
     let Some(mut facts) = tx.one(sql, params, |row| facts(row, who))? else { return Ok(None) };
-    facts.steps = steps(tx, &facts.application_id)?;
+    facts.steps = of_application(tx, &facts.application_id)?;
     let addressed = facts.steps.iter().position(|candidate_step| candidate_step.id == *step);
     facts.addressed = addressed.ok_or_else(|| Error::Defect(format!("step {step} is not among its own steps")))?;
     Ok(Some(facts))
@@ -102,7 +104,11 @@ fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
     })
 }
 
-fn steps(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Vec<CandidateStep>, Error> {
+/// Every step of an application, first to last.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Vec<CandidateStep>, Error> {
     let sql = "SELECT id, role_step_id, name, step_order, step_type, status, rejected_at, rejection_reason,
                  outcome_type, outcome_reason, validated_at
                FROM candidate_role_steps
@@ -127,6 +133,46 @@ fn candidate_step(row: &Row<'_>) -> Result<CandidateStep, Error> {
     })
 }
 
+/// Adds a step to an application. Whether there was none with this id before.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert(tx: &Tx<'_>, application: &CandidateRoleId, step: &CandidateStep) -> Result<bool, Error> {
+    let sql = "INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type,
+                 status, rejected_at, rejection_reason, outcome_type, outcome_reason, validated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+               ON CONFLICT DO NOTHING";
+    let touched = tx.run(
+        sql,
+        (
+            step.id.as_str(),
+            application.as_str(),
+            step.role_step_id.as_str(),
+            &step.name,
+            step.order,
+            step.step_type.as_str(),
+            step.status.as_str(),
+            step.rejected_at.map(Timestamp::micros),
+            &step.rejection_reason,
+            &step.outcome_type,
+            &step.outcome_reason,
+            step.validated_at.map(Timestamp::micros),
+        ),
+    )?;
+    Ok(touched == 1)
+}
+
+/// Whether there is such a step.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM candidate_role_steps
+               WHERE id = $1";
+    Ok(tx.one(sql, [step.as_str()], |_| Ok(()))?.is_some())
+}
+
 fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Error> {
     let sql = "UPDATE candidate_role_steps
                SET status = $1, rejected_at = $2, rejection_reason = $3, outcome_type = $4, outcome_reason = $5,
@@ -136,11 +182,11 @@ fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Err
         sql,
         (
             step.status.as_str(),
-            step.rejected_at.map(|at| at.micros()),
+            step.rejected_at.map(Timestamp::micros),
             &step.rejection_reason,
             &step.outcome_type,
             &step.outcome_reason,
-            step.validated_at.map(|at| at.micros()),
+            step.validated_at.map(Timestamp::micros),
             step.id.as_str(),
             facts.application_id.as_str(),
         ),
@@ -159,7 +205,7 @@ fn save_application(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(
         (
             decision.application_status.as_str(),
             hire.map(|hire| hire.hired_date.micros()),
-            hire.and_then(|hire| hire.offer_accepted_date).map(|at| at.micros()),
+            hire.and_then(|hire| hire.offer_accepted_date).map(Timestamp::micros),
             hire.and_then(|hire| hire.external_position_id.as_deref()),
             hire.and_then(|hire| hire.notes.as_deref()),
             tx.now.micros(),

@@ -6,16 +6,21 @@
 
 pub mod activity;
 pub mod api_key;
+pub mod candidate;
+pub mod candidate_role;
 pub mod candidate_step;
 pub mod check;
 mod checkpoint;
 mod connection;
 pub mod file;
+pub mod hr_integration;
 pub mod invitation;
+pub mod membership;
 pub mod organization;
 pub mod outbox;
 pub mod portal;
 pub mod role;
+pub mod role_step;
 mod schema;
 pub mod session;
 mod tx;

@@ -1,10 +1,105 @@
-//! Organizations: their status cache, moved with each decision and compared with a recount.
+//! Organizations: what they are, and their status cache, moved with each decision and compared with a recount.
 
 use rusqlite::Row;
 
-use super::tx::{Error, Tx};
-use crate::domain::id::OrganizationId;
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
+use crate::domain::text::Slug;
+use crate::domain::timestamp::Timestamp;
+
+/// An organization, as a document has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its id.
+    pub id: OrganizationId,
+    /// Its slug.
+    pub slug: Slug,
+    /// Its name.
+    pub name: String,
+    /// Its domain.
+    pub domain: String,
+    /// The URL of its logo.
+    pub logo: String,
+    /// Whether its portal is on.
+    pub portal_enabled: bool,
+    /// The portal's theme: a JSON object as text.
+    pub portal_theme: String,
+    /// Whether a hire needs the position's code in its HR system.
+    pub require_external_position_id: bool,
+}
+
+/// Adds an organization that was made at `created_at`, without its status cache. Whether there was none with this id
+/// or slug before.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert(tx: &Tx<'_>, organization: &Record, created_at: Timestamp) -> Result<bool, Error> {
+    let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
+                 require_external_position_id, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+               ON CONFLICT DO NOTHING";
+    let touched = tx.run(
+        sql,
+        (
+            organization.id.as_str(),
+            organization.slug.as_str(),
+            organization.slug.key(),
+            &organization.name,
+            &organization.domain,
+            &organization.logo,
+            organization.portal_enabled,
+            &organization.portal_theme,
+            organization.require_external_position_id,
+            created_at.micros(),
+        ),
+    )?;
+    Ok(touched == 1)
+}
+
+/// Every organization, in the order in which they were made.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn all(tx: &Tx<'_>) -> Result<Vec<Record>, Error> {
+    let sql = "SELECT id, slug, name, domain, logo, portal_enabled, portal_theme, require_external_position_id
+               FROM organizations
+               ORDER BY created_at, id";
+    tx.all(sql, [], |row| {
+        Ok(Record {
+            id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
+            slug: tx::word(&row.get::<_, String>(1)?, Slug::parse)?,
+            name: row.get(2)?,
+            domain: row.get(3)?,
+            logo: row.get(4)?,
+            portal_enabled: row.get(5)?,
+            portal_theme: row.get(6)?,
+            require_external_position_id: row.get(7)?,
+        })
+    })
+}
+
+/// Whether there is such an organization.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn exists(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               WHERE id = $1";
+    Ok(tx.one(sql, [organization.as_str()], |_| Ok(()))?.is_some())
+}
+
+/// Whether there is an organization with this slug.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               WHERE slug_key = $1";
+    Ok(tx.one(sql, [slug.key()], |_| Ok(()))?.is_some())
+}
 
 /// Moves the figures of the status cache by what a decision changed.
 ///

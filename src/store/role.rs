@@ -1,9 +1,123 @@
-//! Roles: their seats as decisions move them.
+//! Roles: what they are, and their seats as decisions move them.
+
+use rusqlite::{Row, ToSql};
 
 use super::invitation;
-use super::tx::{Error, Tx};
-use crate::domain::id::RoleId;
-use crate::domain::role::{RoleStatus, Seats};
+use super::portal::Salary;
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, Seats, WorkType};
+use crate::domain::timestamp::Timestamp;
+
+/// A role, as a document has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its id.
+    pub id: RoleId,
+    /// Its name.
+    pub name: String,
+    /// Its description: a JSON object as text.
+    pub description: String,
+    /// Its department.
+    pub department: String,
+    /// Its location.
+    pub location: String,
+    /// Where the work is done.
+    pub work_type: Option<WorkType>,
+    /// What kind of work it is.
+    pub collar_type: Option<CollarType>,
+    /// The salary, of which any part may be missing.
+    pub salary: Salary,
+    /// Its status, positions and hires.
+    pub seats: Seats,
+    /// Whether the portal may show it.
+    pub public: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// Adds a role. Whether there was none with this id before.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &Record) -> Result<bool, Error> {
+    let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
+                 salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired,
+                 created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+               ON CONFLICT DO NOTHING";
+    let params: [&dyn ToSql; 18] = [
+        &role.id.as_str(),
+        &organization.as_str(),
+        &role.name,
+        &role.description,
+        &role.department,
+        &role.location,
+        &role.work_type.map(WorkType::as_str),
+        &role.collar_type.map(CollarType::as_str),
+        &role.salary.min,
+        &role.salary.max,
+        &role.salary.currency,
+        &role.salary.period.map(SalaryPeriod::as_str),
+        &role.seats.status.as_str(),
+        &role.public,
+        &role.seats.positions,
+        &role.seats.hired,
+        &role.created_at.micros(),
+        &tx.now.micros(),
+    ];
+    Ok(tx.run(sql, &params[..])? == 1)
+}
+
+/// Every role of an organization, in the order in which they were made.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<Record>, Error> {
+    let sql = "SELECT id, name, description, department, location, work_type, collar_type,
+                 salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at
+               FROM roles
+               WHERE organization_id = $1
+               ORDER BY created_at, id";
+    tx.all(sql, [organization.as_str()], record)
+}
+
+fn record(row: &Row<'_>) -> Result<Record, Error> {
+    let word = |column| -> Result<Option<String>, Error> { Ok(row.get(column)?) };
+    Ok(Record {
+        id: tx::word(&row.get::<_, String>(0)?, RoleId::parse)?,
+        name: row.get(1)?,
+        description: row.get(2)?,
+        department: row.get(3)?,
+        location: row.get(4)?,
+        work_type: word(5)?.map(|text| tx::word(&text, WorkType::parse)).transpose()?,
+        collar_type: word(6)?.map(|text| tx::word(&text, CollarType::parse)).transpose()?,
+        salary: Salary {
+            min: row.get(7)?,
+            max: row.get(8)?,
+            currency: row.get(9)?,
+            period: word(10)?.map(|text| tx::word(&text, SalaryPeriod::parse)).transpose()?,
+        },
+        seats: Seats {
+            status: tx::word(&row.get::<_, String>(11)?, RoleStatus::parse)?,
+            positions: row.get(13)?,
+            hired: row.get(14)?,
+        },
+        public: row.get(12)?,
+        created_at: tx::time(row, 15)?,
+    })
+}
+
+/// Whether there is such a role.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn exists(tx: &Tx<'_>, role: &RoleId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM roles
+               WHERE id = $1";
+    Ok(tx.one(sql, [role.as_str()], |_| Ok(()))?.is_some())
+}
 
 /// Saves what a decision made of a role's seats. A role that stops being open ends its signup links.
 ///

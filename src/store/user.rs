@@ -3,6 +3,7 @@
 use super::tx::{self, Error, Tx};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
+use crate::domain::timestamp::Timestamp;
 use crate::domain::user::PlatformRole;
 
 /// What a sign-in looks at.
@@ -12,6 +13,19 @@ pub struct Account {
     pub id: UserId,
     /// The hash of the password, where one was set.
     pub password_hash: Option<String>,
+}
+
+/// A user, as a document has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The user's id.
+    pub id: UserId,
+    /// The user's address.
+    pub email: Email,
+    /// The user's name.
+    pub name: String,
+    /// What the user is on the platform.
+    pub platform_role: PlatformRole,
 }
 
 /// The account with this address.
@@ -46,6 +60,37 @@ pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: Platf
     let now = tx.now.micros();
     tx.run(sql, (user.as_str(), email.as_str(), email.key(), name, role.as_str(), now))?;
     Ok(())
+}
+
+/// Adds a user who was made at `created_at`. Whether there was none with this id or address before.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert_new(tx: &Tx<'_>, user: &Record, created_at: Timestamp) -> Result<bool, Error> {
+    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $6)
+               ON CONFLICT DO NOTHING";
+    let Record { id, email, name, platform_role } = user;
+    let at = created_at.micros();
+    Ok(tx.run(sql, (id.as_str(), email.as_str(), email.key(), name, platform_role.as_str(), at))? == 1)
+}
+
+/// Every user, in the order in which they were made.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn all(tx: &Tx<'_>) -> Result<Vec<Record>, Error> {
+    let sql = "SELECT id, email, name, platform_role
+               FROM users
+               ORDER BY created_at, id";
+    tx.all(sql, [], |row| {
+        Ok(Record {
+            id: id(&row.get::<_, String>(0)?)?,
+            email: tx::word(&row.get::<_, String>(1)?, Email::parse)?,
+            name: row.get(2)?,
+            platform_role: tx::word(&row.get::<_, String>(3)?, PlatformRole::parse)?,
+        })
+    })
 }
 
 /// Makes an existing user a platform admin.

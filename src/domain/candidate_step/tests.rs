@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::domain::id::Id;
+use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
 const THEN: Timestamp = Timestamp::from_micros(1_000);
 const NOW: Timestamp = Timestamp::from_micros(2_000);
 
 fn step(order: i64, status: StepStatus) -> CandidateStep {
-    let rejected = status == StepStatus::Rejected;
+    let rejected = status == Rejected;
     CandidateStep {
         id: CandidateStepId::parse(&format!("cstep_{order}")).unwrap(),
         role_step_id: RoleStepId::parse(&format!("step_{order}")).unwrap(),
@@ -19,7 +20,7 @@ fn step(order: i64, status: StepStatus) -> CandidateStep {
         rejection_reason: rejected.then(|| "first".to_owned()),
         outcome_type: None,
         outcome_reason: None,
-        validated_at: (status == StepStatus::Validated).then_some(THEN),
+        validated_at: (status == Validated).then_some(THEN),
     }
 }
 
@@ -55,8 +56,6 @@ fn after(facts: &Facts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
 }
-
-use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
 #[test]
 fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() {

@@ -1,0 +1,94 @@
+//! `appliance bootstrap-admin`: the first admin, and a key that does everything.
+
+use super::{DbArg, Failure, email, print, say};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
+use crate::domain::id::UserId;
+use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
+use crate::domain::user::PlatformRole;
+use crate::store::api_key::NewApiKey;
+use crate::store::file::{self, Missing, Older};
+use crate::store::{self, Error, Tx};
+use crate::world::World;
+
+/// Make an admin, and print a new key with all scopes.
+///
+/// Makes the file where there is none. A user with this address becomes an admin. The key is printed to standard
+/// output, alone on its line, and never shown again. Works while `serve` runs on the same file.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    db: DbArg,
+
+    /// The admin's email address.
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = email)]
+    email: Email,
+
+    /// The admin's name [default: what stands before the @]. An existing user keeps theirs.
+    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
+    name: Option<String>,
+
+    /// Days until the key ends, 1 to 365.
+    #[arg(long, env = "APPLIANCE_EXPIRES_IN_DAYS", value_name = "DAYS", default_value_t = EXPIRES_IN_DAYS_DEFAULT,
+        value_parser = clap::value_parser!(i64).range(1..=365))]
+    expires_in_days: i64,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit status 1 where the file cannot be used.
+pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
+    let name = args.name.as_deref();
+    let secret =
+        store::act_alone(&args.db.db, world, |tx| make(tx, world, &args.email, name, "admin", args.expires_in_days))?;
+    say(&format!(
+        "{} is an admin of {}. This key works for {} days and is not shown again:",
+        args.email.as_str(),
+        args.db.db.display(),
+        args.expires_in_days
+    ));
+    print(secret.reveal())
+}
+
+/// Makes or promotes the admin, and makes the key, in one transaction.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn make(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    email: &Email,
+    name: Option<&str>,
+    key_name: &str,
+    days: i64,
+) -> Result<Secret, Error> {
+    let user_id = match store::user::account(tx, email)? {
+        Some(account) => {
+            store::user::promote(tx, &account.id)?;
+            account.id
+        }
+        None => {
+            let user_id: UserId = world.id();
+            let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default());
+            store::user::insert(tx, &user_id, email, name, PlatformRole::Admin)?;
+            user_id
+        }
+    };
+    let secret = Secret::generate(|bytes| world.fill(bytes));
+    let key = NewApiKey {
+        id: world.id(),
+        secret: secret.clone(),
+        user_id,
+        name: key_name.to_owned(),
+        scopes: Scope::ALL.to_vec(),
+        expires_at: api_key::expires_at(tx.now, days),
+    };
+    store::api_key::insert(tx, &key)?;
+    Ok(secret)
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
+    if fits { Ok(text.to_owned()) } else { Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")) }
+}

@@ -1,0 +1,169 @@
+//! `appliance serve`: runs the service, and the sample company of `--demo`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use ipnet::IpNet;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{EXIT_CONFIG, Failure, demo, say};
+use crate::domain::rate::Policy;
+use crate::http::ctx::{Ctx, Settings};
+use crate::http::{self, Server, Stopped};
+use crate::store::{OpenError, Store};
+use crate::telemetry::{LogFormat, Telemetry};
+use crate::world::{Real, World};
+
+/// Threads for reads and password hashes: fewer than the store has readers, so that none of them waits for one.
+const BLOCKING_THREADS_MAX: usize = 8;
+
+/// Run the service.
+///
+/// Makes the file where there is none, upgrades one of an older version (a copy is kept beside it), and prints
+/// `listening on http://…` to standard error when it is ready. SIGTERM and SIGINT stop it: what has begun is answered,
+/// and the exit status is 0. It is 78 where starting again would not help.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The SQLite file with everything in it [default: appliance.db, with --demo demo.db].
+    #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
+    db: Option<PathBuf>,
+
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+
+    /// Where the service is reached from outside; links are built on it [default: http:// and the listen address].
+    #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = base_url)]
+    base_url: Option<String>,
+
+    /// Run on a sample company, made at the first start.
+    #[arg(long, env = "APPLIANCE_DEMO")]
+    demo: bool,
+
+    /// Requests a minute for each key or signed-in user; 0 for no limit.
+    #[arg(long, env = "APPLIANCE_RATE_LIMIT", value_name = "PER_MINUTE", default_value_t = 1_200,
+        value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    rate_limit: u32,
+
+    /// A network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1/32. May be given more than once.
+    #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    trusted_proxy: Vec<IpNet>,
+
+    /// An address of its own for GET /metrics (Prometheus text); off without it.
+    #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR")]
+    metrics_listen: Option<SocketAddr>,
+
+    /// How the log on standard error is written: one line a request.
+    #[arg(long, env = "APPLIANCE_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
+    log_format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// Words and figures for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit status 78 for a file that is newer, foreign or not writable; 1 for one that another `serve` holds, and for a
+/// port that is taken.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build()
+        .map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
+    runtime.block_on(serve(args))
+}
+
+async fn serve(args: Args) -> Result<(), Failure> {
+    let mut terminate = listen_for(SignalKind::terminate())?;
+    let mut interrupt = listen_for(SignalKind::interrupt())?;
+    let (listener, address) = bind(args.listen).await?;
+    let metrics = match args.metrics_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
+    let url = format!("http://{address}");
+    if address.ip().is_unspecified() && args.base_url.is_none() {
+        say(&format!(
+            "warning: listening on every interface without --base-url; links will begin with {url}, which nobody can \
+             open. Name the address people use, for example --base-url https://jobs.example.com"
+        ));
+    }
+    let world: Arc<dyn World> = Arc::new(Real::new());
+    let base_url = args.base_url.unwrap_or_else(|| url.clone());
+    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { "appliance.db" }));
+    let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
+    if args.demo {
+        demo::prepare(&store, &path, world.as_ref(), &base_url)?;
+    }
+    let settings = Settings {
+        origin: http::origin(&base_url).unwrap_or_default(),
+        base_url,
+        rate: (args.rate_limit > 0).then_some(Policy { per_minute: args.rate_limit }),
+        trusted_proxies: args.trusted_proxy,
+    };
+    let format = match args.log_format {
+        Format::Text => LogFormat::Text,
+        Format::Json => LogFormat::Json,
+    };
+    let ctx = Arc::new(Ctx::new(store, world, settings, Telemetry::new(format)));
+    if let Some((listener, address)) = metrics {
+        say(&format!("metrics on http://{address}/metrics"));
+        tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
+    }
+    say(&format!("listening on {url}"));
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        say("stopping: answering what has begun");
+    };
+    match Server::new(listener, ctx).run(stop).await {
+        Stopped::Gracefully => say("stopped"),
+        Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
+        Stopped::Broken(why) => return Err(Failure::new(format!("the service cannot go on: {why}"))),
+    }
+    Ok(())
+}
+
+fn listen_for(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> {
+    signal(kind).map_err(|error| Failure::new(format!("signals cannot be caught: {error}")))
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::new(format!("cannot listen on {address}: {error}; name another address with --listen"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    Ok((listener, address))
+}
+
+fn cannot_open(error: &OpenError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    if error.may_pass() { failure } else { Failure { exit: EXIT_CONFIG, ..failure } }
+}
+
+/// A base URL without the slash at its end.
+fn base_url(text: &str) -> Result<String, String> {
+    match http::origin(text) {
+        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+        None => Err("a base URL looks like https://jobs.example.com, without user, query or fragment".to_owned()),
+    }
+}
+
+/// A network, or one address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse().or_else(|_| address()).map_err(|_| "a network looks like 127.0.0.1/32 or 10.0.0.0/8".to_owned())
+}

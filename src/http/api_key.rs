@@ -1,0 +1,306 @@
+//! `/api/admin/api-keys`: admins make, list, audit and revoke keys.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, KEY_PREFIX, Scope, Secret};
+use crate::domain::id::{self, ApiKeyId, Id, UserId};
+use crate::domain::refusal::Refusal;
+use crate::domain::text::NAME_CHARACTERS_MAX;
+use crate::domain::timestamp::{Rounding, Timestamp};
+use crate::domain::usage;
+use crate::domain::user::Admin;
+use crate::store::api_key::{ApiKey, NewApiKey};
+use crate::store::usage::UsageRow;
+use crate::store::{self, Error, Grade, Tx};
+
+const NO_KEY: Refusal = Refusal::NotFound("there is no such API key");
+
+pub(super) fn routes() -> Vec<Route> {
+    let keys = "/api/admin/api-keys";
+    vec![
+        Route::admin(Method::POST, keys, decode_create, create).with_body().writes(Grade::Durable).answering(&[
+            (200, ""),
+            (400, "bad_request"),
+            (400, "validation_error"),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (404, "not_found"),
+            (413, "payload_too_large"),
+            (415, "unsupported_media_type"),
+            (429, "rate_limited"),
+        ]),
+        Route::admin(Method::GET, keys, |_, _| Ok(()), list).answering(&[
+            (200, ""),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (429, "rate_limited"),
+        ]),
+        Route::admin(Method::GET, "/api/admin/api-keys/{id}/usage", decode_usage, usage_page).answering(&[
+            (200, ""),
+            (400, "validation_error"),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (404, "not_found"),
+            (429, "rate_limited"),
+        ]),
+        Route::admin(Method::DELETE, "/api/admin/api-keys/{id}", decode_id, revoke).writes(Grade::Durable).answering(
+            &[(200, ""), (401, "unauthorized"), (403, "forbidden"), (404, "not_found"), (429, "rate_limited")],
+        ),
+    ]
+}
+
+struct CreateWish {
+    name: String,
+    user_id: Option<UserId>,
+    days: i64,
+    scopes: Vec<Scope>,
+}
+
+fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
+    let mut fields = request.object()?;
+    let name = fields.required_text("name", NAME_CHARACTERS_MAX);
+    let user_id = fields.required_text("userId", usize::MAX);
+    let days = fields.integer("expiresInDays", EXPIRES_IN_DAYS).unwrap_or(EXPIRES_IN_DAYS_DEFAULT);
+    let scopes = fields.words("scopes", Scope::WORDS, Scope::parse).unwrap_or(Scope::DEFAULT.to_vec());
+    fields.valid()?;
+    // An id that none can have is an unknown user, not a fault of form.
+    let user_id = user_id.and_then(|id| UserId::parse(&id));
+    Ok(CreateWish { name: name.unwrap_or_default(), user_id, days, scopes })
+}
+
+fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &CreateWish) -> Result<Reply, Error> {
+    let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
+    let user_id = wish.user_id.clone().ok_or(no_user.clone())?;
+    if !store::user::exists(tx, &user_id)? {
+        return Err(no_user);
+    }
+    let key = NewApiKey {
+        id: ctx.world.id(),
+        secret: Secret::generate(|bytes| ctx.world.fill(bytes)),
+        user_id,
+        name: wish.name.clone(),
+        scopes: wish.scopes.clone(),
+        expires_at: api_key::expires_at(tx.now, wish.days),
+    };
+    store::api_key::insert(tx, &key)?;
+    let data = WireCreated {
+        id: key.id.as_str(),
+        name: &key.name,
+        key: key.secret.reveal(),
+        prefix: KEY_PREFIX,
+        start: key.secret.start(),
+        scopes: words(&key.scopes),
+        expires_at: key.expires_at.to_string(),
+        user_id: key.user_id.as_str(),
+    };
+    Ok(Reply::json(&WireData { success: true, data }))
+}
+
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (): &()) -> Result<Reply, Error> {
+    let keys = store::api_key::list(tx)?;
+    let data: Vec<WireApiKey<'_>> = keys.iter().map(wire).collect();
+    Ok(Reply::json(&WireData { success: true, data }))
+}
+
+struct UsageWish {
+    id: Option<ApiKeyId>,
+    rows: usize,
+    before: Option<Timestamp>,
+}
+
+fn decode_usage(_: &Ctx, request: &Request) -> Result<UsageWish, Error> {
+    let limit = request.query("limit")?;
+    let before = request.query("before")?;
+    let rows = match limit.as_deref().map(usage::page_rows) {
+        None => usage::PAGE_ROWS_DEFAULT,
+        Some(rows) => rows.ok_or(Refusal::invalid("limit", "must be an integer; 1 to 500 rows make a page"))?,
+    };
+    // A `+` that was not escaped in the query has become a space.
+    let before = before.map(|text| Timestamp::parse(&text.replace(' ', "+"), Rounding::Up));
+    let before = match before {
+        None => None,
+        Some(moment) => Some(moment.ok_or(Refusal::invalid(
+            "before",
+            "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is",
+        ))?),
+    };
+    Ok(UsageWish { id: ApiKeyId::parse(request.param("id")), rows, before })
+}
+
+fn usage_page(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &UsageWish) -> Result<Reply, Error> {
+    let id = wish.id.as_ref().ok_or(NO_KEY)?;
+    let key = store::api_key::find(tx, id)?.ok_or(NO_KEY)?;
+    // One row more than the page has tells whether there are more.
+    let mut rows = store::usage::page(tx, key.number, wish.before, wish.rows + 1)?;
+    let has_more = rows.len() > wish.rows;
+    rows.truncate(wish.rows);
+    let next_before = rows.last().filter(|_| has_more).map(|row| row.at.to_string());
+    let data = WireUsage {
+        key: WireUsageKey {
+            id: key.id.as_str(),
+            name: key.name.as_deref(),
+            created_at: key.created_at.to_string(),
+            last_request: key.last_request.map(|at| at.to_string()),
+            request_count: key.request_count,
+            owner: WireUsageOwner { id: key.owner.id.as_str(), email: &key.owner.email, name: &key.owner.name },
+        },
+        rows: rows.iter().map(wire_row).collect(),
+        pagination: WirePagination { limit: wish.rows, has_more, next_before },
+    };
+    Ok(Reply::json(&WireData { success: true, data }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
+fn decode_id(_: &Ctx, request: &Request) -> Result<Option<ApiKeyId>, Error> {
+    Ok(ApiKeyId::parse(request.param("id")))
+}
+
+fn revoke(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &Option<ApiKeyId>) -> Result<Reply, Error> {
+    let id = id.as_ref().ok_or(NO_KEY)?;
+    if !store::api_key::revoke(tx, id)? {
+        return Err(NO_KEY.into());
+    }
+    Ok(Reply::json(&WireSuccess { success: true }))
+}
+
+fn words(scopes: &[Scope]) -> Vec<&'static str> {
+    scopes.iter().map(|scope| scope.as_str()).collect()
+}
+
+fn wire(key: &ApiKey) -> WireApiKey<'_> {
+    WireApiKey {
+        id: key.id.as_str(),
+        name: key.name.as_deref(),
+        prefix: KEY_PREFIX,
+        start: &key.start,
+        scopes: words(&key.scopes),
+        enabled: key.enabled,
+        created_at: key.created_at.to_string(),
+        updated_at: key.updated_at.to_string(),
+        last_request: key.last_request.map(|at| at.to_string()),
+        expires_at: key.expires_at.map(|at| at.to_string()),
+        request_count: key.request_count,
+        owner: WireOwner {
+            id: key.owner.id.as_str(),
+            email: &key.owner.email,
+            name: &key.owner.name,
+            platform_role: key.owner.platform_role.as_str(),
+            org_role: key.owner.org_role.map(crate::domain::user::OrgRole::as_str),
+            organization_id: key.owner.organization_id.as_deref(),
+        },
+    }
+}
+
+fn wire_row(row: &UsageRow) -> WireUsageRow<'_> {
+    WireUsageRow {
+        id: id::usage_id(row.at),
+        timestamp: row.at.to_string(),
+        method: &row.method,
+        path: &row.path,
+        ip: &row.ip,
+        user_agent: &row.user_agent,
+        auth_endpoint: &row.auth_endpoint,
+    }
+}
+
+#[derive(Serialize)]
+struct WireSuccess {
+    success: bool,
+}
+
+#[derive(Serialize)]
+struct WireData<T> {
+    success: bool,
+    data: T,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCreated<'a> {
+    id: &'a str,
+    name: &'a str,
+    key: &'a str,
+    prefix: &'static str,
+    start: &'a str,
+    scopes: Vec<&'static str>,
+    expires_at: String,
+    user_id: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireApiKey<'a> {
+    id: &'a str,
+    name: Option<&'a str>,
+    prefix: &'static str,
+    start: &'a str,
+    scopes: Vec<&'static str>,
+    enabled: bool,
+    created_at: String,
+    updated_at: String,
+    last_request: Option<String>,
+    expires_at: Option<String>,
+    request_count: i64,
+    owner: WireOwner<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireOwner<'a> {
+    id: &'a str,
+    email: &'a str,
+    name: &'a str,
+    platform_role: &'static str,
+    org_role: Option<&'static str>,
+    organization_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireUsage<'a> {
+    key: WireUsageKey<'a>,
+    rows: Vec<WireUsageRow<'a>>,
+    pagination: WirePagination,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireUsageKey<'a> {
+    id: &'a str,
+    name: Option<&'a str>,
+    created_at: String,
+    last_request: Option<String>,
+    request_count: i64,
+    owner: WireUsageOwner<'a>,
+}
+
+#[derive(Serialize)]
+struct WireUsageOwner<'a> {
+    id: &'a str,
+    email: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireUsageRow<'a> {
+    id: String,
+    timestamp: String,
+    method: &'a str,
+    path: &'a str,
+    ip: &'a str,
+    user_agent: &'a str,
+    auth_endpoint: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WirePagination {
+    limit: usize,
+    has_more: bool,
+    next_before: Option<String>,
+}

@@ -1,0 +1,167 @@
+//! `POST /api/v1/candidate-steps/{id}/reject` and `…/hire`: decisions on a candidate at a step.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::{Answer, Route};
+use crate::domain::api_key::Scope;
+use crate::domain::candidate_step::{
+    self, CandidateStep, Decision, Facts, HireWish, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectWish,
+};
+use crate::domain::id::{CandidateStepId, Id};
+use crate::domain::refusal::Refusal;
+use crate::domain::user::Principal;
+use crate::store::activity::Action;
+use crate::store::candidate_step::NewIds;
+use crate::store::{self, Error, Grade, Tx};
+
+const ANSWERS: &[Answer] = &[
+    (200, ""),
+    (400, "bad_request"),
+    (401, "unauthorized"),
+    (403, "forbidden"),
+    (403, "insufficient_scope"),
+    (404, "not_found"),
+    (409, "conflict"),
+    (413, "payload_too_large"),
+    (415, "unsupported_media_type"),
+    (429, "rate_limited"),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    let scope = Scope::PipelineWrite;
+    let reject_path = "/api/v1/candidate-steps/{id}/reject";
+    let hire_path = "/api/v1/candidate-steps/{id}/hire";
+    [
+        Route::scoped(scope, Method::POST, reject_path, decode_reject, reject),
+        Route::scoped(scope, Method::POST, hire_path, decode_hire, hire),
+    ]
+    .map(|route| route.with_body().writes(Grade::Durable).answering(ANSWERS))
+    .into()
+}
+
+/// `…/reject`: all three members are optional texts.
+fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), Error> {
+    let mut fields = request.object()?;
+    let wish = RejectWish {
+        outcome_notes: fields.text("outcomeNotes", NOTES_CHARACTERS_MAX),
+        outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
+        outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
+    };
+    fields.good()?;
+    Ok((Addressed::read(request), wish))
+}
+
+fn reject(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    (addressed, wish): &(Addressed, RejectWish),
+) -> Result<Reply, Error> {
+    let facts = addressed.load(tx, who)?;
+    let decision = candidate_step::reject(&facts, wish, tx.now)?;
+    saved(ctx, tx, who, Action::Rejected, &facts, &decision)
+}
+
+/// `…/hire`: `notes` and `outcomeNotes` are the same; where both are given the first counts.
+fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Error> {
+    let mut fields = request.object()?;
+    let notes = fields.text("notes", NOTES_CHARACTERS_MAX);
+    let outcome_notes = fields.text("outcomeNotes", NOTES_CHARACTERS_MAX);
+    let wish = HireWish {
+        notes: notes.or(outcome_notes),
+        hired_date: fields.moment("hiredDate"),
+        offer_accepted_date: fields.moment("offerAcceptedDate"),
+        external_position_id: fields.text("externalPositionId", OUTCOME_CHARACTERS_MAX),
+    };
+    fields.good()?;
+    Ok((Addressed::read(request), wish))
+}
+
+fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireWish)) -> Result<Reply, Error> {
+    let facts = addressed.load(tx, who)?;
+    let decision = candidate_step::hire(&facts, wish, tx.now)?;
+    saved(ctx, tx, who, Action::Hired, &facts, &decision)
+}
+
+fn saved(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    action: Action,
+    facts: &Facts,
+    decision: &Decision,
+) -> Result<Reply, Error> {
+    let ids = NewIds { activity: ctx.world.id(), delivery: ctx.world.id() };
+    store::candidate_step::save(tx, who, action, facts, decision, &ids)?;
+    Ok(Reply::json(&WireDecision { success: true, step: wire(facts, &decision.shown) }))
+}
+
+/// The step that a path names; an id that none can have names nothing.
+struct Addressed(Option<CandidateStepId>);
+
+impl Addressed {
+    fn read(request: &Request) -> Self {
+        Self(CandidateStepId::parse(request.param("id")))
+    }
+
+    /// # Errors
+    /// `not_found` where there is no such step, or the caller may not see it.
+    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Facts, Error> {
+        let found = match &self.0 {
+            Some(step) => store::candidate_step::load(tx, who, step)?,
+            None => None,
+        };
+        found.ok_or(Error::Refused(Refusal::NotFound("there is no such step, or this key may not see it")))
+    }
+}
+
+fn wire<'a>(facts: &'a Facts, step: &'a CandidateStep) -> WireStep<'a> {
+    WireStep {
+        id: step.id.as_str(),
+        role_id: facts.role_id.as_str(),
+        role_step_id: step.role_step_id.as_str(),
+        candidate_role_id: facts.application_id.as_str(),
+        name: &step.name,
+        order: step.order,
+        step_type: step.step_type.as_str(),
+        status: step.status.as_str(),
+        rejected_at: step.rejected_at.map(|at| at.to_string()),
+        rejection_reason: step.rejection_reason.as_deref(),
+        outcome_type: step.outcome_type.as_deref(),
+        outcome_reason: step.outcome_reason.as_deref(),
+        validated_at: step.validated_at.map(|at| at.to_string()),
+    }
+}
+
+#[derive(Serialize)]
+struct WireDecision<'a> {
+    success: bool,
+    step: WireStep<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireStep<'a> {
+    id: &'a str,
+    role_id: &'a str,
+    role_step_id: &'a str,
+    candidate_role_id: &'a str,
+    name: &'a str,
+    order: i64,
+    step_type: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejection_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validated_at: Option<String>,
+}

@@ -1,0 +1,77 @@
+//! What every request works with: the store, the world, the settings and the state that lives in memory.
+
+use std::sync::Arc;
+
+use ipnet::IpNet;
+
+use super::limiter::Limiter;
+use super::table::Table;
+use super::throttle::Throttle;
+use crate::domain::rate::Policy;
+use crate::store::Store;
+use crate::telemetry::Telemetry;
+use crate::world::World;
+
+/// The settings of the HTTP floor.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the service is reached from outside, without a slash at its end; links are built on it.
+    pub base_url: String,
+    /// The origin of that URL, as browsers name it.
+    pub origin: String,
+    /// Requests a minute for each key or session user; `None` for no limit.
+    pub rate: Option<Policy>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+/// One service.
+pub struct Ctx {
+    /// The file.
+    pub store: Store,
+    /// Time and randomness.
+    pub world: Arc<dyn World>,
+    /// The settings.
+    pub settings: Settings,
+    /// Counters and the log.
+    pub telemetry: Telemetry,
+    /// Every route there is.
+    pub table: Table,
+    /// The buckets of the rate limit.
+    pub(super) limiter: Limiter,
+    /// The failed sign-ins.
+    pub(super) throttle: Throttle,
+    /// A hash that no password matches, so that an unknown address takes as long as a known one.
+    pub(super) no_password_hash: String,
+    /// Password hashes that run at once: each takes 19 MiB and a whole core.
+    pub(super) hashing: tokio::sync::Semaphore,
+    /// Sign-ins that may wait for one; past that, waiting would outlast the client.
+    pub(super) hashing_queue: tokio::sync::Semaphore,
+}
+
+/// Password hashes at once.
+const HASHES_MAX: usize = 2;
+
+/// Sign-ins that hash or wait to: at some 20 ms each, about a second.
+const HASHES_WAITING_MAX: usize = 64;
+
+impl Ctx {
+    /// A service on an open file.
+    pub fn new(store: Store, world: Arc<dyn World>, settings: Settings, telemetry: Telemetry) -> Self {
+        let mut nobody = [0; 32];
+        world.fill(&mut nobody);
+        let no_password_hash = world.hash_password(&crate::domain::id::token(&nobody));
+        Self {
+            store,
+            world,
+            limiter: Limiter::new(settings.rate),
+            settings,
+            telemetry,
+            table: Table::new(),
+            throttle: Throttle::default(),
+            no_password_hash,
+            hashing: tokio::sync::Semaphore::new(HASHES_MAX),
+            hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The members of a request's object, read one by one, with everything that is wrong gathered and told at once.
+
+use serde_json::{Map, Value};
+
+use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::text;
+use crate::domain::timestamp::{Rounding, Timestamp};
+
+/// What a moment in a body must look like.
+const MOMENT: &str = "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
+
+/// An object whose members are taken out. Unknown members are ignored; `null` counts as not given.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    object: Map<String, Value>,
+    errors: Vec<FieldError>,
+}
+
+impl Fields {
+    pub(super) fn new(object: Map<String, Value>) -> Self {
+        Self { object, errors: Vec::new() }
+    }
+
+    /// A text of at most so many characters.
+    pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) if text::characters(&text) > characters_max => {
+                self.fault(name, format!("must have at most {characters_max} characters"))
+            }
+            Value::String(text) => Some(text),
+            _ => self.fault(name, "must be a string"),
+        }
+    }
+
+    /// A text that must be there and not be blank.
+    pub(super) fn required_text(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        if matches!(self.object.get(name), None | Some(Value::Null)) {
+            return self.fault(name, "is required");
+        }
+        match self.text(name, characters_max) {
+            Some(text) if text.trim().is_empty() => self.fault(name, "must not be blank"),
+            other => other,
+        }
+    }
+
+    /// An integer within bounds. `90.0` and `"90"` are none.
+    pub(super) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
+        let range = format!("must be between {} and {}", bounds.start(), bounds.end());
+        match self.take(name)? {
+            Value::Number(number) if number.is_i64() || number.is_u64() => {
+                let within = number.as_i64().filter(|number| bounds.contains(number));
+                within.or_else(|| self.fault(name, range))
+            }
+            _ => self.fault(name, "must be an integer"),
+        }
+    }
+
+    /// A moment; digits beyond the microsecond are dropped.
+    pub(super) fn moment(&mut self, name: &str) -> Option<Timestamp> {
+        match self.take(name)? {
+            Value::String(text) => {
+                let moment = Timestamp::parse(&text, Rounding::Down);
+                moment.or_else(|| self.fault(name, MOMENT))
+            }
+            _ => self.fault(name, MOMENT),
+        }
+    }
+
+    /// A list of words of a closed set, each kept once.
+    pub(super) fn words<T: PartialEq>(
+        &mut self,
+        name: &str,
+        known: &[&str],
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let wrong = format!("must be a list of {}", known.join(", "));
+        let Value::Array(items) = self.take(name)? else { return self.fault(name, wrong) };
+        let mut found = Vec::new();
+        for item in items {
+            match item.as_str().and_then(&parse) {
+                Some(word) if found.contains(&word) => {}
+                Some(word) => found.push(word),
+                None => return self.fault(name, wrong),
+            }
+        }
+        Some(found)
+    }
+
+    /// Notes that a field is at fault; `None`, for the value it does not have.
+    pub(super) fn fault<T>(&mut self, name: &str, detail: impl Into<String>) -> Option<T> {
+        self.errors.push(FieldError { field: name.to_owned(), detail: detail.into() });
+        None
+    }
+
+    /// Passes where no field was at fault.
+    ///
+    /// # Errors
+    /// `validation_error` with every field that was.
+    pub(super) fn valid(self) -> Result<(), Refusal> {
+        if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
+    }
+
+    /// The same for the decisions on a candidate, where the contract has `bad_request` for it.
+    ///
+    /// # Errors
+    /// `bad_request` with every field that was at fault.
+    pub(super) fn good(self) -> Result<(), Refusal> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let sentences: Vec<String> =
+            self.errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
+        Err(Refusal::BadRequest(sentences.join("; "), self.errors))
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.object.remove(name).filter(|value| !value.is_null())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> Fields {
+        match serde_json::from_str(text).unwrap() {
+            Value::Object(object) => Fields::new(object),
+            _ => panic!("the test wants an object"),
+        }
+    }
+
+    #[test]
+    fn an_integer_is_an_integer_and_nothing_like_one() {
+        for (value, good) in [
+            ("1", true),
+            ("365", true),
+            ("0", false),
+            ("366", false),
+            ("90.0", false),
+            ("\"90\"", false),
+            ("true", false),
+            ("1e2", false),
+            ("99999999999999999999", false),
+            ("18446744073709551615", false),
+            ("[90]", false),
+            ("-1", false),
+        ] {
+            let mut fields = fields(&format!(r#"{{"days":{value}}}"#));
+            assert_eq!(fields.integer("days", 1..=365).is_some(), good, "{value}");
+            assert_eq!(fields.valid().is_ok(), good, "{value}");
+        }
+    }
+
+    #[test]
+    fn null_counts_as_not_given_and_is_refused_where_something_is_required() {
+        let mut fields = fields(r#"{"a":null,"b":null}"#);
+        assert_eq!(fields.text("a", 5), None);
+        assert_eq!(fields.required_text("b", 5), None);
+        assert!(matches!(fields.valid(), Err(Refusal::Invalid(errors)) if errors.len() == 1));
+    }
+
+    #[test]
+    fn lengths_are_counted_in_code_points() {
+        let mut fields = fields(r#"{"a":"ääääa","b":"ääääab"}"#);
+        assert!(fields.text("a", 5).is_some());
+        assert!(fields.text("b", 5).is_none());
+    }
+}

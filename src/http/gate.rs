@@ -1,0 +1,378 @@
+//! The gate: every request's way from its head to its answer.
+//!
+//! Credential → principal (401) → rate limit (429) → scope or admin (403) → body (413) → the handler's first half
+//! (415, 400) → one transaction with its second half → usage row → answer. The principal is proven again inside the
+//! transaction, so nothing is done for a key that was revoked, or a user who was demoted, before it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
+use tokio::sync::oneshot;
+
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::{self, BODY_BYTES_MAX, Request};
+use super::route::{Act, Entry, Next, Route, Work};
+use super::session;
+use super::table::Found;
+use crate::domain::api_key::Secret;
+use crate::domain::id::RequestId;
+use crate::domain::rate::Left;
+use crate::domain::refusal::Refusal;
+use crate::domain::user::{Auth, Principal};
+use crate::store::{self, Error, Grade, Tx};
+use crate::telemetry::Line;
+
+/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a refused body that are read all the same, so that the client gets to read its answer.
+const DRAIN_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// How long that may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What a request carries to prove who sends it, as the digest that the file knows it by.
+#[derive(Debug, Clone)]
+enum Credential {
+    ApiKey([u8; 32]),
+    Session([u8; 32]),
+}
+
+/// What is known of a request on its way, for its answer and its line in the log.
+#[derive(Default)]
+struct Trail {
+    request_id: String,
+    method: String,
+    route: Option<&'static str>,
+    page: bool,
+    cors: bool,
+    left: Option<Left>,
+    key_id: Option<String>,
+    /// The usage row that is owed: there once a key was seen, gone once the row is written.
+    owed: Option<store::usage::Entry>,
+}
+
+/// Answers one request.
+pub(super) async fn answer(
+    ctx: Arc<Ctx>,
+    peer: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let started = Instant::now();
+    let (parts, mut body) = request.into_parts();
+    let expects_continue = parts.headers.contains_key(header::EXPECT);
+    let mut trail = Trail {
+        request_id: ctx.world.id::<RequestId>().to_string(),
+        method: parts.method.to_string(),
+        cors: parts.uri.path().starts_with("/api/public/"),
+        ..Trail::default()
+    };
+    let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
+    let outcome = settle(&ctx, &mut trail, outcome).await;
+    if !body.is_end_stream() && !expects_continue {
+        drain(body).await;
+    }
+    let reply = finish(&ctx, &trail, outcome);
+    ctx.telemetry.request(&Line {
+        at: ctx.world.now(),
+        request_id: &trail.request_id,
+        method: known_method(&trail.method),
+        route: trail.route.unwrap_or("-"),
+        status: reply.status(),
+        duration: started.elapsed(),
+        bytes: reply.body_bytes(),
+        key_id: trail.key_id.as_deref(),
+    });
+    reply.into_response(&trail.request_id)
+}
+
+async fn respond(
+    ctx: &Arc<Ctx>,
+    peer: SocketAddr,
+    parts: Parts,
+    body: &mut Incoming,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
+    request::check_head(&parts)?;
+    let (route, params) = match ctx.table.find(&parts.method, parts.uri.path())? {
+        Found::Route(route, params) => (route, params),
+        Found::Preflight(path, methods) => {
+            trail.route = Some(path);
+            return Ok(preflight(&methods));
+        }
+    };
+    trail.route = Some(route.path);
+    trail.page = route.page;
+    let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
+    let request = Request::new(parts, params, client);
+    let credential = admit(ctx, route, &request, trail)?;
+    let request = if route.takes_body { request.with_body(read_body(body).await?) } else { request };
+    match decode(ctx, route, request).await? {
+        Next::Act(act) => transact(ctx, route, credential, act, trail).await,
+        Next::Reply(reply) => Ok(reply),
+    }
+}
+
+/// Credential, principal, rate limit, scope. The usage row is owed from here on.
+fn admit(ctx: &Ctx, route: &Route, request: &Request, trail: &mut Trail) -> Result<Option<Credential>, Error> {
+    if route.entry == Entry::Open {
+        return Ok(None);
+    }
+    let credential = credential(request)?;
+    let who = ctx.store.read(|tx| prove(tx, &credential))?;
+    let caller = match &who.auth {
+        Auth::ApiKey { id, number, .. } => {
+            trail.key_id = Some(id.to_string());
+            // A key does not open what only a session does, so it has no row for it.
+            trail.owed = (route.entry != Entry::Session).then(|| usage_entry(*number, route, request));
+            format!("key {id}")
+        }
+        Auth::Session { .. } => format!("user {}", who.user_id),
+    };
+    if let Some((left, taken)) = ctx.limiter.take(&caller, ctx.world.monotonic()) {
+        trail.left = Some(left);
+        taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    }
+    route.entry.admit(&who)?;
+    if matches!(credential, Credential::Session(_)) && !request.method().is_safe() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    Ok(Some(credential))
+}
+
+/// What the request carries: a key goes before a session.
+///
+/// # Errors
+/// `unauthorized` where there is nothing, or a key that is not in the form of one.
+fn credential(request: &Request) -> Result<Credential, Refusal> {
+    if let Some(value) = request.header_list(&header::AUTHORIZATION) {
+        let (scheme, token) = value.split_once(' ').unwrap_or((&value, ""));
+        let secret = Secret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        return secret.map(|secret| Credential::ApiKey(secret.digest())).ok_or(Refusal::Unauthorized { sent: true });
+    }
+    session::cookie(request).map(Credential::Session).ok_or(Refusal::Unauthorized { sent: false })
+}
+
+/// Who the credential is, in this very transaction.
+///
+/// # Errors
+/// `unauthorized` where it does not count, or not any more.
+fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
+    let found = match credential {
+        Credential::ApiKey(digest) => store::api_key::principal(tx, digest)?,
+        Credential::Session(digest) => store::session::principal(tx, digest)?,
+    };
+    found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
+}
+
+fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usage::Entry {
+    store::usage::Entry {
+        key_number,
+        method: request.method().to_string(),
+        path: request.path().to_owned(),
+        ip: request.client().to_string(),
+        user_agent: request.user_agent(),
+        auth_endpoint: route.path,
+    }
+}
+
+/// The whole body, within its limit and its time.
+///
+/// # Errors
+/// `payload_too_large`; `bad_request` where it was cut off or did not arrive in time.
+async fn read_body(body: &mut Incoming) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX));
+    }
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+    match read {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX))
+        }
+        Ok(Err(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
+        Err(_) => Err(Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
+    }
+}
+
+/// The handler's first half. One that hashes runs on a thread of its own, two at once.
+async fn decode(ctx: &Arc<Ctx>, route: &Route, request: Request) -> Result<Next, Error> {
+    if !route.hashes {
+        return (route.decode)(ctx, &request);
+    }
+    let overload = || Error::Unavailable("too many sign-ins wait".to_owned());
+    let _place = ctx.hashing_queue.try_acquire().map_err(|_| overload())?;
+    let _turn = ctx.hashing.acquire().await.map_err(|_| overload())?;
+    let (decode, ctx) = (Arc::clone(&route.decode), Arc::clone(ctx));
+    let run = tokio::task::spawn_blocking(move || decode(&ctx, &request));
+    run.await.map_err(|error| Error::Defect(error.to_string()))?
+}
+
+/// The handler's second half, in one transaction.
+async fn transact(
+    ctx: &Arc<Ctx>,
+    route: &Route,
+    credential: Option<Credential>,
+    act: Act,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
+    match route.work {
+        Work::Read => read(ctx, credential, act).await,
+        Work::Write(grade) => {
+            let reply = write(ctx, grade, credential, act, trail.owed.clone()).await?;
+            // The row went with the act.
+            trail.owed = None;
+            Ok(reply?)
+        }
+    }
+}
+
+async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> Result<Reply, Error> {
+    let session = match &credential {
+        Some(Credential::Session(digest)) => Some(*digest),
+        _ => None,
+    };
+    let ours = Arc::clone(ctx);
+    let run = tokio::task::spawn_blocking(move || {
+        ours.store.read(|tx| {
+            let who = credential.as_ref().map(|credential| prove(tx, credential)).transpose()?;
+            act(&ours, tx, who)
+        })
+    });
+    let reply = run.await.map_err(|error| Error::Defect(error.to_string()))??;
+    if let Some(digest) = session {
+        let (sender, receiver) = oneshot::channel();
+        let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
+        ctx.store.write(Grade::Logged, touch, move |outcome| drop(sender.send(outcome)));
+        if !received(receiver).await? {
+            return Err(Refusal::Unauthorized { sent: true }.into());
+        }
+    }
+    Ok(reply)
+}
+
+/// Runs the act in the writer's transaction. A refusal undoes what the act wrote, and only that: the usage row is
+/// written all the same, and the refusal is the transaction's good outcome.
+async fn write(
+    ctx: &Arc<Ctx>,
+    grade: Grade,
+    credential: Option<Credential>,
+    mut act: Act,
+    owed: Option<store::usage::Entry>,
+) -> Result<Result<Reply, Refusal>, Error> {
+    let (sender, receiver) = oneshot::channel();
+    let ours = Arc::clone(ctx);
+    let job = move |tx: &Tx<'_>| {
+        let who = match credential.as_ref().map(|credential| prove(tx, credential)).transpose() {
+            Ok(who) => who,
+            Err(Error::Refused(refusal)) => return Ok(Err(refusal)),
+            Err(error) => return Err(error),
+        };
+        let outcome = match tx.savepoint(|| act(&ours, tx, who)) {
+            Ok(reply) => Ok(reply),
+            Err(Error::Refused(refusal)) => Err(refusal),
+            Err(error) => return Err(error),
+        };
+        if let Some(entry) = &owed {
+            store::usage::append(tx, entry)?;
+        }
+        Ok(outcome)
+    };
+    ctx.store.write(grade, job, move |outcome| drop(sender.send(outcome)));
+    received(receiver).await
+}
+
+/// Writes the usage row that is still owed, before the answer leaves: the answer of a read, or a refusal of the gate.
+async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> Result<Reply, Error> {
+    let unlogged = matches!(outcome, Err(Error::Unavailable(_) | Error::Refused(Refusal::RateLimited { .. })));
+    let Some(entry) = trail.owed.take().filter(|_| !unlogged) else { return outcome };
+    let (sender, receiver) = oneshot::channel();
+    ctx.store.record(entry, move |outcome| drop(sender.send(outcome)));
+    match received(receiver).await {
+        Ok(true) => outcome,
+        Ok(false) => Err(Refusal::Unauthorized { sent: true }.into()),
+        // An answer without its row is a broken promise; the defect that was to be answered is worth more.
+        Err(error) => outcome.and(Err(error)),
+    }
+}
+
+async fn received<T>(receiver: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
+}
+
+/// Reads on for a while where a body is left over, so that closing the connection does not take the answer with it.
+async fn drain(mut body: Incoming) {
+    let read = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            bytes += frame.data_ref().map_or(0, Bytes::len);
+            if bytes > DRAIN_BYTES_MAX {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read).await;
+}
+
+fn preflight(methods: &str) -> Reply {
+    Reply::no_content()
+        .with(header::ALLOW, methods)
+        .with(header::ACCESS_CONTROL_ALLOW_METHODS, methods)
+        .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match")
+        .with(header::ACCESS_CONTROL_MAX_AGE, "86400")
+}
+
+/// The answer with the fields that depend on the way the request took. What failed is told to the log, not the caller.
+fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
+    let realm = "appliance";
+    let mut reply = match outcome {
+        Ok(reply) => reply,
+        Err(error) => {
+            if let Error::Unavailable(why) | Error::Defect(why) = &error {
+                ctx.telemetry.note(ctx.world.now(), Some(&trail.request_id), why);
+            }
+            let render = if trail.page { Reply::problem_page } else { Reply::problem };
+            render(&error, realm, &trail.request_id)
+        }
+    };
+    if trail.cors {
+        reply = reply
+            .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+            .with(header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Request-Id");
+    }
+    match (trail.left, ctx.limiter.policy()) {
+        (Some(left), Some(policy)) => reply
+            .with(RATE_LIMIT_POLICY, &format!("\"default\";q={};w=60", policy.per_minute))
+            .with(RATE_LIMIT, &format!("\"default\";r={};t={}", left.remaining, left.reset_s)),
+        _ => reply,
+    }
+}
+
+/// The method as the log and the counters name it: a closed set, whatever is sent.
+fn known_method(method: &str) -> &'static str {
+    const KNOWN: [Method; 7] =
+        [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+    match KNOWN.iter().position(|known| known.as_str() == method) {
+        Some(index) => ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"][index],
+        None => "OTHER",
+    }
+}
+
+/// The answer for a service that cannot take more, without a look at the request.
+pub(super) fn overloaded(ctx: &Ctx) -> Response<Full<Bytes>> {
+    let request_id = ctx.world.id::<RequestId>().to_string();
+    let error = Error::Unavailable("too many connections".to_owned());
+    let mut response = Reply::problem(&error, "appliance", &request_id).into_response(&request_id);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}

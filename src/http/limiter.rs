@@ -1,0 +1,38 @@
+//! The buckets of the rate limit, one a key or session user, in memory: a restart fills them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::domain::rate::{Bucket, Left, Policy};
+
+/// The buckets. As many as there are keys and users that called since the start, which is few.
+pub(super) struct Limiter {
+    policy: Option<Policy>,
+    buckets: Mutex<HashMap<String, Bucket>>,
+}
+
+impl Limiter {
+    pub(super) fn new(policy: Option<Policy>) -> Self {
+        Self { policy, buckets: Mutex::default() }
+    }
+
+    pub(super) fn policy(&self) -> Option<Policy> {
+        self.policy
+    }
+
+    /// Takes a token for the caller. What is left of the bucket, and the seconds to wait where it was empty; `None`
+    /// where there is no limit.
+    pub(super) fn take(&self, caller: &str, now: Duration) -> Option<(Left, Result<(), u64>)> {
+        let policy = self.policy?;
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = match buckets.get_mut(caller) {
+            Some(bucket) => bucket,
+            None => buckets.entry(caller.to_owned()).or_insert(Bucket::full(now)),
+        };
+        Some(match bucket.take(policy, now) {
+            Ok(left) => (left, Ok(())),
+            Err(retry_after_s) => (bucket.left(policy, now), Err(retry_after_s)),
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! `GET /api/v1/me`: who calls.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use crate::domain::user::{Auth, Principal};
+use crate::store::{Error, Tx};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::signed(Method::GET, "/api/v1/me", decode, act).answering(&[
+        (200, ""),
+        (401, "unauthorized"),
+        (429, "rate_limited"),
+    ])]
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
+fn decode(_: &Ctx, _: &Request) -> Result<(), Error> {
+    Ok(())
+}
+
+fn act(_: &Ctx, _: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
+    Ok(Reply::json(&wire(who)))
+}
+
+/// The principal, as this endpoint and a sign-in show it.
+pub(super) fn wire(who: &Principal) -> impl Serialize {
+    let auth = match &who.auth {
+        Auth::ApiKey { id, scopes, .. } => WireAuth {
+            kind: "api_key",
+            key_id: Some(id.to_string()),
+            scopes: Some(scopes.iter().map(|scope| scope.as_str()).collect()),
+        },
+        Auth::Session { .. } => WireAuth { kind: "session", key_id: None, scopes: None },
+    };
+    let user = WireUser { id: who.user_id.to_string(), email: who.email.clone(), role: who.platform_role.as_str() };
+    WirePrincipal { user, auth }
+}
+
+#[derive(Serialize)]
+struct WirePrincipal {
+    user: WireUser,
+    auth: WireAuth,
+}
+
+#[derive(Serialize)]
+struct WireUser {
+    id: String,
+    email: String,
+    role: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireAuth {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Vec<&'static str>>,
+}

@@ -1,0 +1,50 @@
+//! The HTTP floor: what reaches the service over the network, and what it answers.
+//!
+//! A request's way: `server` (accept, limits) → `table` (path and method to a route) → `gate` (credential, rate limit,
+//! scope, body, one transaction, usage row) → the noun's `decode` and `act` → `reply`. Async ends in the gate: a
+//! noun's two halves are plain functions. Nothing here holds SQL or a rule.
+
+mod api_key;
+mod candidate_step;
+pub mod ctx;
+mod fields;
+mod gate;
+mod health;
+mod limiter;
+mod me;
+mod page;
+mod portal;
+mod reply;
+mod request;
+pub mod route;
+mod server;
+mod session;
+mod signup;
+pub mod table;
+mod throttle;
+
+pub use server::{Server, Stopped, serve_metrics};
+
+/// The origin of a base URL: `https://host:port`, without the path. `None` where it is no http(s) URL with a host, or
+/// has userinfo, a query or a fragment.
+pub fn origin(base_url: &str) -> Option<String> {
+    let uri: hyper::Uri = base_url.parse().ok()?;
+    let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
+    let authority = uri.authority()?.as_str();
+    let plain = !authority.contains('@') && uri.query().is_none() && !base_url.contains('#');
+    plain.then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin;
+
+    #[test]
+    fn a_base_url_is_http_with_a_host_and_nothing_secret() {
+        assert_eq!(origin("https://Jobs.example.com").as_deref(), Some("https://jobs.example.com"));
+        assert_eq!(origin("http://127.0.0.1:8080/x").as_deref(), Some("http://127.0.0.1:8080"));
+        for bad in ["", "jobs.example.com", "ftp://a", "/x", "http://", "http://u:p@a", "http://a/?q", "http://a/#f"] {
+            assert_eq!(origin(bad), None, "{bad}");
+        }
+    }
+}

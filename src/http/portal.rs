@@ -1,0 +1,228 @@
+//! `/api/public/portal/{orgSlug}`: an organization's career portal, its roles, and the way to apply.
+
+use hyper::{Method, header};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use crate::domain::id::{self, Id, RoleId};
+use crate::domain::invitation::{self, LOCALE_CHARACTERS_MAX, LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
+use crate::domain::refusal::Refusal;
+use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::domain::text::Slug;
+use crate::store::portal::{PublicOrganization, PublicRole};
+use crate::store::{self, Error, Grade, Tx};
+
+const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
+const NO_ROLE: Refusal = Refusal::NotFound("the role is not there or no longer available");
+const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not accept applications");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode_portal, portal).with_cors().answering(&[
+            (200, ""),
+            (304, ""),
+            (404, "not_found"),
+            (500, "internal_error"),
+        ]),
+        Route::open(Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role)
+            .with_cors()
+            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
+            .with_cors()
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[
+                (200, ""),
+                (400, "bad_request"),
+                (400, "validation_error"),
+                (404, "not_found"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (500, "internal_error"),
+            ]),
+    ]
+}
+
+struct PortalWish {
+    slug: Option<Slug>,
+    if_none_match: Option<String>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
+fn decode_portal(_: &Ctx, request: &Request) -> Result<PortalWish, Error> {
+    let slug = Slug::parse(request.param("orgSlug"));
+    Ok(PortalWish { slug, if_none_match: request.header_list(&header::IF_NONE_MATCH) })
+}
+
+fn portal(_: &Ctx, tx: &Tx<'_>, wish: &PortalWish) -> Result<Reply, Error> {
+    let organization = organization(tx, wish.slug.as_ref())?;
+    let theme = Theme::read(&organization)?;
+    let roles = store::portal::roles(tx, &organization.id)?;
+    let roles = roles.into_iter().map(|role| wire_role(role, theme.show_salary)).collect::<Result<_, _>>()?;
+    let wire = WirePortal { org: wire_organization(&organization, theme), roles };
+    Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
+}
+
+fn decode_role(ctx: &Ctx, request: &Request) -> Result<(PortalWish, Option<RoleId>), Error> {
+    Ok((decode_portal(ctx, request)?, RoleId::parse(request.param("roleId"))))
+}
+
+fn role(_: &Ctx, tx: &Tx<'_>, (wish, role): &(PortalWish, Option<RoleId>)) -> Result<Reply, Error> {
+    let organization = organization(tx, wish.slug.as_ref())?;
+    let theme = Theme::read(&organization)?;
+    let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
+    let role = wire_role(role, theme.show_salary)?;
+    let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
+    Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
+}
+
+struct ApplyWish {
+    slug: Option<Slug>,
+    role: Option<RoleId>,
+    locale: String,
+}
+
+fn decode_apply(_: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
+    let mut fields = request.object()?;
+    let role = fields.required_text("roleId", usize::MAX);
+    let locale = fields.text("locale", LOCALE_CHARACTERS_MAX);
+    let locale = match locale {
+        Some(locale) if !invitation::is_locale(&locale) => {
+            fields.fault("locale", "must be a language tag such as en, de-CH or zh-Hant")
+        }
+        other => other,
+    };
+    fields.valid()?;
+    Ok(ApplyWish {
+        slug: Slug::parse(request.param("orgSlug")),
+        role: role.and_then(|role| RoleId::parse(&role)),
+        locale: locale.unwrap_or_else(|| LOCALE_DEFAULT.to_owned()),
+    })
+}
+
+fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
+    let organization = organization(tx, wish.slug.as_ref())?;
+    let role = store::portal::role(tx, &organization.id, wish.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
+    let token = match store::invitation::reusable(tx, &role.id)? {
+        Some(token) => token,
+        None => {
+            let mut random = [0; TOKEN_RANDOM_BYTES];
+            ctx.world.fill(&mut random);
+            let token = id::token(&random);
+            store::invitation::insert(tx, &token, &role.id)?;
+            token
+        }
+    };
+    let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, wish.locale);
+    Ok(Reply::json(&WireApply { invite_url }))
+}
+
+fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<PublicOrganization, Error> {
+    let found = store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?;
+    found.ok_or(Error::Refused(NO_PORTAL))
+}
+
+/// A portal's theme as it was stored, with `showSalary` always there.
+struct Theme {
+    members: Map<String, Value>,
+    show_salary: bool,
+}
+
+impl Theme {
+    fn read(organization: &PublicOrganization) -> Result<Self, Error> {
+        let mut members: Map<String, Value> = serde_json::from_str(&organization.theme)
+            .map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))?;
+        let show_salary = members.get("showSalary") == Some(&Value::Bool(true));
+        members.insert("showSalary".to_owned(), Value::Bool(show_salary));
+        Ok(Self { members, show_salary })
+    }
+}
+
+fn wire_organization(organization: &PublicOrganization, theme: Theme) -> WireOrganization<'_> {
+    WireOrganization {
+        name: &organization.name,
+        logo: &organization.logo,
+        slug: &organization.slug,
+        domain: &organization.domain,
+        portal_theme: theme.members,
+    }
+}
+
+fn wire_role(role: PublicRole, show_salary: bool) -> Result<WireRole, Error> {
+    let description = serde_json::from_str(&role.description)
+        .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
+    let shown = show_salary.then_some(role.salary);
+    let number = |amount: Option<f64>| amount.and_then(amount_number);
+    Ok(WireRole {
+        id: role.id.to_string(),
+        name: role.name,
+        description,
+        department: role.department,
+        location: role.location,
+        work_type: role.work_type.map(WorkType::as_str),
+        collar_type: role.collar_type.map(CollarType::as_str),
+        salary_min: shown.as_ref().and_then(|salary| number(salary.min)),
+        salary_max: shown.as_ref().and_then(|salary| number(salary.max)),
+        salary_currency: shown.as_ref().and_then(|salary| salary.currency.clone()),
+        salary_period: shown.and_then(|salary| salary.period).map(SalaryPeriod::as_str),
+        created_at: role.created_at.to_string(),
+    })
+}
+
+/// An amount as a JSON number: 65000 and not 65000.0.
+fn amount_number(amount: f64) -> Option<Number> {
+    if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
+}
+
+#[derive(Serialize)]
+struct WirePortal<'a> {
+    org: WireOrganization<'a>,
+    roles: Vec<WireRole>,
+}
+
+#[derive(Serialize)]
+struct WirePortalRole<'a> {
+    org: WireOrganization<'a>,
+    role: WireRole,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireOrganization<'a> {
+    name: &'a str,
+    logo: &'a str,
+    slug: &'a str,
+    domain: &'a str,
+    portal_theme: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireRole {
+    id: String,
+    name: String,
+    description: Value,
+    department: String,
+    location: String,
+    work_type: Option<&'static str>,
+    collar_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_min: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_max: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_period: Option<&'static str>,
+    created_at: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireApply {
+    invite_url: String,
+}

@@ -1,0 +1,256 @@
+//! Answers: their bodies and header fields, and the one place that decides the status of each.
+
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::page;
+use crate::domain::id;
+use crate::domain::refusal::{FieldError, Refusal};
+use crate::store::Error;
+
+/// Seconds after which an unavailable service is worth another try.
+const UNAVAILABLE_RETRY_S: u64 = 1;
+
+/// What protects every answer that a browser might show.
+const SAFE: [(HeaderName, &str); 2] =
+    [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")];
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Bytes,
+}
+
+/// A code that an error answer carries.
+pub(super) type Code = &'static str;
+
+impl Reply {
+    /// 200 with a JSON body that nobody may keep.
+    pub(super) fn json(value: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(value).unwrap_or_default();
+        Self::ok("application/json", body.into()).with(header::CACHE_CONTROL, "no-store")
+    }
+
+    /// 200 with a JSON body and a strong `ETag`, or 304 where the caller has it already (RFC 9110 §13.1.2).
+    pub(super) fn tagged(value: &impl Serialize, if_none_match: Option<&str>) -> Self {
+        let body = serde_json::to_vec(value).unwrap_or_default();
+        let tag = format!("\"{}\"", id::token(&Sha256::digest(&body)[..16]));
+        let matches = if_none_match.is_some_and(|list| names_tag(list, &tag));
+        let reply =
+            if matches { Self::empty(StatusCode::NOT_MODIFIED) } else { Self::ok("application/json", body.into()) };
+        reply.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
+    }
+
+    /// 204.
+    pub(super) fn no_content() -> Self {
+        Self::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// 200 with plain text.
+    pub(super) fn text(body: impl Into<Bytes>) -> Self {
+        Self::ok("text/plain; charset=utf-8", body.into()).with(header::CACHE_CONTROL, "no-store")
+    }
+
+    /// 200 with counters as Prometheus text, or 404 where there are none.
+    pub(super) fn metrics(text: String) -> Self {
+        if text.is_empty() {
+            return Self::empty(StatusCode::NOT_FOUND);
+        }
+        Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
+    }
+
+    /// 200 with a page for people.
+    pub(super) fn page(title: &str, paragraphs: &[String], nonce: &str) -> Self {
+        Self::html(StatusCode::OK, title, paragraphs, nonce)
+    }
+
+    /// With one more header field. A value that no field can hold is left out.
+    pub(super) fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// The answer to whatever kept a request from being carried out: a problem document (RFC 9457).
+    pub(super) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
+        let (status, code, headers) = verdict(error, realm);
+        let (detail, errors) = words(error);
+        let errors: Vec<Value> =
+            errors.iter().map(|error| json!({ "field": error.field, "detail": error.detail })).collect();
+        let mut body = json!({
+            "type": "about:blank",
+            "title": title(status),
+            "status": status.as_u16(),
+            "detail": detail,
+            "success": false,
+            "code": code,
+            "requestId": request_id,
+        });
+        if !errors.is_empty() {
+            body["errors"] = Value::Array(errors);
+        }
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let reply = Self { status, headers, body: body.into() };
+        reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
+    }
+
+    /// The same as a page, where a person asked for one.
+    pub(super) fn problem_page(error: &Error, realm: &str, request_id: &str) -> Self {
+        let (status, _, headers) = verdict(error, realm);
+        let (detail, _) = words(error);
+        let paragraphs = [format!("{detail}."), format!("If you ask about it, give this number: {request_id}")];
+        let mut reply = Self::html(status, &title(status), &paragraphs, request_id);
+        reply.headers.extend(headers);
+        reply
+    }
+
+    pub(super) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    pub(super) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// As hyper sends it.
+    pub(super) fn into_response(self, request_id: &str) -> Response<http_body_util::Full<Bytes>> {
+        let mut response = Response::new(http_body_util::Full::new(self.body));
+        *response.status_mut() = self.status;
+        let headers: &mut HeaderMap = response.headers_mut();
+        for (name, value) in SAFE {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Ok(value) = HeaderValue::from_str(request_id) {
+            headers.insert(HeaderName::from_static("x-request-id"), value);
+        }
+        for (name, value) in self.headers {
+            headers.append(name, value);
+        }
+        response
+    }
+
+    fn ok(content_type: &'static str, body: Bytes) -> Self {
+        let headers = vec![(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        Self { status: StatusCode::OK, headers, body }
+    }
+
+    fn empty(status: StatusCode) -> Self {
+        Self { status, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    fn html(status: StatusCode, title: &str, paragraphs: &[String], nonce: &str) -> Self {
+        let body = page::render(title, paragraphs, nonce).into();
+        let policy = format!(
+            "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        );
+        let reply = Self { status, headers: Vec::new(), body };
+        reply
+            .with(header::CONTENT_TYPE, "text/html; charset=utf-8")
+            .with(header::CACHE_CONTROL, "no-store")
+            .with(header::CONTENT_SECURITY_POLICY, &policy)
+    }
+}
+
+/// The one match from what went wrong to the answer's status, code and header fields.
+fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
+    let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
+    let refusal = match error {
+        Error::Unavailable(_) => {
+            let retry = field(header::RETRY_AFTER, &UNAVAILABLE_RETRY_S.to_string());
+            return (StatusCode::SERVICE_UNAVAILABLE, "unavailable", retry);
+        }
+        Error::Defect(_) => return (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", Vec::new()),
+        Error::Refused(refusal) => refusal,
+    };
+    match refusal {
+        Refusal::BadRequest(..) => (StatusCode::BAD_REQUEST, "bad_request", Vec::new()),
+        Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "validation_error", Vec::new()),
+        Refusal::Unauthorized { sent } => {
+            let why = if *sent { ", error=\"invalid_token\"" } else { "" };
+            let challenge = format!("Bearer realm=\"{realm}\"{why}");
+            (StatusCode::UNAUTHORIZED, "unauthorized", field(header::WWW_AUTHENTICATE, &challenge))
+        }
+        Refusal::InsufficientScope(scope) => {
+            let scope = scope.as_str();
+            let challenge = format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{scope}\"");
+            (StatusCode::FORBIDDEN, "insufficient_scope", field(header::WWW_AUTHENTICATE, &challenge))
+        }
+        Refusal::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden", Vec::new()),
+        Refusal::NotFound(_) => (StatusCode::NOT_FOUND, "not_found", Vec::new()),
+        Refusal::MethodNotAllowed(allow) => {
+            (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))
+        }
+        Refusal::Conflict(_) => (StatusCode::CONFLICT, "conflict", Vec::new()),
+        Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
+        Refusal::UriTooLong(_) => (StatusCode::URI_TOO_LONG, "uri_too_long", Vec::new()),
+        Refusal::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new()),
+        Refusal::HeadersTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large", Vec::new()),
+        Refusal::RateLimited { retry_after_s } => {
+            (StatusCode::TOO_MANY_REQUESTS, "rate_limited", field(header::RETRY_AFTER, &retry_after_s.to_string()))
+        }
+    }
+}
+
+/// What the caller is told: what is wrong, and what to do next where there is something to do.
+fn words(error: &Error) -> (String, &[FieldError]) {
+    let refusal = match error {
+        Error::Unavailable(_) => {
+            return ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[]);
+        }
+        Error::Defect(_) => {
+            return ("something went wrong here; the request's id is in the service's log".to_owned(), &[]);
+        }
+        Error::Refused(refusal) => refusal,
+    };
+    let detail = match refusal {
+        Refusal::BadRequest(detail, errors) => return (detail.clone(), errors),
+        Refusal::Invalid(errors) => {
+            let sentences: Vec<String> =
+                errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
+            return (sentences.join("; "), errors);
+        }
+        Refusal::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
+        Refusal::InsufficientScope(scope) => {
+            format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
+        }
+        Refusal::Forbidden(detail) | Refusal::NotFound(detail) | Refusal::Conflict(detail) => (*detail).to_owned(),
+        Refusal::MethodNotAllowed(allow) => format!("this path takes {allow}"),
+        Refusal::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
+        Refusal::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
+        Refusal::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
+        Refusal::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
+        Refusal::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
+    };
+    (detail, &[])
+}
+
+fn title(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("Error").to_owned()
+}
+
+/// Whether an `If-None-Match` list names the tag, weakly compared.
+fn names_tag(list: &str, tag: &str) -> bool {
+    list.trim() == "*" || list.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_tags_names_one_of_them() {
+        for list in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*", " * ", "\"b\",W/\"a\""] {
+            assert!(names_tag(list, "\"a\""), "{list}");
+        }
+        for list in ["", "a", "\"b\"", "\"A\"", "\"a\"x"] {
+            assert!(!names_tag(list, "\"a\""), "{list}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A request as the nouns decode it: parameters, query, header fields and body, each read once and strictly.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{Method, Version};
+use ipnet::IpNet;
+use percent_encoding::percent_decode_str;
+
+use super::fields::Fields;
+use crate::document::json;
+use crate::domain::refusal::Refusal;
+use crate::domain::session::Origin;
+use crate::domain::text;
+use crate::domain::usage::USER_AGENT_CHARACTERS_MAX;
+
+/// The longest target.
+pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
+
+/// The most bytes of header fields, names and values with their `: ` and line end.
+pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
+
+/// The most header fields.
+pub(super) const HEADERS_MAX: usize = 100;
+
+/// The largest body of a route that does not say otherwise.
+pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
+
+/// A request whose head was read, and whose body too once it is there.
+pub(crate) struct Request {
+    method: Method,
+    path: String,
+    query: String,
+    headers: HeaderMap,
+    params: Vec<(String, String)>,
+    body: Bytes,
+    client: IpAddr,
+}
+
+impl Request {
+    pub(super) fn new(parts: Parts, params: Vec<(String, String)>, client: IpAddr) -> Self {
+        let path = parts.uri.path().to_owned();
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        Self { method: parts.method, path, query, headers: parts.headers, params, body: Bytes::new(), client }
+    }
+
+    pub(super) fn with_body(mut self, body: Bytes) -> Self {
+        self.body = body;
+        self
+    }
+
+    pub(super) fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The raw path, without the query.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Who sent it: the peer, or what a trusted proxy says of it.
+    pub(super) fn client(&self) -> IpAddr {
+        self.client
+    }
+
+    /// A path parameter, decoded. A route's template has it, so it is there.
+    pub(super) fn param(&self, name: &str) -> &str {
+        self.params.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it.
+    pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
+        let values: Vec<&str> = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// The user agent, cut; empty where there is none. Bytes that are no UTF-8 are replaced.
+    pub(super) fn user_agent(&self) -> String {
+        let agent = self.headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        text::cut(&agent.unwrap_or_default(), USER_AGENT_CHARACTERS_MAX).to_owned()
+    }
+
+    /// Where it says that it comes from.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        let site = HeaderName::from_static("sec-fetch-site");
+        // A field whose value cannot be read is told all the same, and is no origin of ours.
+        let told = |name| self.headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        Origin { sec_fetch_site: told(site), origin: told(header::ORIGIN) }
+    }
+
+    /// A query parameter, decoded, with `+` read as a space (WHATWG URL, form-urlencoded).
+    ///
+    /// # Errors
+    /// `validation_error` where it is there twice.
+    pub(super) fn query(&self, name: &str) -> Result<Option<String>, Refusal> {
+        let mut values = form_urlencoded::parse(self.query.as_bytes()).filter(|(known, _)| known == name);
+        let value = values.next().map(|(_, value)| value.into_owned());
+        if values.next().is_some() {
+            return Err(Refusal::invalid(name, "must be there once, not twice"));
+        }
+        Ok(value)
+    }
+
+    /// The body's object. An absent or empty body is an empty object.
+    ///
+    /// # Errors
+    /// `unsupported_media_type` for another type than JSON; `bad_request` where it is not JSON, not UTF-8, not an
+    /// object, or has a member twice.
+    pub(super) fn object(&self) -> Result<Fields, Refusal> {
+        if self.body.is_empty() {
+            return Ok(Fields::default());
+        }
+        self.require_json()?;
+        let value = json::parse(&self.body)
+            .map_err(|error| Refusal::bad_request(format!("the body cannot be read as JSON: {error}")))?;
+        match value {
+            serde_json::Value::Object(object) => Ok(Fields::new(object)),
+            _ => Err(Refusal::bad_request("the body must be a JSON object")),
+        }
+    }
+
+    fn require_json(&self) -> Result<(), Refusal> {
+        let Some(value) = self.headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+        let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+        let media_type = media_type.trim().to_ascii_lowercase();
+        let is_json = media_type == "application/json"
+            || media_type.strip_prefix("application/").is_some_and(|sub| sub.len() > 5 && sub.ends_with("+json"));
+        if is_json { Ok(()) } else { Err(Refusal::UnsupportedMediaType) }
+    }
+}
+
+/// Looks at a head before anything else does.
+///
+/// # Errors
+/// `uri_too_long`, `headers_too_large`; `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
+pub(super) fn check_head(parts: &Parts) -> Result<(), Refusal> {
+    let uri_bytes = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if uri_bytes > URI_BYTES_MAX {
+        return Err(Refusal::UriTooLong(URI_BYTES_MAX));
+    }
+    let header_bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if parts.headers.len() > HEADERS_MAX || header_bytes > HEADER_BYTES_MAX {
+        return Err(Refusal::HeadersTooLarge);
+    }
+    let hosts = parts.headers.get_all(header::HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
+        return Err(Refusal::bad_request("the request must have exactly one Host field"));
+    }
+    Ok(())
+}
+
+/// A path parameter as it was sent, decoded once.
+///
+/// # Errors
+/// `not_found` where the decoded bytes are no UTF-8.
+pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
+    let decoded = percent_decode_str(raw).decode_utf8();
+    decoded.map(std::borrow::Cow::into_owned).map_err(|_| Refusal::NotFound("there is nothing at this path"))
+}
+
+/// The address a request came from: the peer's, or, where that is a trusted proxy, the rightmost address of
+/// `X-Forwarded-For` that is not one. An entry that is no address ends the search: what stands left of it cannot be
+/// believed.
+pub(super) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
+    let mut client = peer.ip().to_canonical();
+    let entries: Vec<&str> = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .collect();
+    for entry in entries.into_iter().rev() {
+        if !is_trusted(&client) {
+            break;
+        }
+        match forwarded_address(entry.trim()) {
+            Some(address) => client = address,
+            None => break,
+        }
+    }
+    client
+}
+
+/// An address with or without a port, in brackets or not.
+fn forwarded_address(entry: &str) -> Option<IpAddr> {
+    let plain = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
+    let address = plain.parse().or_else(|_| entry.parse::<SocketAddr>().map(|with_port| with_port.ip())).ok()?;
+    Some(IpAddr::to_canonical(&address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append("x-forwarded-for", value.parse().unwrap());
+        }
+        let trusted = ["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
+        client(SocketAddr::new(peer.parse().unwrap(), 1), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed_and_only_from_the_right() {
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
+        assert_eq!(seen("10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(seen("10.0.0.1", &["198.51.100.7"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, 198.51.100.7"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, 198.51.100.7, 10.0.0.2"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9", "198.51.100.7"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["10.0.0.3"]), "10.0.0.3");
+        assert_eq!(seen("::ffff:10.0.0.1", &["[2001:db8::1]:443"]), "2001:db8::1");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, unknown"]), "10.0.0.1");
+        assert_eq!(seen("::1", &["198.51.100.7:5555"]), "198.51.100.7");
+    }
+}

@@ -1,0 +1,236 @@
+//! A route: who may enter, what it does to the file, what it can answer, and its handler's two halves.
+//!
+//! `decode` reads the request before the transaction, `act` runs inside it. Who may act is in the type of `act`: one
+//! that takes an [`Admin`] cannot be reached without that proof.
+
+use std::sync::Arc;
+
+use hyper::Method;
+
+use super::ctx::Ctx;
+use super::reply::{Code, Reply};
+use super::request::Request;
+use crate::domain::api_key::Scope;
+use crate::domain::refusal::Refusal;
+use crate::domain::user::{Admin, Auth, Principal};
+use crate::store::{Error, Grade, Tx};
+
+/// Who may enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// Anybody; no credential is looked at.
+    Open,
+    /// Any key or session.
+    Signed,
+    /// A session.
+    Session,
+    /// A key with the scope.
+    Scoped(Scope),
+    /// A key of a platform admin.
+    Admin,
+}
+
+impl Entry {
+    /// Whether a caller may enter, by what is known of them.
+    ///
+    /// # Errors
+    /// `unauthorized` for a kind of credential that does not count here, `insufficient_scope`, `forbidden`.
+    pub(super) fn admit(self, who: &Principal) -> Result<(), Refusal> {
+        let by_key = matches!(who.auth, Auth::ApiKey { .. });
+        match self {
+            Self::Open | Self::Signed => Ok(()),
+            Self::Session if by_key => Err(Refusal::Unauthorized { sent: true }),
+            Self::Session => Ok(()),
+            Self::Scoped(scope) => who.require_scope(scope),
+            Self::Admin if !by_key => Err(Refusal::Unauthorized { sent: true }),
+            Self::Admin => Admin::prove(who.clone()).map(|_| ()),
+        }
+    }
+}
+
+/// What a route does to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Reads one snapshot.
+    Read,
+    /// Writes in one transaction, of this durability.
+    Write(Grade),
+}
+
+/// A status that a route can answer with, and the code in the body of an error.
+pub type Answer = (u16, Code);
+
+/// The second half of a handler with everything that the first one decoded. It may run twice.
+pub(super) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<Reply, Error> + Send>;
+
+/// What the first half of a handler leads to.
+pub(super) enum Next {
+    /// The second half, in a transaction.
+    Act(Act),
+    /// The answer: it needs nothing of the file.
+    Reply(Reply),
+}
+
+type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<Next, Error> + Send + Sync>;
+
+/// One endpoint.
+pub struct Route {
+    /// Its method. `HEAD` is answered wherever `GET` is.
+    pub method: Method,
+    /// Its path, with `{parameters}`.
+    pub path: &'static str,
+    /// Who may enter.
+    pub entry: Entry,
+    /// What it does to the file.
+    pub work: Work,
+    /// Whether it reads a body.
+    pub takes_body: bool,
+    /// Whether pages of other origins may call it.
+    pub cors: bool,
+    /// Whether it answers people, with pages.
+    pub page: bool,
+    /// Whether its first half hashes a password, and so runs where it holds nobody up.
+    pub hashes: bool,
+    /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
+    pub answers: &'static [Answer],
+    pub(super) decode: Decode,
+}
+
+impl Route {
+    /// An endpoint for anybody.
+    pub(super) fn open<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        Self::new(method, path, Entry::Open, decode, move |ctx, tx, _, wish| act(ctx, tx, wish))
+    }
+
+    /// An endpoint for anybody that does not touch the file.
+    pub(super) fn plain(method: Method, path: &'static str, reply: fn() -> Reply) -> Self {
+        let decode: Decode = Arc::new(move |_, _| Ok(Next::Reply(reply())));
+        Self::with_decode(method, path, Entry::Open, decode)
+    }
+
+    /// An endpoint for any key or session.
+    pub(super) fn signed<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        Self::new(method, path, Entry::Signed, decode, move |ctx, tx, who, wish| {
+            act(ctx, tx, &proven(who, Entry::Signed)?, wish)
+        })
+    }
+
+    /// An endpoint for sessions.
+    pub(super) fn session<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        Self::new(method, path, Entry::Session, decode, move |ctx, tx, who, wish| {
+            act(ctx, tx, &proven(who, Entry::Session)?, wish)
+        })
+    }
+
+    /// An endpoint for keys with a scope.
+    pub(super) fn scoped<W: Send + 'static>(
+        scope: Scope,
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        let entry = Entry::Scoped(scope);
+        Self::new(method, path, entry, decode, move |ctx, tx, who, wish| act(ctx, tx, &proven(who, entry)?, wish))
+    }
+
+    /// An endpoint for keys of platform admins.
+    pub(super) fn admin<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Admin, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        Self::new(method, path, Entry::Admin, decode, move |ctx, tx, who, wish| {
+            let admin = Admin::prove(proven(who, Entry::Admin)?)?;
+            act(ctx, tx, &admin, wish)
+        })
+    }
+
+    /// The same, writing.
+    pub(super) fn writes(mut self, grade: Grade) -> Self {
+        self.work = Work::Write(grade);
+        self
+    }
+
+    /// The same, reading a body.
+    pub(super) fn with_body(mut self) -> Self {
+        self.takes_body = true;
+        self
+    }
+
+    /// The same, open to pages of other origins.
+    pub(super) fn with_cors(mut self) -> Self {
+        self.cors = true;
+        self
+    }
+
+    /// The same, for people.
+    pub(super) fn for_people(mut self) -> Self {
+        self.page = true;
+        self
+    }
+
+    /// The same, hashing a password in its first half.
+    pub(super) fn with_hashing(mut self) -> Self {
+        self.hashes = true;
+        self
+    }
+
+    /// The same, with what it can answer.
+    pub(super) fn answering(mut self, answers: &'static [Answer]) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    fn new<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        entry: Entry,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: impl Fn(&Ctx, &Tx<'_>, Option<Principal>, &W) -> Result<Reply, Error> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        let decode: Decode = Arc::new(move |ctx, request| {
+            let wish = decode(ctx, request)?;
+            Ok(Next::Act(Box::new(move |ctx, tx, who| act(ctx, tx, who, &wish))))
+        });
+        Self::with_decode(method, path, entry, decode)
+    }
+
+    fn with_decode(method: Method, path: &'static str, entry: Entry, decode: Decode) -> Self {
+        Self {
+            method,
+            path,
+            entry,
+            work: Work::Read,
+            takes_body: false,
+            cors: false,
+            page: false,
+            hashes: false,
+            answers: &[],
+            decode,
+        }
+    }
+}
+
+/// The caller, seen in this very transaction, where they may enter.
+fn proven(who: Option<Principal>, entry: Entry) -> Result<Principal, Refusal> {
+    let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
+    entry.admit(&who)?;
+    Ok(who)
+}

@@ -1,0 +1,166 @@
+//! The server: accepts connections within limits, hands their requests to the gate, stops gracefully.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::ctx::Ctx;
+use super::gate;
+use crate::telemetry::Telemetry;
+
+/// Connections at once: far more than a small organization has, each some 10 KiB.
+const CONNECTIONS_MAX: usize = 16_384;
+
+/// How long a connection may take to send a request's head, and to begin the next one.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What is read of a head before it is refused unseen: more than the limits that are answered in words.
+const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
+
+/// Header fields that are parsed at all: more than the limit that is answered in words.
+const HEAD_FIELDS_MAX: usize = 256;
+
+/// How long requests that have begun may take to end once the service is told to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long accepting pauses after the system refused, when there are no more file descriptors for example.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a service ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// It was told to, and everything begun was answered.
+    Gracefully,
+    /// It was told to, and some requests had not ended in time.
+    WithRequestsLeft,
+    /// The file cannot be trusted to this process any more; the sentence says why.
+    Broken(String),
+}
+
+/// A service that listens.
+pub struct Server {
+    listener: TcpListener,
+    ctx: Arc<Ctx>,
+}
+
+impl Server {
+    /// A service on a socket that is bound already.
+    pub fn new(listener: TcpListener, ctx: Arc<Ctx>) -> Self {
+        Self { listener, ctx }
+    }
+
+    /// Answers requests until `stop` resolves, then finishes those that have begun and closes the file.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Stopped {
+        let Self { listener, ctx } = self;
+        let graceful = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let broken = tokio::select! {
+            () = accept_all(&listener, &ctx, &graceful, &places) => None,
+            () = stop => None,
+            why = broken(&ctx) => Some(why),
+        };
+        drop(listener);
+        let ended = tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()).await;
+        let closing = Arc::clone(&ctx);
+        let _ = tokio::task::spawn_blocking(move || closing.store.close()).await;
+        match (broken, ended) {
+            (Some(why), _) => Stopped::Broken(why),
+            (None, Ok(())) => Stopped::Gracefully,
+            (None, Err(_)) => Stopped::WithRequestsLeft,
+        }
+    }
+}
+
+async fn accept_all(listener: &TcpListener, ctx: &Arc<Ctx>, graceful: &GracefulShutdown, places: &Arc<Semaphore>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let place = Arc::clone(places).try_acquire_owned().ok();
+                connect(stream, peer, ctx, graceful, place);
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// Serves one connection on a task of its own. Without a place it gets one answer that says so.
+fn connect(
+    stream: TcpStream,
+    peer: SocketAddr,
+    ctx: &Arc<Ctx>,
+    graceful: &GracefulShutdown,
+    place: Option<OwnedSemaphorePermit>,
+) {
+    let _ = stream.set_nodelay(true);
+    let ctx = Arc::clone(ctx);
+    let has_place = place.is_some();
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let ctx = Arc::clone(&ctx);
+        async move {
+            let response = if has_place { gate::answer(ctx, peer, request).await } else { gate::overloaded(&ctx) };
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(HEAD_FIELDS_MAX)
+        .max_buf_size(HEAD_BUFFER_BYTES)
+        // A client that sends and closes its side still gets its answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(stream), service);
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        let _place = place;
+        // What ends a connection badly, such as a client that is gone, concerns nobody else.
+        let _ = connection.await;
+    });
+}
+
+/// Resolves when the store has stopped for good.
+async fn broken(ctx: &Ctx) -> String {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if let Some(why) = ctx.store.broken() {
+            return why;
+        }
+    }
+}
+
+/// Answers `GET /metrics` on an address of its own, for as long as it is polled.
+pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let ctx = Arc::clone(&ctx);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let response = metrics(&ctx, request.uri().path());
+            async move { Ok::<_, Infallible>(response) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(connection);
+    }
+}
+
+fn metrics(ctx: &Ctx, path: &str) -> hyper::Response<http_body_util::Full<Bytes>> {
+    let text = if path == "/metrics" { exposition(&ctx.telemetry, ctx.store.wal_bytes()) } else { String::new() };
+    super::reply::Reply::metrics(text).into_response("")
+}
+
+fn exposition(telemetry: &Telemetry, wal_bytes: u64) -> String {
+    telemetry.prometheus(&[("appliance_wal_bytes", "Size of the write-ahead log.", wal_bytes as f64)])
+}

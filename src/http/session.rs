@@ -1,0 +1,126 @@
+//! `/api/auth`: signing in with address and password, and out.
+
+use hyper::{Method, header};
+use sha2::{Digest, Sha256};
+
+use super::ctx::Ctx;
+use super::me;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::session::TOTAL_MAX;
+use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email};
+use crate::domain::user::{Auth, Principal};
+use crate::store::user::Account;
+use crate::store::{self, Error, Grade, Tx};
+
+/// Random bytes of a session's cookie: 256 bits.
+const COOKIE_RANDOM_BYTES: usize = 32;
+
+const COOKIE: &str = "appliance_session";
+
+/// Its name where the service is reached by https: then no other host, and no plain connection, can set it.
+const COOKIE_OF_HOST: &str = "__Host-appliance_session";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
+            .with_body()
+            .with_hashing()
+            .writes(Grade::Durable)
+            .answering(&[
+                (200, ""),
+                (400, "bad_request"),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out)
+            .writes(Grade::Durable)
+            .answering(&[(204, ""), (401, "unauthorized"), (403, "forbidden"), (429, "rate_limited")]),
+    ]
+}
+
+/// A sign-in whose password was right, and the cookie that it will be answered with.
+struct SignIn {
+    email: Email,
+    account: Account,
+    cookie: String,
+}
+
+/// Looks at the password. An unknown address takes as long, fails the same way and waits like a known one.
+fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
+    if request.origin().is_told() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    let mut fields = request.object()?;
+    let address = fields.required_text("email", usize::MAX);
+    let password = fields.required_text("password", usize::MAX);
+    fields.valid()?;
+    let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
+    let email = Email::parse(&address);
+    let account_key = match &email {
+        Some(email) => email.key().to_owned(),
+        None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
+    };
+    let begun = ctx.throttle.begin(&account_key, request.client(), ctx.world.monotonic());
+    begun.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    let account = match &email {
+        Some(email) => ctx.store.read(|tx| store::user::account(tx, email))?,
+        None => None,
+    };
+    let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
+    let matches = ctx.world.password_matches(&password, hash.unwrap_or(&ctx.no_password_hash));
+    let (Some(email), Some(account), true) = (email, account, matches) else {
+        return Err(Refusal::Unauthorized { sent: true }.into());
+    };
+    ctx.throttle.succeeded(&account_key, request.client());
+    let mut random = [0; COOKIE_RANDOM_BYTES];
+    ctx.world.fill(&mut random);
+    Ok(SignIn { email, account, cookie: id::token(&random) })
+}
+
+/// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, wish: &SignIn) -> Result<Reply, Error> {
+    if store::user::account(tx, &wish.email)?.as_ref() != Some(&wish.account) {
+        return Err(Refusal::Unauthorized { sent: true }.into());
+    }
+    let digest = digest(&wish.cookie);
+    store::session::insert(tx, &digest, &wish.account.id)?;
+    let who = store::session::principal(tx, &digest)?
+        .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
+    let cookie = set_cookie(ctx, &wish.cookie, TOTAL_MAX.as_secs());
+    Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
+}
+
+/// `POST /api/auth/sign-out`: ends the session and takes the cookie back.
+fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
+    if let Auth::Session { digest } = &who.auth {
+        store::session::delete(tx, digest)?;
+    }
+    Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))
+}
+
+/// The digest of the session cookie that a request carries. Either name is read: which one was set depends on the
+/// base URL, and a wrong one digests to nothing that is known.
+pub(super) fn cookie(request: &Request) -> Option<[u8; 32]> {
+    let cookies = request.header_list(&header::COOKIE)?;
+    let pairs = cookies.split([';', ',']).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(name, _)| *name == COOKIE || *name == COOKIE_OF_HOST).map(|(_, value)| value);
+    values.find(|value| !value.is_empty()).map(digest)
+}
+
+fn digest(cookie: &str) -> [u8; 32] {
+    Sha256::digest(cookie.as_bytes()).into()
+}
+
+fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {
+    let (name, secure) =
+        if ctx.settings.origin.starts_with("https:") { (COOKIE_OF_HOST, "; Secure") } else { (COOKIE, "") };
+    format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}")
+}
