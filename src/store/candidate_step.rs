@@ -15,7 +15,6 @@ use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepI
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
-use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 
 /// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.
