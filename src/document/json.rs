@@ -12,14 +12,23 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// A sentence with line and column, for whoever wrote the text.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
+    parse_with(Strict, bytes)
+}
+
+/// Reads one JSON value into what the seed makes of it.
+///
+/// # Errors
+/// As [`parse`].
+pub(super) fn parse_with<'de, S: DeserializeSeed<'de>>(seed: S, bytes: &'de [u8]) -> Result<S::Value, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to()))?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader).map_err(|error| error.to_string())?;
+    let value = seed.deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     Ok(value)
 }
 
-struct Strict;
+/// Reads any value, with no member of an object twice.
+pub(super) struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;

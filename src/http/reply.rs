@@ -4,7 +4,6 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::page;
@@ -82,20 +81,17 @@ impl Reply {
     pub(super) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
         let (status, code, headers) = verdict(error, realm);
         let (detail, errors) = words(error);
-        let errors: Vec<Value> =
-            errors.iter().map(|error| json!({ "field": error.field, "detail": error.detail })).collect();
-        let mut body = json!({
-            "type": "about:blank",
-            "title": title(status),
-            "status": status.as_u16(),
-            "detail": detail,
-            "success": false,
-            "code": code,
-            "requestId": request_id,
-        });
-        if !errors.is_empty() {
-            body["errors"] = Value::Array(errors);
-        }
+        let errors = errors.iter().map(|error| WireFieldError { field: &error.field, detail: &error.detail }).collect();
+        let body = WireProblem {
+            kind: "about:blank",
+            title: &title(status),
+            status: status.as_u16(),
+            detail: &detail,
+            success: false,
+            code,
+            request_id,
+            errors,
+        };
         let body = serde_json::to_vec(&body).unwrap_or_default();
         let reply = Self { status, headers, body: body.into() };
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
@@ -233,6 +229,27 @@ fn words(error: &Error) -> (String, &[FieldError]) {
 
 fn title(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("Error").to_owned()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireProblem<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    success: bool,
+    code: Code,
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<WireFieldError<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireFieldError<'a> {
+    field: &'a str,
+    detail: &'a str,
 }
 
 /// Whether an `If-None-Match` list names the tag, weakly compared.

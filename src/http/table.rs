@@ -17,6 +17,9 @@ pub const ANYWHERE: &[Answer] = &[
     (503, "unavailable"),
 ];
 
+/// What is answered where there is no route.
+pub const UNROUTED: &[Answer] = &[(404, "not_found"), (405, "method_not_allowed")];
+
 /// Every route there is.
 pub struct Table {
     routes: Vec<Route>,

@@ -1,0 +1,165 @@
+//! Organizations in the document: their settings, their members, and what their roles agree on.
+
+use serde::de::MapAccess;
+use serde_json::{Map, Value};
+
+use super::context::Context;
+use super::fields::Fields;
+use super::findings::At;
+use super::reader::{self, Array, Object};
+use super::role::Role;
+use crate::domain::hr_integration::{SECRET_CHARACTERS_MAX, Secret, TargetUrl, URL_CHARACTERS_MAX};
+use crate::domain::organization::is_hex_color;
+use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
+use crate::domain::user::OrgRole;
+use crate::store::{candidate, hr_integration, membership, organization};
+
+/// The longest `domain`: the longest name of a host (RFC 1035 §2.3.4).
+const DOMAIN_CHARACTERS_MAX: usize = 255;
+
+/// The longest `logo`, as any URL.
+const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
+
+/// An organization with everything in it.
+#[derive(Debug, Clone)]
+pub struct Organization {
+    /// The organization itself.
+    pub record: organization::Record,
+    /// Where its HR system listens.
+    pub hr_integration: Option<hr_integration::Record>,
+    /// Its members.
+    pub members: Vec<membership::Record>,
+    /// Everybody who applied to any of its roles.
+    pub candidates: Vec<candidate::Record>,
+    /// Its roles.
+    pub roles: Vec<Role>,
+}
+
+/// The arrays of an organization.
+#[derive(Default)]
+pub(super) struct Arrays {
+    members: Option<Array<membership::Record>>,
+    roles: Option<Array<Role>>,
+}
+
+impl Object for Organization {
+    const MEMBERS: &'static [&'static str] = &[
+        "id",
+        "slug",
+        "name",
+        "domain",
+        "logo",
+        "portal",
+        "requireExternalPositionId",
+        "hrIntegration",
+        "members",
+        "roles",
+    ];
+    type Arrays = Arrays;
+
+    fn begin(context: &mut Context<'_>) {
+        context.begin_organization();
+    }
+
+    fn array<'de, A: MapAccess<'de>>(
+        arrays: &mut Arrays,
+        name: &str,
+        at: At<'_>,
+        context: &mut Context<'_>,
+        members: &mut A,
+    ) -> Result<bool, A::Error> {
+        match name {
+            "members" => arrays.members = reader::array(at, context, members)?,
+            "roles" => arrays.roles = reader::array(at, context, members)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
+        let record = record(&mut fields);
+        let hr_integration = fields.object("hrIntegration", &["url", "secret", "enabled"], integration);
+        let members = arrays.members.unwrap_or_default();
+        refuse_doubles(&mut fields, &members);
+        Some(Self {
+            record: record?,
+            hr_integration: hr_integration?,
+            members: members.items,
+            candidates: fields.context.admitted(),
+            roles: arrays.roles.unwrap_or_default().items,
+        })
+    }
+}
+
+fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
+    let id = fields.own_id();
+    let slug = slug(fields);
+    let name = fields.name();
+    let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
+    let logo = fields.text("logo", LOGO_CHARACTERS_MAX);
+    let portal = fields.object("portal", &["enabled", "theme"], |portal| {
+        let enabled = portal.truth("enabled");
+        let theme = theme(portal);
+        Some((enabled?.unwrap_or(false), theme?))
+    });
+    let require_external_position_id = fields.truth("requireExternalPositionId");
+    let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
+    Some(organization::Record {
+        id: id?,
+        slug: slug?,
+        name: name?,
+        domain: domain?,
+        logo: logo?,
+        portal_enabled,
+        portal_theme: Value::Object(portal_theme).to_string(),
+        require_external_position_id: require_external_position_id?.unwrap_or(false),
+    })
+}
+
+fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
+    let must_be = format!("a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -");
+    let slug = fields.required("slug", &must_be, |value| Slug::parse(value.as_str()?))?;
+    if !fields.context.take("slug", slug.key()) {
+        fields.clash(format!("the slug {} is there twice in the document", slug.as_str()));
+        return None;
+    }
+    Some(slug)
+}
+
+/// The portal's theme: what pages and the contract know of it is checked, the rest is the organization's own.
+fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
+    let theme = portal.json_object("theme")?.unwrap_or_default();
+    let mut inner = Fields::new(portal.at(), theme.clone(), portal.context);
+    let known = |theme: &mut Fields<'_, '_>| {
+        let shows_salary = theme.truth("showSalary");
+        let color = theme.optional("primaryColor", "a colour such as #0f766e", |value| {
+            is_hex_color(value.as_str()?).then_some(())
+        });
+        shows_salary.and(color).map(|_| ())
+    };
+    known(&mut inner)?;
+    Some(theme)
+}
+
+fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
+    let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
+    let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
+    let must_be = format!("a text of 1 to {SECRET_CHARACTERS_MAX} ASCII characters without spaces");
+    let secret = fields.optional("secret", &must_be, |value| Secret::parse(value.as_str()?));
+    let enabled = fields.truth("enabled");
+    let secret = secret?;
+    // Without a secret nothing could be signed: it waits, disabled, until somebody sets one.
+    let enabled = enabled?.unwrap_or(false) && secret.is_some();
+    Some(hr_integration::Record { url: url?, secret, enabled })
+}
+
+impl Object for membership::Record {
+    const MEMBERS: &'static [&'static str] = &["userId", "orgRole"];
+    type Arrays = ();
+
+    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
+        let user_id = fields.required_id("userId", "the id of a user");
+        let org_role = fields.word("orgRole", OrgRole::WORDS, OrgRole::parse);
+        Some(Self { user_id: user_id?, org_role: org_role?.unwrap_or(OrgRole::Member) })
+    }
+}

@@ -1,0 +1,234 @@
+//! Reads the objects of a document one by one: an object's own members are held as JSON until it is made of them, the
+//! arrays in it are made item by item. So what is wrong is found everywhere at once, and a large document is never
+//! held as JSON whole.
+//!
+//! Knows how objects and arrays nest, not what any of them means.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::context::Context;
+use super::fields::Fields;
+use super::findings::At;
+use super::json::{self, Strict};
+
+/// What an object of the document is made into.
+pub(super) trait Object: Sized {
+    /// The names of its members, in the order of the documentation.
+    const MEMBERS: &'static [&'static str];
+
+    /// Its members that are arrays of objects, each absent until it is read.
+    type Arrays: Default;
+
+    /// Called before its first member is read.
+    fn begin(_context: &mut Context<'_>) {}
+
+    /// Reads the value of a member that is an array of objects; false, with nothing read, for any other.
+    ///
+    /// # Errors
+    /// Broken syntax only.
+    fn array<'de, A: MapAccess<'de>>(
+        _arrays: &mut Self::Arrays,
+        _name: &str,
+        _at: At<'_>,
+        _context: &mut Context<'_>,
+        _members: &mut A,
+    ) -> Result<bool, A::Error> {
+        Ok(false)
+    }
+
+    /// Makes the thing of its members; `None` where something is wrong, which is then among the findings.
+    fn read(fields: Fields<'_, '_>, arrays: Self::Arrays) -> Option<Self>;
+}
+
+/// What an array was made into.
+pub(super) struct Array<T> {
+    /// What its items became.
+    pub(super) items: Vec<T>,
+    /// Whether every item became something, so that an index here is one in the document.
+    pub(super) complete: bool,
+}
+
+impl<T> Default for Array<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), complete: true }
+    }
+}
+
+/// Reads a whole document; `None` where something is wrong, which is then among the findings.
+///
+/// # Errors
+/// A sentence with line and column where the text is not JSON.
+pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result<Option<T>, String> {
+    json::parse_with(One { at: At::ROOT, context, made: PhantomData }, bytes)
+}
+
+/// Reads the value of a member as an array of objects; `None` where it is null.
+///
+/// # Errors
+/// Broken syntax only: a value of another type is a finding.
+pub(super) fn array<'de, T: Object, A: MapAccess<'de>>(
+    at: At<'_>,
+    context: &mut Context<'_>,
+    members: &mut A,
+) -> Result<Option<Array<T>>, A::Error> {
+    members.next_value_seed(Items { at, context, made: PhantomData })
+}
+
+/// One object.
+struct One<'a, 'w, T> {
+    at: At<'a>,
+    context: &'a mut Context<'w>,
+    made: PhantomData<T>,
+}
+
+/// An array of objects.
+struct Items<'a, 'w, T> {
+    at: At<'a>,
+    context: &'a mut Context<'w>,
+    made: PhantomData<T>,
+}
+
+/// What a visitor does with values that are of no use where they stand: they are findings, not broken syntax.
+macro_rules! refuse_scalars {
+    () => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok(self.refuse())
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok(self.refuse())
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok(self.refuse())
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok(self.refuse())
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+            Ok(self.refuse())
+        }
+    };
+}
+
+impl<'de, T: Object> DeserializeSeed<'de> for One<'_, '_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<T: Object> One<'_, '_, T> {
+    fn refuse(self) -> Option<T> {
+        self.context.findings.push(self.at, "must be an object");
+        None
+    }
+
+    /// Reads a member's value: into the arrays, or to be looked at when all are there.
+    fn member<'de, A: MapAccess<'de>>(
+        &mut self,
+        name: String,
+        arrays: &mut T::Arrays,
+        own: &mut Map<String, Value>,
+        members: &mut A,
+    ) -> Result<(), A::Error> {
+        let at = self.at.member(&name);
+        if own.contains_key(&name) {
+            self.context.findings.push(at, "is there twice in its object");
+            members.next_value_seed(Strict)?;
+            return Ok(());
+        }
+        if !T::MEMBERS.contains(&name.as_str()) {
+            self.context.findings.push(at, format!("unknown member; known here: {}", T::MEMBERS.join(", ")));
+        }
+        let is_array = T::array(arrays, &name, at, self.context, members)?;
+        let value = if is_array { Value::Null } else { members.next_value_seed(Strict)? };
+        own.insert(name, value);
+        Ok(())
+    }
+}
+
+impl<'de, T: Object> Visitor<'de> for One<'_, '_, T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    refuse_scalars!();
+
+    fn visit_unit<E>(self) -> Result<Option<T>, E> {
+        Ok(self.refuse())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<T>, A::Error> {
+        while items.next_element_seed(Strict)?.is_some() {}
+        Ok(self.refuse())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Option<T>, A::Error> {
+        T::begin(self.context);
+        let mut arrays = T::Arrays::default();
+        let mut own = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            self.member(name, &mut arrays, &mut own, &mut members)?;
+        }
+        Ok(T::read(Fields::new(self.at, own, self.context), arrays))
+    }
+}
+
+impl<'de, T: Object> DeserializeSeed<'de> for Items<'_, '_, T> {
+    type Value = Option<Array<T>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Array<T>>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<T: Object> Items<'_, '_, T> {
+    fn refuse(self) -> Option<Array<T>> {
+        self.context.findings.push(self.at, "must be an array of objects");
+        Some(Array { items: Vec::new(), complete: false })
+    }
+}
+
+impl<'de, T: Object> Visitor<'de> for Items<'_, '_, T> {
+    type Value = Option<Array<T>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of objects")
+    }
+
+    refuse_scalars!();
+
+    fn visit_unit<E>(self) -> Result<Option<Array<T>>, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<Array<T>>, A::Error> {
+        let mut array = Array::default();
+        for index in 0.. {
+            let one = One { at: self.at.item(index), context: &mut *self.context, made: PhantomData };
+            match items.next_element_seed(one)? {
+                None => break,
+                Some(Some(item)) => array.items.push(item),
+                Some(None) => array.complete = false,
+            }
+        }
+        Ok(Some(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<Array<T>>, A::Error> {
+        while members.next_key::<String>()?.is_some() {
+            members.next_value_seed(Strict)?;
+        }
+        Ok(self.refuse())
+    }
+}

@@ -1,0 +1,196 @@
+//! Roles in the document: their steps, their seats, and whether their applications fit both.
+
+use std::collections::HashMap;
+
+use serde::de::MapAccess;
+use serde_json::Value;
+
+use super::candidate::{Application, Entry};
+use super::context::Context;
+use super::fields::Fields;
+use super::findings::At;
+use super::reader::{self, Array, Object};
+use crate::domain::candidate_step::{ApplicationStatus, StepType};
+use crate::domain::role::{
+    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, SalaryPeriod, Seats, WorkType, is_currency,
+};
+use crate::store::portal::Salary;
+use crate::store::{role, role_step};
+
+/// The longest `department` or `location`.
+const TEXT_CHARACTERS_MAX: usize = 255;
+
+/// A role with its pipeline and everybody in it.
+#[derive(Debug, Clone)]
+pub struct Role {
+    /// The role itself.
+    pub record: role::Record,
+    /// Its steps, first to last.
+    pub steps: Vec<role_step::Record>,
+    /// The applications to it.
+    pub applications: Vec<Application>,
+}
+
+/// The arrays of a role.
+#[derive(Default)]
+pub(super) struct Arrays {
+    steps: Option<Array<role_step::Record>>,
+    candidates: Option<Array<Entry>>,
+}
+
+impl Object for Role {
+    const MEMBERS: &'static [&'static str] = &[
+        "id",
+        "name",
+        "description",
+        "department",
+        "location",
+        "workType",
+        "collarType",
+        "salaryMin",
+        "salaryMax",
+        "salaryCurrency",
+        "salaryPeriod",
+        "status",
+        "public",
+        "positions",
+        "createdAt",
+        "steps",
+        "candidates",
+    ];
+    type Arrays = Arrays;
+
+    fn begin(context: &mut Context<'_>) {
+        context.begin_role();
+    }
+
+    fn array<'de, A: MapAccess<'de>>(
+        arrays: &mut Arrays,
+        name: &str,
+        at: At<'_>,
+        context: &mut Context<'_>,
+        members: &mut A,
+    ) -> Result<bool, A::Error> {
+        match name {
+            "steps" => arrays.steps = reader::array(at, context, members)?,
+            "candidates" => arrays.candidates = reader::array(at, context, members)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
+        let steps = numbered(arrays.steps.unwrap_or_default());
+        let entries = arrays.candidates.unwrap_or_default();
+        let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
+        let seats = seats(&mut fields, hired as i64, entries.complete);
+        let record = record(&mut fields, seats);
+        // Against steps that could not be read, every application would look wrong.
+        let applications = steps.complete.then(|| settled(&mut fields, entries, &steps.items));
+        Some(Self { record: record?, steps: steps.items, applications: applications? })
+    }
+}
+
+fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Record> {
+    let id = fields.own_id();
+    let name = fields.name();
+    let description = fields.json_object("description");
+    let department = fields.text("department", TEXT_CHARACTERS_MAX);
+    let location = fields.text("location", TEXT_CHARACTERS_MAX);
+    let work_type = fields.word("workType", WorkType::WORDS, WorkType::parse);
+    let collar_type = fields.word("collarType", CollarType::WORDS, CollarType::parse);
+    let salary = salary(fields);
+    let public = fields.truth("public");
+    let created_at = fields.time("createdAt");
+    Some(role::Record {
+        id: id?,
+        name: name?,
+        description: Value::Object(description?.unwrap_or_default()).to_string(),
+        department: department?,
+        location: location?,
+        work_type: work_type?,
+        collar_type: collar_type?,
+        salary: salary?,
+        seats: seats?,
+        public: public?.unwrap_or(false),
+        created_at: created_at?.unwrap_or(fields.context.now),
+    })
+}
+
+/// The role's status and positions beside those it has hired. What it has hired is only known where every one of its
+/// candidates could be read.
+fn seats(fields: &mut Fields<'_, '_>, hired: i64, is_known: bool) -> Option<Seats> {
+    let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
+    let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {
+        value.as_i64().filter(|positions| (1..=POSITIONS_MAX).contains(positions))
+    });
+    let seats = Seats { status: status?.unwrap_or(RoleStatus::Draft), positions: positions?.unwrap_or(1), hired };
+    match seats.contradiction() {
+        Some(contradiction) if is_known => {
+            fields.clash(format!("{contradiction} ({hired} hired, {} positions)", seats.positions));
+            None
+        }
+        _ => Some(seats),
+    }
+}
+
+fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
+    let min = amount(fields, "salaryMin");
+    let max = amount(fields, "salaryMax");
+    let currency = fields.optional("salaryCurrency", "three capital letters such as EUR", |value| {
+        value.as_str().filter(|text| is_currency(text)).map(str::to_owned)
+    });
+    let period = fields.word("salaryPeriod", SalaryPeriod::WORDS, SalaryPeriod::parse);
+    let salary = Salary { min: min?, max: max?, currency: currency?, period: period? };
+    if let (Some(min), Some(max)) = (salary.min, salary.max)
+        && min > max
+    {
+        fields.clash("salaryMin is more than salaryMax");
+        return None;
+    }
+    Some(salary)
+}
+
+fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
+    fields.optional(name, &format!("a number from 0 to {SALARY_MAX}"), |value| {
+        // A negative zero is zero, and is shown as such.
+        value.as_f64().filter(|amount| (0.0..=SALARY_MAX).contains(amount)).map(f64::abs)
+    })
+}
+
+/// A role's steps, in the order of the document, which is that of the pipeline.
+fn numbered(mut steps: Array<role_step::Record>) -> Array<role_step::Record> {
+    (1..).zip(&mut steps.items).for_each(|(order, step)| step.order = order);
+    steps
+}
+
+/// The role's applications with their steps in the role's order; those that do not fit are findings.
+fn settled(fields: &mut Fields<'_, '_>, entries: Array<Entry>, steps: &[role_step::Record]) -> Vec<Application> {
+    if steps.is_empty() {
+        if !entries.items.is_empty() {
+            fields.clash("the role has candidates but no steps; it needs at least one");
+        }
+        return Vec::new();
+    }
+    let places: HashMap<&str, usize> = steps.iter().zip(0..).map(|(step, place)| (step.id.as_str(), place)).collect();
+    let role = fields.at();
+    let candidates = role.member("candidates");
+    let settle = |entry: Entry| {
+        let at = candidates.item(entry.index());
+        entry.settle(at, steps, &places, fields.context)
+    };
+    entries.items.into_iter().filter_map(settle).collect()
+}
+
+impl Object for role_step::Record {
+    const MEMBERS: &'static [&'static str] = &["id", "name", "stepType"];
+    type Arrays = ();
+
+    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
+        let id = fields.own_id();
+        let name = fields.name();
+        let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
+        // Its place is that in the array, once the array is read.
+        Some(Self { id: id?, name: name?, order: 0, step_type: step_type?.unwrap_or(StepType::Other) })
+    }
+}

@@ -1,0 +1,31 @@
+//! Users in the document.
+
+use super::fields::Fields;
+use super::reader::Object;
+use crate::domain::text::{EMAIL_CHARACTERS_MAX, Email};
+use crate::domain::user::PlatformRole;
+use crate::store::user::Record;
+
+impl Object for Record {
+    const MEMBERS: &'static [&'static str] = &["id", "email", "name", "platformRole"];
+    type Arrays = ();
+
+    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
+        let id = fields.own_id();
+        let email = email(&mut fields);
+        let name = fields.name();
+        let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
+        let email = email?;
+        if !fields.context.take("users' email", email.key()) {
+            fields.clash(format!("the email {} is there twice among the users", email.as_str()));
+            return None;
+        }
+        Some(Self { id: id?, email, name: name?, platform_role: platform_role?.unwrap_or(PlatformRole::User) })
+    }
+}
+
+/// The address of a person.
+pub(super) fn email(fields: &mut Fields<'_, '_>) -> Option<Email> {
+    let must_be = format!("an email address of at most {EMAIL_CHARACTERS_MAX} characters");
+    fields.required("email", &must_be, |value| Email::parse(value.as_str()?))
+}

@@ -1,0 +1,89 @@
+//! The service over real sockets: a file an endpoint or a matter, one binary, so that when all of it has run the
+//! answers that were seen can be compared with the answers that the route table declares.
+
+mod api_key_create;
+mod api_key_list;
+mod api_key_revoke;
+mod api_key_usage;
+mod body;
+mod candidate_step_hire;
+mod candidate_step_record;
+mod candidate_step_reject;
+mod failure;
+mod health;
+mod me;
+mod portal;
+mod portal_apply;
+mod portal_role;
+mod race;
+mod rate_limit;
+mod session;
+mod signup;
+mod support;
+mod table;
+mod tenancy;
+mod usage_log;
+mod wire;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Lists a file's tests under its name.
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) fn tests() -> Vec<libtest_mimic::Trial> {
+            #[allow(unused_variables, reason = "a file may list no test yet")]
+            let place = module_path!().rsplit("::").next().unwrap_or_default();
+            vec![$(libtest_mimic::Trial::test(format!("{place}::{}", stringify!($name)), || {
+                $name();
+                Ok(())
+            })),*]
+        }
+    };
+}
+pub(crate) use tests;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let all: Vec<Trial> = [
+        api_key_create::tests(),
+        api_key_list::tests(),
+        api_key_revoke::tests(),
+        api_key_usage::tests(),
+        body::tests(),
+        candidate_step_hire::tests(),
+        candidate_step_record::tests(),
+        candidate_step_reject::tests(),
+        failure::tests(),
+        health::tests(),
+        me::tests(),
+        portal::tests(),
+        portal_apply::tests(),
+        portal_role::tests(),
+        race::tests(),
+        rate_limit::tests(),
+        session::tests(),
+        signup::tests(),
+        table::tests(),
+        tenancy::tests(),
+        usage_log::tests(),
+        wire::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let is_whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list && !arguments.ignored;
+    let conclusion = libtest_mimic::run(&arguments, all);
+    if is_whole && !conclusion.has_failed() {
+        let findings = support::recorder::findings();
+        for finding in &findings {
+            eprintln!("{finding}");
+        }
+        if !findings.is_empty() {
+            eprintln!("the answers seen are not the answers declared: {} findings", findings.len());
+            return ExitCode::FAILURE;
+        }
+    }
+    conclusion.exit_code()
+}

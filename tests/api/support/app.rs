@@ -1,0 +1,300 @@
+//! A real server on port 0, with a file of its own and a scripted world.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use appliance::domain::api_key::{Scope, Secret};
+use appliance::domain::id::{Id, UserId};
+use appliance::domain::rate::Policy;
+use appliance::domain::text::Email;
+use appliance::domain::timestamp::{Rounding, Timestamp};
+use appliance::domain::user::PlatformRole;
+use appliance::http::ctx::{Ctx, Settings};
+use appliance::http::{Server, Stopped, origin};
+use appliance::store::file::{Missing, Older};
+use appliance::store::{self, Store};
+use appliance::telemetry::{LogFormat, Telemetry};
+use appliance::world::{Scripted, World};
+use serde_json::json;
+
+use super::client::Client;
+use super::hiring::Hiring;
+
+/// When every scripted world begins.
+pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
+
+/// The settings of a test's service.
+#[derive(Clone)]
+pub(crate) struct Options {
+    /// The base URL; the bound address when not given.
+    pub(crate) base_url: Option<String>,
+    /// Requests a minute; no limit when not given.
+    pub(crate) per_minute: Option<u32>,
+    /// Networks of proxies that are believed.
+    pub(crate) trusted_proxies: Vec<&'static str>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { base_url: None, per_minute: Some(1_000_000), trusted_proxies: Vec::new() }
+    }
+}
+
+/// A running service.
+pub(crate) struct App {
+    pub(crate) address: SocketAddr,
+    pub(crate) world: Arc<Scripted>,
+    pub(crate) path: PathBuf,
+    options: Options,
+    admin_secret: String,
+    running: RefCell<Option<Running>>,
+    organizations: AtomicUsize,
+    _dir: tempfile::TempDir,
+}
+
+struct Running {
+    ctx: Arc<Ctx>,
+    stop: tokio::sync::oneshot::Sender<()>,
+    thread: JoinHandle<Stopped>,
+}
+
+impl App {
+    /// A service with an admin, and nothing else in its file.
+    pub(crate) fn start() -> Self {
+        Self::with(Options::default())
+    }
+
+    /// The same with other settings.
+    pub(crate) fn with(options: Options) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("appliance.db");
+        let beginning = Timestamp::parse(BEGINNING, Rounding::Down).unwrap();
+        let world = Arc::new(Scripted::at(beginning));
+        store::file::prepare(&path, Missing::Create, Older::Refuse).unwrap();
+        let admin_secret = make_admin(&path, world.as_ref());
+        let (address, running) = run(&path, &world, &options, "127.0.0.1:0".parse().unwrap());
+        Self {
+            address,
+            world,
+            path,
+            options,
+            admin_secret,
+            running: RefCell::new(Some(running)),
+            organizations: AtomicUsize::new(0),
+            _dir: dir,
+        }
+    }
+
+    /// Nobody.
+    pub(crate) fn anonymous(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Whoever has this key.
+    pub(crate) fn key(&self, secret: &str) -> Client {
+        Client::new(self.address).with_header("Authorization", &format!("Bearer {secret}"))
+    }
+
+    /// The platform admin.
+    pub(crate) fn admin(&self) -> Client {
+        self.key(&self.admin_secret)
+    }
+
+    /// The text of the platform admin's key.
+    pub(crate) fn admin_secret(&self) -> &str {
+        &self.admin_secret
+    }
+
+    /// A key for a user, made by the admin over HTTP: its id and its text.
+    pub(crate) fn make_key(&self, user_id: &str) -> (String, String) {
+        self.make_key_with(json!({ "name": "test", "userId": user_id }))
+    }
+
+    /// The same with the whole body of the request.
+    pub(crate) fn make_key_with(&self, body: serde_json::Value) -> (String, String) {
+        let answer = self.admin().post("/api/admin/api-keys", &body).expect(200);
+        let data = &answer.json()["data"];
+        (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
+    }
+
+    /// Whoever has a new key of this user.
+    pub(crate) fn user(&self, user_id: &str) -> Client {
+        self.key(&self.make_key(user_id).1)
+    }
+
+    /// A new organization that hires: staff of every kind, an open public role of four steps, three candidates.
+    pub(crate) fn hiring(&self) -> Hiring {
+        self.hiring_with(|_| {})
+    }
+
+    /// The same after `change` has had its way with the import document.
+    pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
+        let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
+        let (mut document, hiring) = super::hiring::document(number);
+        change(&mut document);
+        self.import(&document);
+        hiring
+    }
+
+    /// Imports a document as another process would.
+    pub(crate) fn import(&self, document: &serde_json::Value) {
+        super::hiring::import(&self.path, self.world.as_ref(), document);
+    }
+
+    /// Sets a user's password as the command line would.
+    pub(crate) fn set_password(&self, email: &str, password: &str) {
+        let world: &dyn World = self.world.as_ref();
+        let hash = world.hash_password(password);
+        let email = Email::parse(email).unwrap();
+        let set = store::act_alone(&self.path, world, |tx| store::user::set_password(tx, &email, &hash)).unwrap();
+        assert!(set, "there is no user {email:?}");
+    }
+
+    /// Whoever signed in with this address and password.
+    pub(crate) fn sign_in(&self, email: &str, password: &str) -> Client {
+        let body = json!({ "email": email, "password": password });
+        let answer = self.anonymous().post("/api/auth/sign-in", &body).expect(200);
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        Client::new(self.address).with_header("Cookie", &cookie)
+    }
+
+    /// Lets this much time pass, for both clocks.
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.world.pass(Duration::from_secs(seconds));
+    }
+
+    /// What the file says of itself: no findings means that it is sound.
+    pub(crate) fn check(&self) -> Vec<String> {
+        store::check::check(&self.path, |_| {}).unwrap()
+    }
+
+    /// The result of a query on the file, as text: what a test sees that no endpoint shows yet.
+    pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
+        let connection = rusqlite::Connection::open(&self.path).unwrap();
+        let mut statement = connection.prepare(sql).unwrap();
+        let columns = statement.column_count();
+        let rows = statement.query_map([], |row| {
+            let cells: Vec<String> = (0..columns)
+                .map(|column| match row.get_ref(column).unwrap() {
+                    rusqlite::types::ValueRef::Null => "null".to_owned(),
+                    rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+                    rusqlite::types::ValueRef::Real(number) => number.to_string(),
+                    rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    rusqlite::types::ValueRef::Blob(bytes) => format!("{bytes:?}"),
+                })
+                .collect();
+            Ok(cells.join("|"))
+        });
+        rows.unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Changes the file by SQL, as another process would.
+    pub(crate) fn change(&self, sql: &str) {
+        let connection = rusqlite::Connection::open(&self.path).unwrap();
+        connection.busy_timeout(Duration::from_secs(5)).unwrap();
+        connection.execute_batch(sql).unwrap();
+    }
+
+    /// Stops the service gracefully; how it went.
+    pub(crate) fn stop(&self) -> Stopped {
+        let running = self.running.borrow_mut().take().expect("the service runs");
+        stop(running)
+    }
+
+    /// Starts the service again, on the same file and address.
+    pub(crate) fn start_again(&self) {
+        let (_, running) = run(&self.path, &self.world, &self.options, self.address);
+        *self.running.borrow_mut() = Some(running);
+    }
+
+    /// Starts the service again on a file whose every page but the first two is garbage.
+    pub(crate) fn restart_damaged(&self) {
+        self.stop();
+        self.start_again();
+        let length = std::fs::metadata(&self.path).unwrap().len();
+        let file = std::fs::OpenOptions::new().write(true).open(&self.path).unwrap();
+        let garbage = vec![0xa5; usize::try_from(length).unwrap() - 8_192];
+        std::os::unix::fs::FileExt::write_all_at(&file, &garbage, 8_192).unwrap();
+        // Closing would drop SQLite's locks on the file in this process.
+        std::mem::forget(file);
+    }
+
+    /// The counters, as the metrics address shows them.
+    pub(crate) fn ctx(&self) -> Arc<Ctx> {
+        Arc::clone(&self.running.borrow().as_ref().expect("the service runs").ctx)
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.borrow_mut().take() {
+            stop(running);
+        }
+    }
+}
+
+fn stop(running: Running) -> Stopped {
+    let Running { ctx, stop, thread } = running;
+    drop(ctx);
+    let _ = stop.send(());
+    thread.join().unwrap()
+}
+
+fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAddr) -> (SocketAddr, Running) {
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    let base_url = options.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let settings = Settings {
+        origin: origin(&base_url).unwrap(),
+        base_url,
+        rate: options.per_minute.map(|per_minute| Policy { per_minute }),
+        trusted_proxies: options.trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
+    };
+    let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();
+    let world = Arc::clone(world) as Arc<dyn World>;
+    let ctx = Arc::new(Ctx::new(store, world, settings, Telemetry::new(LogFormat::Off)));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let ours = Arc::clone(&ctx);
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(8)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let until = async {
+                let _ = stopped.await;
+            };
+            Server::new(listener, ours).run(until).await
+        })
+    });
+    (address, Running { ctx, stop, thread })
+}
+
+fn make_admin(path: &Path, world: &dyn World) -> String {
+    let secret = Secret::generate(|bytes| world.fill(bytes));
+    store::act_alone(path, world, |tx| {
+        let user_id = UserId::parse("user_admin").unwrap();
+        let email = Email::parse("admin@appliance.example").unwrap();
+        store::user::insert(tx, &user_id, &email, "Admin", PlatformRole::Admin)?;
+        let key = store::api_key::NewApiKey {
+            id: world.id(),
+            secret: secret.clone(),
+            user_id,
+            name: "admin".to_owned(),
+            scopes: Scope::ALL.to_vec(),
+            expires_at: appliance::domain::api_key::expires_at(tx.now, 365),
+        };
+        store::api_key::insert(tx, &key)
+    })
+    .unwrap();
+    secret.reveal().to_owned()
+}

@@ -1,0 +1,230 @@
+//! A client on one connection, which checks on every answer what is true of all of them.
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::recorder;
+
+/// A client with its own header fields and its own connection, which it keeps.
+pub(crate) struct Client {
+    address: SocketAddr,
+    headers: Vec<(String, String)>,
+    connection: RefCell<Option<BufReader<TcpStream>>>,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { address, headers: Vec::new(), connection: RefCell::new(None) }
+    }
+
+    /// The same client, on a connection of its own, with one more header field on every request.
+    pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
+        let mut headers = self.headers.clone();
+        headers.push((name.to_owned(), value.to_owned()));
+        Self { address: self.address, headers, connection: RefCell::new(None) }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], b"")
+    }
+
+    /// Posts JSON.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
+    }
+
+    /// Posts nothing.
+    pub(crate) fn post_empty(&self, path: &str) -> Answer {
+        self.send("POST", path, &[], b"")
+    }
+
+    /// Sends any request. A kept connection that the server has closed meanwhile is made anew.
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in own.chain(headers.iter().copied()) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let length_told = headers.iter().any(|(name, _)| {
+            name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding")
+        });
+        if !body.is_empty() && !length_told {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(body);
+        let answer = self.exchange(&bytes, method == "HEAD");
+        self.inspect(method, path, &answer);
+        answer
+    }
+
+    /// Sends bytes as they are and reads one answer, which is not inspected.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
+        self.exchange(bytes, false)
+    }
+
+    /// Sends bytes as they are on a new connection, closes the sending side, and reads all that comes.
+    pub(crate) fn raw_to_end(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut all = Vec::new();
+        let _ = stream.read_to_end(&mut all);
+        all
+    }
+
+    /// Opens the connection before it is needed, so that a race is of requests and not of connections.
+    pub(crate) fn connect(&self) {
+        let mut kept = self.connection.borrow_mut();
+        if kept.is_none() {
+            *kept = Some(connect(self.address));
+        }
+    }
+
+    fn exchange(&self, bytes: &[u8], head_only: bool) -> Answer {
+        let mut kept = self.connection.borrow_mut();
+        if let Some(mut connection) = kept.take() {
+            let sent = connection.get_mut().write_all(bytes).is_ok();
+            if let Some(answer) = sent.then(|| read(&mut connection, head_only)).flatten() {
+                *kept = Some(connection).filter(|_| answer.header("connection") != Some("close"));
+                return answer;
+            }
+        }
+        let mut connection = connect(self.address);
+        // A refusal may come, and the connection close, while a large body is still being sent.
+        let _ = connection.get_mut().write_all(bytes);
+        let answer = read(&mut connection, head_only).expect("the server answers");
+        *kept = Some(connection).filter(|_| answer.header("connection") != Some("close"));
+        answer
+    }
+
+    /// What is true of every answer.
+    fn inspect(&self, method: &str, path: &str, answer: &Answer) {
+        let request_id = answer.header("x-request-id").expect("every answer has a request id");
+        assert!(request_id.starts_with("req_"), "{request_id}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        let is_page = answer.header("content-type").is_some_and(|media_type| media_type.starts_with("text/html"));
+        let mut code = String::new();
+        if answer.status >= 400 && !is_page && method != "HEAD" {
+            let problem = answer.json();
+            assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+            assert_eq!(problem["type"], "about:blank");
+            assert_eq!(problem["status"], answer.status);
+            assert_eq!(problem["success"], false);
+            assert_eq!(problem["requestId"], request_id);
+            assert!(!problem["title"].as_str().unwrap().is_empty());
+            assert!(!problem["detail"].as_str().unwrap().is_empty());
+            code = problem["code"].as_str().unwrap().to_owned();
+            let text = answer.text();
+            for leak in ["rpk_", "SQLITE", "sqlite", "SELECT", "/tmp/", "src/"] {
+                assert!(!text.contains(leak), "an error shows {leak}: {text}");
+            }
+        }
+        if answer.status == 429 || answer.status == 503 {
+            assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+        }
+        if answer.status == 401 {
+            assert!(answer.header("www-authenticate").unwrap().starts_with("Bearer realm=\""));
+        }
+        if path.starts_with("/api/public/") {
+            assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        } else {
+            assert_eq!(answer.header("access-control-allow-origin"), None);
+        }
+        // A HEAD has no body to read the code from, and a page shows none.
+        if method != "HEAD" || answer.status < 400 {
+            recorder::record(method, path, answer.status, if is_page { None } else { Some(code) });
+        }
+    }
+}
+
+impl Answer {
+    /// This answer, where it has this status.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text());
+        self
+    }
+
+    /// This answer, where it is a problem with this status and code.
+    #[track_caller]
+    pub(crate) fn refused(self, status: u16, code: &str) -> Self {
+        assert_eq!((self.status, self.json()["code"].as_str()), (status, Some(code)), "{}", self.text());
+        self
+    }
+
+    /// The fields that a problem names, in its order.
+    pub(crate) fn fields(&self) -> Vec<String> {
+        let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
+        errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The first value of a header field.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+fn connect(address: SocketAddr) -> BufReader<TcpStream> {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    BufReader::new(stream)
+}
+
+fn read(connection: &mut BufReader<TcpStream>, head_only: bool) -> Option<Answer> {
+    let mut line = String::new();
+    if connection.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
+    let status: u16 = line.split(' ').nth(1)?.parse().ok()?;
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        connection.read_line(&mut line).ok()?;
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':')?;
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+    if status == 100 {
+        return read(connection, head_only);
+    }
+    let mut answer = Answer { status, headers, body: Vec::new() };
+    let bodiless = head_only || status == 204 || status == 304;
+    let length = answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    if !bodiless {
+        answer.body = vec![0; length];
+        connection.read_exact(&mut answer.body).ok()?;
+    }
+    Some(answer)
+}

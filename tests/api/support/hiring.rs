@@ -1,0 +1,161 @@
+//! An organization that hires, as an import document and the ids in it.
+
+use std::path::Path;
+
+use appliance::world::World;
+use serde_json::{Value, json};
+
+/// The ids of an organization that hires.
+#[derive(Debug, Clone)]
+pub(crate) struct Hiring {
+    pub(crate) organization_id: String,
+    pub(crate) slug: String,
+    pub(crate) role_id: String,
+    /// The ids of the role's steps, in order.
+    pub(crate) role_steps: Vec<String>,
+    pub(crate) candidates: Vec<Candidate>,
+    number: usize,
+}
+
+/// One candidate's application.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) candidate_id: String,
+    pub(crate) application_id: String,
+    /// The ids of the application's steps, in order; the second is `in_progress`.
+    pub(crate) steps: Vec<String>,
+}
+
+impl Hiring {
+    /// The user who is this in the organization: `owner`, `admin`, `moderator`, `hr_representative` or `member`.
+    pub(crate) fn staff(&self, org_role: &str) -> String {
+        format!("user_{}_{org_role}", self.number)
+    }
+
+    /// That user's email address.
+    pub(crate) fn email(&self, org_role: &str) -> String {
+        format!("{org_role}@org-{}.example", self.number)
+    }
+
+    /// The path of a decision on the `candidate`-th candidate at the `step`-th step, both from 0.
+    pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
+        format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
+    }
+
+    /// The path of hiring the `candidate`-th candidate at the final step.
+    pub(crate) fn hire(&self, candidate: usize) -> String {
+        self.decision(candidate, 3, "hire")
+    }
+
+    /// The path of rejecting the `candidate`-th candidate at the step they are at.
+    pub(crate) fn reject(&self, candidate: usize) -> String {
+        self.decision(candidate, 1, "reject")
+    }
+
+    /// The path of the organization's portal.
+    pub(crate) fn portal(&self) -> String {
+        format!("/api/public/portal/{}", self.slug)
+    }
+}
+
+const STEPS: [(&str, &str); 4] =
+    [("Application", "application"), ("Call", "screening"), ("Interview", "interview"), ("Offer", "offer")];
+
+/// The document of the `number`-th organization: its portal on, one open public role with 2 positions, 3 candidates
+/// at the second of its four steps, and a user for each role in an organization.
+pub(super) fn document(number: usize) -> (Value, Hiring) {
+    let org_roles = ["owner", "admin", "moderator", "hr_representative", "member"];
+    let hiring = Hiring {
+        organization_id: format!("org_{number}"),
+        slug: format!("acme-{number}"),
+        role_id: format!("role_{number}"),
+        role_steps: (1..=4).map(|order| format!("step_{number}_{order}")).collect(),
+        candidates: (1..=3).map(|candidate| candidate_ids(number, candidate)).collect(),
+        number,
+    };
+    let users: Vec<Value> = org_roles
+        .iter()
+        .map(|role| json!({ "id": hiring.staff(role), "email": hiring.email(role), "name": format!("The {role}") }))
+        .collect();
+    let members: Vec<Value> =
+        org_roles.iter().map(|role| json!({ "userId": hiring.staff(role), "orgRole": role })).collect();
+    let steps: Vec<Value> = hiring
+        .role_steps
+        .iter()
+        .zip(STEPS)
+        .map(|(id, (name, kind))| json!({ "id": id, "name": name, "stepType": kind }))
+        .collect();
+    let candidates: Vec<Value> =
+        hiring.candidates.iter().zip(1..).map(|(ids, nth)| candidate(&hiring, ids, nth)).collect();
+    let document = json!({
+        "users": users,
+        "organizations": [{
+            "id": hiring.organization_id,
+            "slug": hiring.slug,
+            "name": format!("Acme {number}"),
+            "domain": format!("acme-{number}.example"),
+            "logo": format!("https://acme-{number}.example/logo.svg"),
+            "portal": { "enabled": true, "theme": { "primaryColor": "#0f766e", "showSalary": true } },
+            "members": members,
+            "roles": [{
+                "id": hiring.role_id,
+                "name": "Engineer",
+                "description": { "format": "markdown", "body": "# Engineer" },
+                "department": "Engineering",
+                "location": "Bremen",
+                "workType": "hybrid",
+                "collarType": "white",
+                "salaryMin": 60000,
+                "salaryMax": 75000.5,
+                "salaryCurrency": "EUR",
+                "salaryPeriod": "year",
+                "status": "open",
+                "public": true,
+                "positions": 2,
+                "createdAt": "2026-10-01T08:00:00Z",
+                "steps": steps,
+                "candidates": candidates,
+            }],
+        }],
+    });
+    (document, hiring)
+}
+
+fn candidate_ids(number: usize, candidate: usize) -> Candidate {
+    Candidate {
+        candidate_id: format!("cand_{number}_{candidate}"),
+        application_id: format!("app_{number}_{candidate}"),
+        steps: (1..=4).map(|order| format!("cstep_{number}_{candidate}_{order}")).collect(),
+    }
+}
+
+/// A candidate of the document, in progress at the second step.
+fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
+    let steps: Vec<Value> = ids
+        .steps
+        .iter()
+        .zip(&hiring.role_steps)
+        .zip(["validated", "in_progress", "pending", "pending"])
+        .map(|((id, role_step), status)| {
+            let mut step = json!({ "id": id, "roleStepId": role_step, "status": status });
+            if status == "validated" {
+                step["validatedAt"] = json!("2026-11-02T10:00:00Z");
+            }
+            step
+        })
+        .collect();
+    json!({
+        "id": ids.candidate_id,
+        "applicationId": ids.application_id,
+        "name": format!("Candidate {nth}"),
+        "email": format!("candidate-{nth}@people-{}.example", hiring.number),
+        "appliedAt": "2026-11-01T10:00:00Z",
+        "steps": steps,
+    })
+}
+
+/// Imports a document into a file, whether a service runs on it or not.
+pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
+    let bytes = document.to_string();
+    appliance::document::import_bytes(path, world, bytes.as_bytes()).unwrap();
+}

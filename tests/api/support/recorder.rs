@@ -1,0 +1,76 @@
+//! Which answers the whole suite has seen of which route, compared with what the route table declares.
+
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex};
+
+use appliance::http::table::{ANYWHERE, Table, UNROUTED};
+
+/// A route as the record names it, a status, and the code of an error; a page shows no code, so it counts for all.
+type Seen = BTreeSet<(String, u16, Option<String>)>;
+
+static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
+static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+
+const NO_ROUTE: &str = "-";
+
+/// Notes an answer.
+pub(super) fn record(method: &str, path: &str, status: u16, code: Option<String>) {
+    let place = match status {
+        // The head is refused before a route is looked for.
+        405 | 414 | 431 => NO_ROUTE.to_owned(),
+        _ => place(method, path.split('?').next().unwrap_or_default()),
+    };
+    SEEN.lock().unwrap().insert((place, status, code));
+}
+
+/// Where the answers seen and the answers declared differ.
+pub(crate) fn findings() -> Vec<String> {
+    let seen = SEEN.lock().unwrap();
+    let mut declared = BTreeSet::new();
+    for route in TABLE.routes() {
+        let place = format!("{} {}", route.method, route.path);
+        declared.extend(route.answers.iter().map(|(status, code)| (place.clone(), *status, *code)));
+        if route.cors {
+            declared.insert((format!("OPTIONS {}", route.path), 204, ""));
+        }
+    }
+    declared.extend(UNROUTED.iter().map(|(status, code)| (NO_ROUTE.to_owned(), *status, *code)));
+    let mut findings = Vec::new();
+    for (place, status, code) in &declared {
+        let is_seen = |shown: Option<&str>| seen.contains(&(place.clone(), *status, shown.map(str::to_owned)));
+        if !is_seen(Some(code)) && !is_seen(None) {
+            findings.push(format!("declared and never seen: {place} {status} {code}"));
+        }
+    }
+    for (status, code) in ANYWHERE {
+        if !seen.iter().any(|(_, known, shown)| known == status && shown.as_deref() == Some(code)) {
+            findings.push(format!("declared and never seen: anywhere {status} {code}"));
+        }
+    }
+    for (place, status, code) in seen.iter() {
+        let fits = |known: &str| code.as_deref().is_none_or(|code| code == known);
+        let here = declared.iter().any(|(known, s, c)| known == place && s == status && fits(c));
+        let anywhere = ANYWHERE.iter().any(|(s, c)| s == status && fits(c));
+        if !here && !anywhere {
+            findings.push(format!("seen and not declared: {place} {status} {}", code.as_deref().unwrap_or("(page)")));
+        }
+    }
+    findings
+}
+
+/// The route that a request reaches, by its template.
+fn place(method: &str, path: &str) -> String {
+    let matching: Vec<_> = TABLE.routes().iter().filter(|route| fits(route.path, path)).collect();
+    let wanted = if method == "HEAD" { "GET" } else { method };
+    match matching.iter().find(|route| route.method.as_str() == wanted) {
+        Some(route) => format!("{} {}", route.method, route.path),
+        None if method == "OPTIONS" && !matching.is_empty() => format!("OPTIONS {}", matching[0].path),
+        None => NO_ROUTE.to_owned(),
+    }
+}
+
+fn fits(template: &str, path: &str) -> bool {
+    let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
+    let segment = |(known, given): (&&str, &&str)| known == given || (known.starts_with('{') && !given.is_empty());
+    template.len() == path.len() && template.iter().zip(&path).all(segment)
+}

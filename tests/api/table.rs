@@ -1,0 +1,53 @@
+//! The inventory: the route table is the contract's ten endpoints and the ones decided beside them, nothing else.
+
+use appliance::domain::api_key::Scope;
+use appliance::http::route::Entry;
+use appliance::http::table::Table;
+
+crate::tests![the_table_is_the_contract, every_route_declares_its_success_and_its_entry];
+
+fn the_table_is_the_contract() {
+    let table = Table::new();
+    let mut found: Vec<String> = table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
+    found.sort();
+    let mut expected = [
+        // The contract.
+        "POST /api/v1/candidate-steps/{id}/reject",
+        "POST /api/v1/candidate-steps/{id}/hire",
+        "GET /api/v1/me",
+        "POST /api/admin/api-keys",
+        "GET /api/admin/api-keys",
+        "GET /api/admin/api-keys/{id}/usage",
+        "DELETE /api/admin/api-keys/{id}",
+        "GET /api/public/portal/{orgSlug}",
+        "GET /api/public/portal/{orgSlug}/roles/{roleId}",
+        "POST /api/public/portal/{orgSlug}/apply",
+        // Beside it.
+        "POST /api/auth/sign-in",
+        "POST /api/auth/sign-out",
+        "GET /",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /signup/{token}",
+    ];
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+fn every_route_declares_its_success_and_its_entry() {
+    for route in Table::new().routes() {
+        let declares = |status: u16, code: &str| route.answers.contains(&(status, code));
+        let place = format!("{} {}", route.method, route.path);
+        assert!(route.answers.iter().any(|(status, _)| (200..300).contains(status)), "{place}");
+        let signed = route.entry != Entry::Open;
+        assert!(!signed || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{place}");
+        assert_eq!(declares(403, "insufficient_scope"), matches!(route.entry, Entry::Scoped(_)), "{place}");
+        assert!(route.entry != Entry::Admin || declares(403, "forbidden"), "{place}");
+        assert_eq!(route.path.starts_with("/api/admin/"), route.entry == Entry::Admin, "{place}");
+        assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{place}");
+        let decides = route.path.starts_with("/api/v1/candidate-steps/");
+        assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{place}");
+        let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
+        assert_eq!(route.takes_body, reads_body, "{place}");
+    }
+}
