@@ -1,17 +1,57 @@
-//! The sample company of `serve --demo`.
+//! The sample company of `serve --demo`: made at the first start, with an admin's key.
 
 use std::path::Path;
 
-use super::{Failure, bootstrap_admin, print};
-use crate::domain::text::Email;
-use crate::store::Store;
+use super::{Failure, bootstrap_admin, print, say};
+use crate::document;
+use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
+use crate::domain::text::{Email, Slug};
+use crate::store::{self, Error, Store, Tx};
 use crate::world::World;
 
 /// The file of the demo when no other is named.
 pub(super) const FILE: &str = "demo.db";
 
-/// At the first start makes the sample company.
-pub(super) fn prepare(_store: &Store, _path: &Path, _world: &dyn World, _base_url: &str) -> Result<(), Failure> {
-    let _ = (bootstrap_admin::make, print, Email::parse);
-    Ok(())
+/// The sample company, as anybody could import it.
+const DOCUMENT: &str = include_str!("../../examples/demo.json");
+
+/// The slug of the company whose portal is on.
+const SLUG: &str = "halmwind";
+
+const ADMIN: &str = "demo@example.com";
+
+/// At the first start makes the company and prints its portal, a key and a line to try; later says how to get a key.
+///
+/// # Errors
+/// Where the file is not the demo's, or cannot be written.
+pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
+    let portal = format!("{base_url}/api/public/portal/{SLUG}");
+    if store.read(has_company)? {
+        print(&format!("portal: {portal}"))?;
+        return print(&format!("new key: appliance bootstrap-admin --db {} --email {ADMIN}", path.display()));
+    }
+    if store.read(store::organization::any)? {
+        return Err(Failure::new(format!(
+            "{} has data in it and is not a demo; name another file with --db, or leave out --demo",
+            path.display()
+        )));
+    }
+    let parsed = document::parse(DOCUMENT.as_bytes(), world);
+    let company = parsed.map_err(|findings| Failure::new(format!("the sample company cannot be read: {findings}")))?;
+    let admin = Email::parse(ADMIN).ok_or_else(|| Failure::new("the sample admin has no address"))?;
+    say("making the sample company");
+    let key = store::act_alone(path, world, |tx| {
+        document::import(tx, &company)?;
+        bootstrap_admin::make(tx, world, &admin, Some("Demo admin"), "demo", EXPIRES_IN_DAYS_DEFAULT)
+    })?;
+    print(&format!("portal: {portal}"))?;
+    print(&format!("key: {}", key.reveal()))?;
+    print(&format!("try: curl -H 'Authorization: Bearer {}' {base_url}/api/v1/me", key.reveal()))
+}
+
+fn has_company(tx: &Tx<'_>) -> Result<bool, Error> {
+    match Slug::parse(SLUG) {
+        Some(slug) => Ok(store::portal::organization(tx, &slug)?.is_some()),
+        None => Ok(false),
+    }
 }

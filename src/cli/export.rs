@@ -1,13 +1,43 @@
-//! `appliance export`.
+//! `appliance export`: everything in the file as one document.
+
+use std::io::{self, BufWriter};
+
 use super::{DbArg, Failure};
+use crate::document::{self, ExportError, Secrets};
+use crate::store;
+use crate::store::file::{self, Missing, Older};
 use crate::world::World;
-/// To come.
+
+/// Write users, organizations, roles and candidates as one document, to standard output.
+///
+/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log and the record of decisions
+/// are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one moment of the
+/// file, and writes go on meanwhile.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
+
+    /// Write the secrets of HR integrations too. Whoever has the document can then sign as this service.
+    #[arg(long, env = "APPLIANCE_WITH_SECRETS")]
+    with_secrets: bool,
 }
-/// To come.
-pub fn run(_args: &Args, _world: &dyn World) -> Result<(), Failure> {
-    Err(Failure::new("to come"))
+
+/// Runs the command. A reader that has seen enough and closes the pipe is no failure.
+///
+/// # Errors
+/// Exit status 1 where the file cannot be read, or standard output not written.
+pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    let path = args.db.db.as_path();
+    file::prepare(path, Missing::Refuse, Older::Refuse)?;
+    let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
+    let mut out = BufWriter::new(io::stdout().lock());
+    match store::read_alone(path, world, |tx| Ok(document::export(tx, secrets, &mut out)))? {
+        Ok(()) => Ok(()),
+        Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(ExportError::Write(error)) => {
+            Err(Failure::new(format!("standard output cannot be written, the document is not whole: {error}")))
+        }
+        Err(ExportError::Store(error)) => Err(error.into()),
+    }
 }

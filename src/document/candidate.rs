@@ -26,8 +26,6 @@ pub struct Application {
     pub record: candidate_role::Record,
     /// Its steps, first to last.
     pub steps: Vec<CandidateStep>,
-    /// Where it stands in the document's array.
-    pub(super) index: usize,
 }
 
 /// A candidate as the document has them, before the role's steps are known.
@@ -188,8 +186,7 @@ fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
     let has_rejection = outcome.rejected_at.is_some() || outcome.rejection_reason.is_some();
     let has_rejection = has_rejection || outcome.outcome_type.is_some() || outcome.outcome_reason.is_some();
     if has_rejection && outcome.status != StepStatus::Rejected {
-        fields
-            .clash("only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason");
+        fields.clash("only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason");
         return None;
     }
     if outcome.validated_at.is_some() && outcome.status != StepStatus::Validated {
@@ -229,7 +226,13 @@ impl Outcome {
         }
     }
 
-    fn into_step(self, id: CandidateStepId, name: String, step_type: StepType, of: &role_step::Record) -> CandidateStep {
+    fn into_step(
+        self,
+        id: CandidateStepId,
+        name: String,
+        step_type: StepType,
+        of: &role_step::Record,
+    ) -> CandidateStep {
         CandidateStep {
             id,
             role_step_id: of.id.clone(),
@@ -266,7 +269,7 @@ impl Entry {
         places: &HashMap<&str, usize>,
         context: &mut Context<'_>,
     ) -> Option<Application> {
-        let Self { index, candidate, record, steps } = self;
+        let Self { candidate, record, steps, .. } = self;
         let steps = match steps {
             None => copied(record.status, at, of, context),
             Some(steps) => matched(steps, at, of, places, context),
@@ -276,7 +279,7 @@ impl Entry {
             context.findings.push(at, contradiction);
             return None;
         }
-        Some(Application { candidate, record, steps, index })
+        Some(Application { candidate, record, steps })
     }
 }
 

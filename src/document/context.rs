@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::findings::Findings;
-use crate::domain::id::{CandidateId, Id};
+use crate::domain::id::{CandidateId, Id, UserId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::candidate;
@@ -19,6 +19,7 @@ pub(super) struct Context<'w> {
     /// What is wrong so far.
     pub(super) findings: Findings,
     taken: HashSet<(&'static str, Box<str>)>,
+    members: HashSet<UserId>,
     people: People,
 }
 
@@ -46,6 +47,7 @@ impl<'w> Context<'w> {
             now: world.now(),
             findings: Findings::default(),
             taken: HashSet::new(),
+            members: HashSet::new(),
             people: People::default(),
         }
     }
@@ -56,13 +58,19 @@ impl<'w> Context<'w> {
     }
 
     /// Whether no other thing of this kind in the document has this name, which it has from now on.
-    pub(super) fn take(&mut self, kind: &'static str, name: &str) -> bool {
+    pub(super) fn take(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
         self.taken.insert((kind, name.into()))
     }
 
-    /// An organization begins: its candidates are its own.
+    /// An organization begins: its members and candidates are its own.
     pub(super) fn begin_organization(&mut self) {
+        self.members.clear();
         self.people = People::default();
+    }
+
+    /// Whether the user was no member of the organization before.
+    pub(super) fn join(&mut self, user: &UserId) -> bool {
+        self.members.insert(user.clone())
     }
 
     /// A role begins: a candidate applies to it once.

@@ -3,6 +3,8 @@
 //! A reading function answers `None` where it has added a finding, so that the other members are looked at before an
 //! object is given up. `null` counts as not given.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 
 use super::context::Context;
@@ -75,16 +77,16 @@ impl<'a, 'w> Fields<'a, 'w> {
     }
 
     /// The id of a thing: as given, which no other thing of its kind may have, or a new one.
-    pub(super) fn own_id<I: Id + AsRef<str>>(&mut self) -> Option<I> {
+    pub(super) fn own_id<I: Id + Display>(&mut self) -> Option<I> {
         let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.made()) };
         self.taken_once(&id).then_some(id)
     }
 
     /// Whether no other thing of this kind has the id; a finding where one has.
-    pub(super) fn taken_once<I: Id + AsRef<str>>(&mut self, id: &I) -> bool {
-        let is_free = self.context.take(I::PREFIX, id.as_ref());
+    pub(super) fn taken_once<I: Id + Display>(&mut self, id: &I) -> bool {
+        let is_free = self.context.take(I::PREFIX, id.to_string());
         if !is_free {
-            self.clash(format!("the id {} is there twice in the document", id.as_ref()));
+            self.clash(format!("the id {id} is there twice in the document"));
         }
         is_free
     }

@@ -21,7 +21,7 @@ mod user;
 pub use candidate::Application;
 pub use export::{ExportError, Secrets, export};
 pub use findings::{FINDINGS_MAX, Findings, Problem};
-pub use import::{Counts, check, import, insert};
+pub use import::{Counts, check, check_for_new_file, import, insert};
 pub use organization::Organization;
 pub use role::Role;
 

@@ -79,12 +79,10 @@ impl Object for Organization {
     fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
         let record = record(&mut fields);
         let hr_integration = fields.object("hrIntegration", &["url", "secret", "enabled"], integration);
-        let members = arrays.members.unwrap_or_default();
-        refuse_doubles(&mut fields, &members);
         Some(Self {
             record: record?,
             hr_integration: hr_integration?,
-            members: members.items,
+            members: arrays.members.unwrap_or_default().items,
             candidates: fields.context.admitted(),
             roles: arrays.roles.unwrap_or_default().items,
         })
@@ -129,16 +127,12 @@ fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
 /// The portal's theme: what pages and the contract know of it is checked, the rest is the organization's own.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
-    let mut inner = Fields::new(portal.at(), theme.clone(), portal.context);
-    let known = |theme: &mut Fields<'_, '_>| {
-        let shows_salary = theme.truth("showSalary");
-        let color = theme.optional("primaryColor", "a colour such as #0f766e", |value| {
-            is_hex_color(value.as_str()?).then_some(())
-        });
-        shows_salary.and(color).map(|_| ())
-    };
-    known(&mut inner)?;
-    Some(theme)
+    let at = portal.at();
+    let mut known = Fields::new(at.member("theme"), theme.clone(), &mut *portal.context);
+    let show_salary = known.truth("showSalary");
+    let primary_color =
+        known.optional("primaryColor", "a colour such as #0f766e", |value| is_hex_color(value.as_str()?).then_some(()));
+    (show_salary.is_some() && primary_color.is_some()).then_some(theme)
 }
 
 fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
@@ -160,6 +154,11 @@ impl Object for membership::Record {
     fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
         let user_id = fields.required_id("userId", "the id of a user");
         let org_role = fields.word("orgRole", OrgRole::WORDS, OrgRole::parse);
-        Some(Self { user_id: user_id?, org_role: org_role?.unwrap_or(OrgRole::Member) })
+        let (user_id, org_role) = (user_id?, org_role?.unwrap_or(OrgRole::Member));
+        if !fields.context.join(&user_id) {
+            fields.clash(format!("the user {user_id} is there twice among the members"));
+            return None;
+        }
+        Some(Self { user_id, org_role })
     }
 }

@@ -101,6 +101,17 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
     Ok(tx.one(sql, [slug.key()], |_| Ok(()))?.is_some())
 }
 
+/// Whether the file has any organization at all.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn any(tx: &Tx<'_>) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               LIMIT 1";
+    Ok(tx.one(sql, [], |_| Ok(()))?.is_some())
+}
+
 /// Moves the figures of the status cache by what a decision changed.
 ///
 /// # Errors

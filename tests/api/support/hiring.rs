@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use appliance::document;
+use appliance::store;
 use appliance::world::World;
 use serde_json::{Value, json};
 
@@ -156,6 +158,9 @@ fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
 
 /// Imports a document into a file, whether a service runs on it or not.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
-    let bytes = document.to_string();
-    appliance::document::import_bytes(path, world, bytes.as_bytes()).unwrap();
+    let document = match document::parse(document.to_string().as_bytes(), world) {
+        Ok(document) => document,
+        Err(findings) => panic!("the test's document is wrong: {findings}"),
+    };
+    store::act_alone(path, world, |tx| document::import(tx, &document)).unwrap();
 }

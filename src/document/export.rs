@@ -1,0 +1,340 @@
+//! From the file to a document, which `import` takes back: written as it is read, so an organization of any size goes
+//! through in little memory. One query for each role and each application, all by their indexes.
+//!
+//! Keys, passwords, usage and activity are not in it.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use serde_json::{Number, Value};
+
+use crate::domain::candidate_step::CandidateStep;
+use crate::domain::hr_integration::Secret;
+use crate::domain::timestamp::Timestamp;
+use crate::store::{self, Error, Tx};
+
+/// Whether the secrets of HR integrations are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// They are: whoever has the document can sign deliveries.
+    Included,
+    /// They are not; an import saves the integrations disabled.
+    LeftOut,
+}
+
+/// Why an export ended early.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The file could not be read.
+    Store(Error),
+    /// The document could not be written.
+    Write(io::Error),
+}
+
+/// Writes everything in the file as one document, with a line break at its end.
+///
+/// # Errors
+/// [`ExportError`]; what was written until then is no document.
+pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<(), ExportError> {
+    let source = Source { tx, secrets, failed: RefCell::new(None) };
+    let document = Document {
+        users: Lazy { source: &source, read: Box::new(|| store::user::all(tx)), shape: user },
+        organizations: Lazy { source: &source, read: Box::new(|| store::organization::all(tx)), shape: organization },
+    };
+    let written = serde_json::to_writer_pretty(&mut *out, &document);
+    if let Some(error) = source.failed.take() {
+        return Err(ExportError::Store(error));
+    }
+    written.map_err(|error| ExportError::Write(error.into()))?;
+    out.write_all(b"\n").and_then(|()| out.flush()).map_err(ExportError::Write)
+}
+
+/// Where the document comes from.
+struct Source<'t> {
+    tx: &'t Tx<'t>,
+    secrets: Secrets,
+    /// What went wrong with the file; the writer of JSON only carries a text.
+    failed: RefCell<Option<Error>>,
+}
+
+impl Source<'_> {
+    fn fail<E: serde::ser::Error>(&self, error: Error) -> E {
+        let text = error.to_string();
+        self.failed.replace(Some(error));
+        E::custom(text)
+    }
+}
+
+/// An array that is read when it is written, and forgotten item by item.
+struct Lazy<'s, R, T> {
+    source: &'s Source<'s>,
+    read: Box<dyn Fn() -> Result<Vec<R>, Error> + 's>,
+    shape: fn(&'s Source<'s>, R) -> Result<T, Error>,
+}
+
+impl<R, T: Serialize> Serialize for Lazy<'_, R, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let records = (self.read)().map_err(|error| self.source.fail::<S::Error>(error))?;
+        let mut array = serializer.serialize_seq(Some(records.len()))?;
+        for record in records {
+            let item = (self.shape)(self.source, record).map_err(|error| self.source.fail::<S::Error>(error))?;
+            array.serialize_element(&item)?;
+        }
+        array.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'s> {
+    users: Lazy<'s, store::user::Record, User>,
+    organizations: Lazy<'s, store::organization::Record, Organization<'s>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct User {
+    id: String,
+    email: String,
+    name: String,
+    platform_role: &'static str,
+}
+
+fn user(_: &Source<'_>, user: store::user::Record) -> Result<User, Error> {
+    Ok(User {
+        id: user.id.to_string(),
+        email: user.email.as_str().to_owned(),
+        name: user.name,
+        platform_role: user.platform_role.as_str(),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Organization<'s> {
+    id: String,
+    slug: String,
+    name: String,
+    domain: String,
+    logo: String,
+    portal: Portal,
+    require_external_position_id: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hr_integration: Option<HrIntegration>,
+    members: Lazy<'s, store::membership::Record, Member>,
+    roles: Lazy<'s, store::role::Record, Role<'s>>,
+}
+
+#[derive(Serialize)]
+struct Portal {
+    enabled: bool,
+    theme: Value,
+}
+
+#[derive(Serialize)]
+struct HrIntegration {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    enabled: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Member {
+    user_id: String,
+    org_role: &'static str,
+}
+
+fn organization<'s>(
+    source: &'s Source<'s>,
+    organization: store::organization::Record,
+) -> Result<Organization<'s>, Error> {
+    let integration = store::hr_integration::of_organization(source.tx, &organization.id)?;
+    let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.expose().to_owned());
+    let (id, again) = (organization.id.clone(), organization.id.clone());
+    let members = Box::new(move || store::membership::of_organization(source.tx, &id));
+    let roles = Box::new(move || store::role::of_organization(source.tx, &again));
+    Ok(Organization {
+        id: organization.id.to_string(),
+        slug: organization.slug.as_str().to_owned(),
+        name: organization.name,
+        domain: organization.domain,
+        logo: organization.logo,
+        portal: Portal { enabled: organization.portal_enabled, theme: json(&organization.portal_theme)? },
+        require_external_position_id: organization.require_external_position_id,
+        hr_integration: integration.map(|integration| HrIntegration {
+            url: integration.url.as_str().to_owned(),
+            secret: integration.secret.and_then(shown),
+            enabled: integration.enabled,
+        }),
+        members: Lazy { source, read: members, shape: member },
+        roles: Lazy { source, read: roles, shape: role },
+    })
+}
+
+fn member(_: &Source<'_>, member: store::membership::Record) -> Result<Member, Error> {
+    Ok(Member { user_id: member.user_id.to_string(), org_role: member.org_role.as_str() })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Role<'s> {
+    id: String,
+    name: String,
+    description: Value,
+    department: String,
+    location: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collar_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_min: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_max: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_period: Option<&'static str>,
+    status: &'static str,
+    public: bool,
+    positions: i64,
+    created_at: String,
+    steps: Lazy<'s, store::role_step::Record, RoleStep>,
+    candidates: Lazy<'s, Applied, Candidate<'s>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleStep {
+    id: String,
+    name: String,
+    step_type: &'static str,
+}
+
+fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s>, Error> {
+    let (id, again) = (role.id.clone(), role.id.clone());
+    let steps = Box::new(move || store::role_step::of_role(source.tx, &id));
+    let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
+    Ok(Role {
+        id: role.id.to_string(),
+        name: role.name,
+        description: json(&role.description)?,
+        department: role.department,
+        location: role.location,
+        work_type: role.work_type.map(|word| word.as_str()),
+        collar_type: role.collar_type.map(|word| word.as_str()),
+        salary_min: role.salary.min.and_then(number),
+        salary_max: role.salary.max.and_then(number),
+        salary_currency: role.salary.currency,
+        salary_period: role.salary.period.map(|word| word.as_str()),
+        status: role.seats.status.as_str(),
+        public: role.public,
+        positions: role.seats.positions,
+        created_at: role.created_at.to_string(),
+        steps: Lazy { source, read: steps, shape: role_step },
+        candidates: Lazy { source, read: candidates, shape: candidate },
+    })
+}
+
+fn role_step(_: &Source<'_>, step: store::role_step::Record) -> Result<RoleStep, Error> {
+    Ok(RoleStep { id: step.id.to_string(), name: step.name, step_type: step.step_type.as_str() })
+}
+
+type Applied = (store::candidate_role::Record, store::candidate::Record);
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate<'s> {
+    id: String,
+    application_id: String,
+    name: String,
+    email: String,
+    applied_at: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hired_date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer_accepted_date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_position_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hire_notes: Option<String>,
+    steps: Lazy<'s, CandidateStep, Step>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Step {
+    id: String,
+    role_step_id: String,
+    name: String,
+    step_type: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejection_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validated_at: Option<String>,
+}
+
+fn candidate<'s>(source: &'s Source<'s>, (application, candidate): Applied) -> Result<Candidate<'s>, Error> {
+    let store::candidate_role::Record { id, status, applied_at, hire } = application;
+    let application_id = id.to_string();
+    let steps = Box::new(move || store::candidate_step::of_application(source.tx, &id));
+    let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {
+        None => (None, None, None, None),
+        Some(hire) => {
+            (shown(Some(hire.hired_date)), shown(hire.offer_accepted_date), hire.external_position_id, hire.notes)
+        }
+    };
+    Ok(Candidate {
+        id: candidate.id.to_string(),
+        application_id,
+        name: candidate.name,
+        email: candidate.email.as_str().to_owned(),
+        applied_at: applied_at.to_string(),
+        status: status.as_str(),
+        hired_date,
+        offer_accepted_date,
+        external_position_id,
+        hire_notes,
+        steps: Lazy { source, read: steps, shape: step },
+    })
+}
+
+fn step(_: &Source<'_>, step: CandidateStep) -> Result<Step, Error> {
+    Ok(Step {
+        id: step.id.to_string(),
+        role_step_id: step.role_step_id.to_string(),
+        name: step.name,
+        step_type: step.step_type.as_str(),
+        status: step.status.as_str(),
+        rejected_at: shown(step.rejected_at),
+        rejection_reason: step.rejection_reason,
+        outcome_type: step.outcome_type,
+        outcome_reason: step.outcome_reason,
+        validated_at: shown(step.validated_at),
+    })
+}
+
+fn shown(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+/// A whole amount without a fraction, as people write it.
+fn number(amount: f64) -> Option<Number> {
+    if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
+}
+
+/// A column that holds JSON.
+fn json(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))
+}

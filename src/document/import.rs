@@ -1,0 +1,280 @@
+//! From a document into the file: what only the file can say against it, and the inserts.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use super::findings::{At, Findings};
+use super::{Application, Document, Organization, Role};
+use crate::domain::id::UserId;
+use crate::domain::timestamp::Timestamp;
+use crate::store::{self, Error, Tx};
+
+/// What was imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Users.
+    pub users: usize,
+    /// Organizations.
+    pub organizations: usize,
+    /// Their roles.
+    pub roles: usize,
+    /// People who applied.
+    pub candidates: usize,
+    /// What they applied to.
+    pub applications: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { users, organizations, roles, candidates, applications } = self;
+        write!(
+            f,
+            "users {users}, organizations {organizations}, roles {roles}, candidates {candidates}, \
+             applications {applications}"
+        )
+    }
+}
+
+/// Imports a document into a file that is open for writing: [`check`], then [`insert`].
+///
+/// # Errors
+/// A refusal with a pointer for each thing that the file does not allow; nothing is inserted then. Otherwise as
+/// [`insert`].
+pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
+    let findings = check(tx, document)?;
+    if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
+}
+
+/// What the file says against a document: ids, addresses and slugs that are there already, members who are not.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
+    let mut check = Check { tx, findings: Findings::default() };
+    check.users(document)?;
+    let organizations = At::ROOT.member("organizations");
+    for (index, organization) in document.organizations.iter().enumerate() {
+        check.organization(organizations.item(index), organization)?;
+    }
+    for_strangers(document, |at, user| {
+        if !store::user::exists(tx, user)? {
+            check.findings.push(at, format!("the user {user} is neither in the document nor in the file"));
+        }
+        Ok(())
+    })?;
+    Ok(check.findings)
+}
+
+/// What a file that is not there yet will say against a document: members who are not in it.
+pub fn check_for_new_file(document: &Document) -> Findings {
+    let mut findings = Findings::default();
+    let pushed = for_strangers(document, |at, user| {
+        findings.push(at, format!("the user {user} is not in the document, and the file is new"));
+        Ok(())
+    });
+    debug_assert!(pushed.is_ok(), "nothing in the closure fails");
+    findings
+}
+
+/// Calls `f` with each `userId` of a member who is not among the document's users.
+fn for_strangers(document: &Document, mut f: impl FnMut(At<'_>, &UserId) -> Result<(), Error>) -> Result<(), Error> {
+    let known: HashSet<&UserId> = document.users.iter().map(|user| &user.id).collect();
+    let organizations = At::ROOT.member("organizations");
+    for (index, organization) in document.organizations.iter().enumerate() {
+        let at = organizations.item(index);
+        let members = at.member("members");
+        for (index, member) in organization.members.iter().enumerate() {
+            if !known.contains(&member.user_id) {
+                f(members.item(index).member("userId"), &member.user_id)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Check<'t> {
+    tx: &'t Tx<'t>,
+    findings: Findings,
+}
+
+impl Check<'_> {
+    fn push_if(&mut self, is_there: bool, at: At<'_>, what: impl fmt::Display) {
+        if is_there {
+            self.findings.push(at, there_already(what));
+        }
+    }
+
+    fn users(&mut self, document: &Document) -> Result<(), Error> {
+        let users = At::ROOT.member("users");
+        for (index, user) in document.users.iter().enumerate() {
+            let at = users.item(index);
+            self.push_if(store::user::exists(self.tx, &user.id)?, at, format_args!("the user id {}", user.id));
+            let has_account = store::user::account(self.tx, &user.email)?.is_some();
+            self.push_if(has_account, at, format_args!("a user with the email {}", user.email.as_str()));
+        }
+        Ok(())
+    }
+
+    fn organization(&mut self, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+        let store::organization::Record { id, slug, .. } = &organization.record;
+        let is_there = store::organization::exists(self.tx, id)?;
+        self.push_if(is_there, at, format_args!("the organization id {id}"));
+        let is_there = store::organization::slug_exists(self.tx, slug)?;
+        self.push_if(is_there, at, format_args!("an organization with the slug {}", slug.as_str()));
+        let roles = at.member("roles");
+        let mut looked_at = vec![false; organization.candidates.len()];
+        for (index, role) in organization.roles.iter().enumerate() {
+            let at = roles.item(index);
+            self.role(at, role)?;
+            let candidates = at.member("candidates");
+            for (index, application) in role.applications.iter().enumerate() {
+                let at = candidates.item(index);
+                if !std::mem::replace(&mut looked_at[application.candidate], true) {
+                    let id = &organization.candidates[application.candidate].id;
+                    let is_there = store::candidate::exists(self.tx, id)?;
+                    self.push_if(is_there, at, format_args!("the candidate id {id}"));
+                }
+                self.application(at, application)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn role(&mut self, at: At<'_>, role: &Role) -> Result<(), Error> {
+        let id = &role.record.id;
+        self.push_if(store::role::exists(self.tx, id)?, at, format_args!("the role id {id}"));
+        let steps = at.member("steps");
+        for (index, step) in role.steps.iter().enumerate() {
+            let is_there = store::role_step::exists(self.tx, &step.id)?;
+            self.push_if(is_there, steps.item(index), format_args!("the step id {}", step.id));
+        }
+        Ok(())
+    }
+
+    fn application(&mut self, at: At<'_>, application: &Application) -> Result<(), Error> {
+        let id = &application.record.id;
+        let is_there = store::candidate_role::exists(self.tx, id)?;
+        self.push_if(is_there, at, format_args!("the application id {id}"));
+        for step in &application.steps {
+            let is_there = store::candidate_step::exists(self.tx, &step.id)?;
+            // Of the application and not of the step, whose place in the document may be another than in the pipeline.
+            self.push_if(is_there, at, format_args!("the application's step id {}", step.id));
+        }
+        Ok(())
+    }
+}
+
+fn there_already(what: impl fmt::Display) -> String {
+    format!("{what} is already in the file")
+}
+
+/// Inserts a document that [`check`] found nothing against. What came into the file since is noticed all the same.
+///
+/// # Errors
+/// A refusal with a pointer where a thing is there already; [`Error::Defect`] or [`Error::Unavailable`] when SQLite
+/// fails. The transaction is to be undone then.
+pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
+    let mut counts = Counts { users: document.users.len(), ..Counts::default() };
+    let users = At::ROOT.member("users");
+    let mut times = Times::after(tx.now);
+    for (index, user) in document.users.iter().enumerate() {
+        let is_new = store::user::insert_new(tx, user, times.next())?;
+        require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
+    }
+    // Whose membership is the oldest is decided by time, so these are later than every other, whatever the clock does.
+    let newest = store::membership::newest(tx)?;
+    let mut member_times = Times::after(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
+    let organizations = At::ROOT.member("organizations");
+    for (index, organization) in document.organizations.iter().enumerate() {
+        let at = organizations.item(index);
+        let is_new = store::organization::insert(tx, &organization.record, times.next())?;
+        require_new(is_new, at, format_args!("the organization {} or its slug", organization.record.id))?;
+        insert_settings(tx, at, organization, &mut member_times)?;
+        insert_roles(tx, at, organization)?;
+        store::organization::write_status(tx, &organization.record.id)?;
+        counts.organizations += 1;
+        counts.roles += organization.roles.len();
+        counts.candidates += organization.candidates.len();
+    }
+    counts.applications = document.applications();
+    Ok(counts)
+}
+
+const MICROSECOND: Duration = Duration::from_micros(1);
+
+/// Times a microsecond apart, so that an order by time is the order of the document.
+struct Times(Timestamp);
+
+impl Times {
+    fn after(first: Timestamp) -> Self {
+        Self(first)
+    }
+
+    fn next(&mut self) -> Timestamp {
+        let next = self.0.plus(MICROSECOND);
+        std::mem::replace(&mut self.0, next)
+    }
+}
+
+fn require_new(is_new: bool, at: At<'_>, what: impl fmt::Display) -> Result<(), Error> {
+    if is_new { Ok(()) } else { Err(Findings::of(at, there_already(what)).into_error()) }
+}
+
+fn insert_settings(tx: &Tx<'_>, at: At<'_>, organization: &Organization, times: &mut Times) -> Result<(), Error> {
+    let id = &organization.record.id;
+    if let Some(integration) = &organization.hr_integration {
+        let is_new = store::hr_integration::insert(tx, id, integration)?;
+        require_new(is_new, at.member("hrIntegration"), "an HR integration")?;
+    }
+    let members = at.member("members");
+    for (index, member) in organization.members.iter().enumerate() {
+        let is_new = store::membership::insert(tx, id, member, times.next())?;
+        require_new(is_new, members.item(index), format_args!("the membership of {}", member.user_id))?;
+    }
+    Ok(())
+}
+
+fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+    let roles = at.member("roles");
+    let mut inserted = vec![false; organization.candidates.len()];
+    for (index, role) in organization.roles.iter().enumerate() {
+        let at = roles.item(index);
+        let is_new = store::role::insert(tx, &organization.record.id, &role.record)?;
+        require_new(is_new, at, format_args!("the role {}", role.record.id))?;
+        let steps = at.member("steps");
+        for (index, step) in role.steps.iter().enumerate() {
+            let is_new = store::role_step::insert(tx, &role.record.id, step)?;
+            require_new(is_new, steps.item(index), format_args!("the step {}", step.id))?;
+        }
+        let candidates = at.member("candidates");
+        for (index, application) in role.applications.iter().enumerate() {
+            let at = candidates.item(index);
+            if !std::mem::replace(&mut inserted[application.candidate], true) {
+                let candidate = &organization.candidates[application.candidate];
+                let is_new = store::candidate::insert(tx, &organization.record.id, candidate)?;
+                require_new(is_new, at, format_args!("the candidate {}", candidate.id))?;
+            }
+            insert_application(tx, at, organization, role, application)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_application(
+    tx: &Tx<'_>,
+    at: At<'_>,
+    organization: &Organization,
+    role: &Role,
+    application: &Application,
+) -> Result<(), Error> {
+    let candidate = &organization.candidates[application.candidate].id;
+    let Application { record, steps, .. } = application;
+    let is_new = store::candidate_role::insert(tx, &organization.record.id, &role.record.id, candidate, record)?;
+    require_new(is_new, at, format_args!("the application {}", record.id))?;
+    for step in steps {
+        let is_new = store::candidate_step::insert(tx, &record.id, step)?;
+        require_new(is_new, at, format_args!("the application's step {}", step.id))?;
+    }
+    Ok(())
+}
