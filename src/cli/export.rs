@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter};
 
+use clap::builder::BoolishValueParser;
+
 use super::{DbArg, Failure};
 use crate::document::{self, ExportError, Secrets};
 use crate::store;
@@ -19,7 +21,7 @@ pub struct Args {
     db: DbArg,
 
     /// Write the secrets of HR integrations too. Whoever has the document can then sign as this service.
-    #[arg(long, env = "APPLIANCE_WITH_SECRETS")]
+    #[arg(long, env = "APPLIANCE_WITH_SECRETS", value_parser = BoolishValueParser::new())]
     with_secrets: bool,
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{DbArg, Failure, say};
-use crate::document::{self, Document, Findings};
-use crate::domain::refusal::Refusal;
+use crate::document::{self, Findings};
+use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::file::{self, Lock, Missing, Older};
 use crate::store::{self, Error, OpenError};
 use crate::world::World;
@@ -47,8 +47,12 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let bytes = read(&args.document).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
     let document = document::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
+    if path.try_exists().is_ok_and(|exists| !exists) {
+        require_none(&document::check_for_new_file(&document))?;
+    }
     let _lock = lock_for(path, document.applications())?;
-    require_welcome(path, &document, world)?;
+    file::prepare(path, Missing::Create, Older::Refuse)?;
+    require_none(&store::read_alone(path, world, |tx| document::check(tx, &document))?)?;
     let began = Cell::new(Duration::ZERO);
     let counts = store::act_alone(path, world, |tx| {
         began.set(world.monotonic());
@@ -90,17 +94,8 @@ fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     }
 }
 
-/// Looks at the file before the write lock is taken, and makes it where there is none and nothing is against it.
-fn require_welcome(path: &Path, document: &Document, world: &dyn World) -> Result<(), Failure> {
-    if path.try_exists().is_ok_and(|exists| !exists) {
-        let findings = document::check_for_new_file(document);
-        if !findings.is_empty() {
-            return Err(refused(&findings));
-        }
-    }
-    file::prepare(path, Missing::Create, Older::Refuse)?;
-    let findings = store::read_alone(path, world, |tx| document::check(tx, document))?;
-    if findings.is_empty() { Ok(()) } else { Err(refused(&findings)) }
+fn require_none(findings: &Findings) -> Result<(), Failure> {
+    if findings.is_empty() { Ok(()) } else { Err(refused(findings)) }
 }
 
 fn refused(findings: &Findings) -> Failure {
@@ -112,7 +107,7 @@ fn refused(findings: &Findings) -> Failure {
 fn failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {
-            let line = |field: &crate::domain::refusal::FieldError| format!("\n{}: {}", field.field, field.detail);
+            let line = |field: &FieldError| format!("\n{}: {}", field.field, field.detail);
             let lines: String = fields.iter().map(line).collect();
             Failure::new(format!("the file has changed meanwhile, nothing was imported{lines}"))
         }

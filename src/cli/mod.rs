@@ -78,6 +78,14 @@ pub struct DbArg {
 /// Everything else speaks HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
+#[command(after_long_help = "From nothing to a running service:
+  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin key
+  appliance import --db jobs.db company.json                       roles, staff, candidates
+  appliance serve --db jobs.db                                     runs it; stop it with Ctrl-C
+  appliance backup --db jobs.db jobs-monday.db                     also while it runs
+
+Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, words for people to
+standard error. Exit status: 0 done, 1 failed, 2 wrong flags; serve: 78 where a restart would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,13 +27,20 @@ const BLOCKING_THREADS_MAX: usize = 8;
 /// `listening on http://…` to standard error when it is ready. SIGTERM and SIGINT stop it: what has begun is answered,
 /// and the exit status is 0. It is 78 where starting again would not help.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  appliance serve --demo
+      a sample company on http://127.0.0.1:8080, in demo.db
+  appliance serve --db jobs.db --base-url https://jobs.example.com --trusted-proxy 127.0.0.1/32
+      your own, behind a proxy on the same machine that speaks TLS
+  APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
+      the same by environment variables")]
 pub struct Args {
     /// The SQLite file with everything in it [default: appliance.db, with --demo demo.db].
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
     db: Option<PathBuf>,
 
     /// The address to listen on; port 0 takes a free one.
-    #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
 
     /// Where the service is reached from outside; links are built on it [default: http:// and the listen address].
@@ -40,7 +48,7 @@ pub struct Args {
     base_url: Option<String>,
 
     /// Run on a sample company, made at the first start.
-    #[arg(long, env = "APPLIANCE_DEMO")]
+    #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
     demo: bool,
 
     /// Requests a minute for each key or signed-in user; 0 for no limit.
@@ -53,7 +61,7 @@ pub struct Args {
     trusted_proxy: Vec<IpNet>,
 
     /// An address of its own for GET /metrics (Prometheus text); off without it.
-    #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR")]
+    #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
     /// How the log on standard error is written: one line a request.
@@ -160,6 +168,11 @@ fn base_url(text: &str) -> Result<String, String> {
         Some(_) => Ok(text.trim_end_matches('/').to_owned()),
         None => Err("a base URL looks like https://jobs.example.com, without user, query or fragment".to_owned()),
     }
+}
+
+/// A socket address.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "an address to listen on looks like 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
 /// A network, or one address.

@@ -12,6 +12,7 @@ use serde_json::{Number, Value};
 
 use crate::domain::candidate_step::CandidateStep;
 use crate::domain::hr_integration::Secret;
+use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
@@ -169,13 +170,13 @@ fn organization<'s>(
             secret: integration.secret.and_then(shown),
             enabled: integration.enabled,
         }),
-        members: Lazy { source, read: members, shape: member },
+        members: Lazy { source, read: members, shape: |_, record| Ok(member(&record)) },
         roles: Lazy { source, read: roles, shape: role },
     })
 }
 
-fn member(_: &Source<'_>, member: store::membership::Record) -> Result<Member, Error> {
-    Ok(Member { user_id: member.user_id.to_string(), org_role: member.org_role.as_str() })
+fn member(member: &store::membership::Record) -> Member {
+    Member { user_id: member.user_id.to_string(), org_role: member.org_role.as_str() }
 }
 
 #[derive(Serialize)]
@@ -224,12 +225,12 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
         description: json(&role.description)?,
         department: role.department,
         location: role.location,
-        work_type: role.work_type.map(|word| word.as_str()),
-        collar_type: role.collar_type.map(|word| word.as_str()),
+        work_type: role.work_type.map(WorkType::as_str),
+        collar_type: role.collar_type.map(CollarType::as_str),
         salary_min: role.salary.min.and_then(number),
         salary_max: role.salary.max.and_then(number),
         salary_currency: role.salary.currency,
-        salary_period: role.salary.period.map(|word| word.as_str()),
+        salary_period: role.salary.period.map(SalaryPeriod::as_str),
         status: role.seats.status.as_str(),
         public: role.public,
         positions: role.seats.positions,

@@ -33,7 +33,7 @@ use crate::telemetry::Line;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a refused body that are read all the same, so that the client gets to read its answer.
-const DRAIN_BYTES_MAX: usize = 1_024 * 1_024;
+const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// How long that may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);

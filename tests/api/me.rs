@@ -1,3 +1,278 @@
-//! To be written.
+//! `GET /api/v1/me`, and on it what is true of every credential: what counts, what does not, and what is said of it.
 
-crate::tests![];
+use appliance::domain::api_key::Secret;
+use appliance::http::route::Entry;
+use appliance::http::table::Table;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App, filled};
+
+crate::tests![
+    a_key_is_answered_with_its_user_its_id_and_its_scopes,
+    a_session_is_answered_without_key_and_scopes,
+    the_role_is_the_one_on_the_platform,
+    a_head_is_answered_like_a_get_without_its_body,
+    a_query_and_a_body_change_nothing,
+    whoever_sends_nothing_is_told_no_error,
+    every_credential_that_does_not_count_is_answered_alike,
+    bearer_is_read_in_any_case,
+    a_key_goes_before_a_session,
+    a_bad_key_is_refused_beside_a_good_session,
+    a_session_is_found_among_other_cookies,
+    a_key_lives_until_its_end_and_not_at_it,
+    a_change_of_the_users_role_counts_at_once,
+    every_route_that_needs_a_credential_refuses_whoever_has_none,
+    a_session_does_not_count_where_a_key_is_asked_for,
+];
+
+const ME: &str = "/api/v1/me";
+const PASSWORD: &str = "correct horse battery";
+
+fn a_key_is_answered_with_its_user_its_id_and_its_scopes() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": ["roles:write", "candidates:read"] });
+    let (id, secret) = app.make_key_with(body);
+    let answer = app.key(&secret).get(ME).expect(200);
+    let expected = json!({
+        "user": { "id": "user_1_member", "email": "member@org-1.example", "role": "user" },
+        "auth": { "type": "api_key", "keyId": id, "scopes": ["roles:write", "candidates:read"] },
+    });
+    assert_eq!(answer.json(), expected);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("set-cookie"), None);
+}
+
+fn a_session_is_answered_without_key_and_scopes() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("member"), PASSWORD);
+    let session = app.sign_in(&hiring.email("member"), PASSWORD);
+    let expected = json!({
+        "user": { "id": "user_1_member", "email": "member@org-1.example", "role": "user" },
+        "auth": { "type": "session" },
+    });
+    assert_eq!(session.get(ME).expect(200).json(), expected);
+}
+
+fn the_role_is_the_one_on_the_platform() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let admin = app.admin().get(ME).expect(200).json();
+    assert_eq!(admin["user"], json!({ "id": "user_admin", "email": "admin@appliance.example", "role": "admin" }));
+    // An admin of an organization is no admin of the platform.
+    let org_admin = app.user(&hiring.staff("admin")).get(ME).expect(200).json();
+    assert_eq!(org_admin["user"]["role"], "user");
+    app.set_password("admin@appliance.example", PASSWORD);
+    let session = app.sign_in("admin@appliance.example", PASSWORD).get(ME).expect(200).json();
+    assert_eq!(session["user"]["role"], "admin");
+}
+
+fn a_head_is_answered_like_a_get_without_its_body() {
+    let app = App::start();
+    let got = app.admin().get(ME).expect(200);
+    let head = app.admin().send("HEAD", ME, &[], b"").expect(200);
+    assert_eq!(head.body, b"");
+    for name in ["content-type", "content-length", "cache-control"] {
+        assert!(got.header(name).is_some(), "{name}");
+        assert_eq!(head.header(name), got.header(name), "{name}");
+    }
+    let refused = app.anonymous().send("HEAD", ME, &[], b"").expect(401);
+    assert_eq!(refused.body, b"");
+    assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer realm="));
+}
+
+fn a_query_and_a_body_change_nothing() {
+    let app = App::start();
+    let plain = app.admin().get(ME).expect(200).json();
+    assert_eq!(app.admin().get("/api/v1/me?limit=abc&limit=1").expect(200).json(), plain);
+    assert_eq!(app.admin().send("GET", ME, &[("Content-Type", "text/plain")], b"{").expect(200).json(), plain);
+    // A key is read from its field and from nowhere else.
+    let in_query = format!("{ME}?access_token={}", app.admin_secret());
+    assert_eq!(app.anonymous().get(&in_query).refused(401, "unauthorized").header("www-authenticate"), Some(NOTHING));
+}
+
+const NOTHING: &str = "Bearer realm=\"appliance\"";
+const INVALID: &str = "Bearer realm=\"appliance\", error=\"invalid_token\"";
+
+/// What a refusal says, but for the number of its request.
+fn said(answer: &Answer) -> Value {
+    let mut problem = answer.json();
+    problem.as_object_mut().unwrap().remove("requestId").unwrap();
+    problem
+}
+
+fn unauthorized() -> Value {
+    json!({
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "a valid API key or session is needed for this",
+        "success": false,
+        "code": "unauthorized",
+    })
+}
+
+fn whoever_sends_nothing_is_told_no_error() {
+    let app = App::start();
+    let nobody = app.anonymous();
+    for client in [nobody.with_header("Cookie", "theme=dark"), nobody] {
+        let answer = client.get(ME).expect(401);
+        assert_eq!(said(&answer), unauthorized());
+        assert_eq!(answer.header("www-authenticate"), Some(NOTHING));
+    }
+}
+
+fn every_credential_that_does_not_count_is_answered_alike() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = hiring.staff("owner");
+    let (revoked_id, revoked) = app.make_key(&owner);
+    app.admin().delete(&format!("/api/admin/api-keys/{revoked_id}")).expect(200);
+    let (_, expired) = app.make_key_with(json!({ "name": "n", "userId": owner, "expiresInDays": 1 }));
+    app.set_password(&hiring.email("owner"), PASSWORD);
+    let session = app.sign_in(&hiring.email("owner"), PASSWORD);
+    app.pass(86_400);
+    let (_, good) = app.make_key(&owner);
+    let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
+    let mistyped = format!("{}{}{}", &good[..10], if &good[10..11] == "a" { "b" } else { "a" }, &good[11..]);
+    let bearers: [&str; 10] = [&revoked, &expired, &unknown, &mistyped, &good[..41], &good[4..], "", "null", "rpk_ä", "ä"];
+    let mut sent: Vec<String> = bearers.iter().map(|token| format!("Bearer {token}")).collect();
+    sent.extend([
+        format!("Bearer {good}0"),
+        format!("Bearer {good} {good}"),
+        format!("Bearer {good}, Bearer {good}"),
+        format!("Bearer \"{good}\""),
+        format!("Bearer={good}"),
+        format!("Bearer{good}"),
+        format!("Basic {good}"),
+        format!("Token {good}"),
+        format!("ApiKey {good}"),
+        good.clone(),
+        "Bearer".to_owned(),
+    ]);
+    let anybody = app.anonymous();
+    let mut answers: Vec<(String, Answer)> = Vec::new();
+    for value in sent {
+        let answer = anybody.with_header("Authorization", &value).get(ME);
+        answers.push((value, answer));
+    }
+    let twice = app.key(&good).with_header("Authorization", &format!("Bearer {good}")).get(ME);
+    answers.push(("the field twice".to_owned(), twice));
+    answers.push(("an ended session".to_owned(), session.get(ME)));
+    answers.push(("an unknown session".to_owned(), anybody.with_header("Cookie", "appliance_session=abc").get(ME)));
+    for (what, answer) in answers {
+        assert_eq!(answer.status, 401, "{what}");
+        assert_eq!(said(&answer), unauthorized(), "{what}");
+        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{what}");
+        assert_eq!(answer.header("set-cookie"), None, "{what}");
+    }
+    app.key(&good).get(ME).expect(200);
+}
+
+fn bearer_is_read_in_any_case() {
+    let app = App::start();
+    for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
+        let value = format!("{scheme} {}", app.admin_secret());
+        let who = app.anonymous().with_header("Authorization", &value).get(ME).expect(200).json();
+        assert_eq!(who["user"]["id"], "user_admin", "{scheme}");
+    }
+    // The key itself is not.
+    app.key(&app.admin_secret().to_uppercase()).get(ME).refused(401, "unauthorized");
+}
+
+fn a_key_goes_before_a_session() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("owner"), PASSWORD);
+    let session = app.sign_in(&hiring.email("owner"), PASSWORD);
+    let (id, secret) = app.make_key(&hiring.staff("member"));
+    let who = session.with_header("Authorization", &format!("Bearer {secret}")).get(ME).expect(200).json();
+    assert_eq!(who["user"]["id"], "user_1_member");
+    assert_eq!((&who["auth"]["type"], &who["auth"]["keyId"]), (&json!("api_key"), &json!(id)));
+    let ended = app.key(&secret).with_header("Cookie", "appliance_session=abc").get(ME).expect(200).json();
+    assert_eq!(ended["auth"]["keyId"], id);
+}
+
+fn a_bad_key_is_refused_beside_a_good_session() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("owner"), PASSWORD);
+    let session = app.sign_in(&hiring.email("owner"), PASSWORD);
+    let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
+    let values: [&str; 6] = [&format!("Bearer {unknown}"), "Bearer x", "Basic b3duZXI6eA==", "Bearer ä", "ä", ""];
+    for value in values {
+        let answer = session.with_header("Authorization", value).get(ME).refused(401, "unauthorized");
+        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{value}");
+    }
+    session.get(ME).expect(200);
+}
+
+fn a_session_is_found_among_other_cookies() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("owner"), PASSWORD);
+    let body = json!({ "email": hiring.email("owner"), "password": PASSWORD });
+    let answer = app.anonymous().post("/api/auth/sign-in", &body).expect(200);
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap();
+    for all in [format!("a=1; {cookie}"), format!("{cookie}; b=2"), format!("name=Jürgen; {cookie}; c=\"x\"")] {
+        let who = app.anonymous().with_header("Cookie", &all).get(ME).expect(200).json();
+        assert_eq!(who["user"]["id"], "user_1_owner", "{all}");
+    }
+}
+
+fn a_key_lives_until_its_end_and_not_at_it() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "name": "n", "userId": hiring.staff("owner"), "expiresInDays": 1 });
+    let client = app.key(&app.make_key_with(body).1);
+    app.pass(86_399);
+    client.get(ME).expect(200);
+    app.pass(1);
+    client.get(ME).refused(401, "unauthorized");
+}
+
+fn a_change_of_the_users_role_counts_at_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = app.user(&hiring.staff("owner"));
+    let keys = "/api/admin/api-keys";
+    client.get(keys).refused(403, "forbidden");
+    app.change("UPDATE users SET platform_role = 'admin' WHERE id = 'user_1_owner'");
+    assert_eq!(client.get(ME).expect(200).json()["user"]["role"], "admin");
+    client.get(keys).expect(200);
+    app.change("UPDATE users SET platform_role = 'user' WHERE id = 'user_1_owner'");
+    assert_eq!(client.get(ME).expect(200).json()["user"]["role"], "user");
+    client.get(keys).refused(403, "forbidden");
+}
+
+fn every_route_that_needs_a_credential_refuses_whoever_has_none() {
+    let app = App::start();
+    let table = Table::new();
+    let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
+    assert_eq!(closed.len(), 8);
+    for route in closed {
+        let (method, path) = (route.method.as_str(), filled(route.path));
+        let answer = app.anonymous().send(method, &path, &[], b"").expect(401);
+        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some(NOTHING), "{method} {path}");
+        let answer = app.key("rpk_no").send(method, &path, &[], b"").expect(401);
+        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{method} {path}");
+    }
+}
+
+fn a_session_does_not_count_where_a_key_is_asked_for() {
+    let app = App::start();
+    app.set_password("admin@appliance.example", PASSWORD);
+    let session = app.sign_in("admin@appliance.example", PASSWORD).with_header("Sec-Fetch-Site", "same-origin");
+    let keyed = |entry: Entry| matches!(entry, Entry::Admin | Entry::Scoped(_));
+    for route in Table::new().routes().iter().filter(|route| keyed(route.entry)) {
+        let (method, path) = (route.method.as_str(), filled(route.path));
+        let answer = session.send(method, &path, &[], b"").expect(401);
+        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{method} {path}");
+    }
+    session.get(ME).expect(200);
+}

@@ -1,3 +1,427 @@
-//! To be written.
+//! Requests that meet: whatever their order, one order explains all the answers, and the file agrees with it.
 
-crate::tests![];
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+
+use super::support::race::{First, Lane, connected, duel, together};
+use super::support::{Answer, App};
+
+crate::tests![
+    two_hires_for_the_last_position_fill_it_once,
+    a_step_hired_sixteen_times_at_once_is_hired_once,
+    a_hire_and_a_rejection_that_meet_happen_one_after_the_other,
+    a_call_that_begins_after_its_keys_revocation_was_answered_is_refused,
+    a_call_that_meets_its_keys_revocation_is_logged_or_refused,
+    a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all,
+    parallel_calls_of_one_key_are_each_counted_and_dated,
+    parallel_applications_get_the_same_link,
+    a_step_rejected_eight_times_at_once_is_rejected_once,
+];
+
+const ROUNDS: usize = 200;
+
+/// Rounds that one imported organization is good for.
+const GROUND_ROUNDS: usize = 200;
+
+/// An organization with many roles of two steps, and the same number of applications to each.
+struct Ground {
+    organization_id: String,
+    slug: String,
+    /// The key of its owner.
+    key: String,
+}
+
+impl Ground {
+    fn role_id(&self, role: usize) -> String {
+        format!("{}_role_{role}", self.organization_id)
+    }
+
+    /// The id of an application's step, all from 0.
+    fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
+        format!("{}_cstep_{role}_{candidate}_{step}", self.organization_id)
+    }
+
+    fn application_id(&self, role: usize, candidate: usize) -> String {
+        format!("{}_app_{role}_{candidate}", self.organization_id)
+    }
+
+    /// A decision on an application at a step.
+    fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
+        let path = format!("/api/v1/candidate-steps/{}/{decision}", self.step_id(role, candidate, step));
+        Lane::new("POST", &path, &self.key)
+    }
+}
+
+/// Imports a new organization with this many open public roles, positions and applications to each.
+fn ground(app: &App, roles: usize, positions: usize, candidates: usize) -> Ground {
+    let hiring = app.hiring_with(|document| {
+        let organization = &mut document["organizations"][0];
+        let id = organization["id"].as_str().unwrap().to_owned();
+        organization["roles"] = (0..roles).map(|number| role(&id, number, positions, candidates)).collect();
+    });
+    let key = app.make_key(&hiring.staff("owner")).1;
+    Ground { organization_id: hiring.organization_id, slug: hiring.slug, key }
+}
+
+fn role(organization: &str, number: usize, positions: usize, candidates: usize) -> Value {
+    let step_id = |step: usize| format!("{organization}_step_{number}_{step}");
+    let steps = |candidate: usize| -> Value {
+        let step = |(index, status): (usize, &str)| {
+            json!({
+                "id": format!("{organization}_cstep_{number}_{candidate}_{index}"),
+                "roleStepId": step_id(index),
+                "status": status,
+            })
+        };
+        ["in_progress", "pending"].into_iter().enumerate().map(step).collect()
+    };
+    let candidate = |candidate: usize| {
+        json!({
+            "applicationId": format!("{organization}_app_{number}_{candidate}"),
+            "name": format!("Candidate {candidate}"),
+            "email": format!("candidate-{candidate}@{number}.example"),
+            "steps": steps(candidate),
+        })
+    };
+    json!({
+        "id": format!("{organization}_role_{number}"),
+        "name": format!("Role {number}"),
+        "status": "open",
+        "public": true,
+        "positions": positions,
+        "steps": [
+            { "id": step_id(0), "name": "Interview", "stepType": "interview" },
+            { "id": step_id(1), "name": "Offer", "stepType": "offer" },
+        ],
+        "candidates": (0..candidates).map(candidate).collect::<Value>(),
+    })
+}
+
+/// The same ground for a while, then a new one.
+fn ground_of_round(app: &App, grounds: &mut Vec<Ground>, round: usize, positions: usize, candidates: usize) -> usize {
+    if round / GROUND_ROUNDS == grounds.len() {
+        grounds.push(ground(app, GROUND_ROUNDS, positions, candidates));
+    }
+    round % GROUND_ROUNDS
+}
+
+fn statuses(answers: &[Answer]) -> Vec<u16> {
+    answers.iter().map(|answer| answer.status).collect()
+}
+
+/// How many answers have this status.
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+fn usage(app: &App, key_id: &str) -> Value {
+    app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
+}
+
+fn require_sound(app: &App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn two_hires_for_the_last_position_fill_it_once() {
+    let app = App::start();
+    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
+    let grounds = std::cell::RefCell::new(&mut grounds);
+    duel(
+        &app,
+        |round| {
+            let mut grounds = grounds.borrow_mut();
+            let role = ground_of_round(&app, &mut grounds, round, 1, 2);
+            let ground = grounds.last().unwrap();
+            [0, 1].map(|candidate| ground.decide("hire", role, candidate, 1))
+        },
+        |round, answers| {
+            let winner = answers.iter().position(|answer| answer.status == 200).expect("one of the two hires");
+            let loser = answers[1 - winner].clone().refused(400, "bad_request");
+            assert_eq!(loser.json()["detail"], "positions already filled");
+            let (grounds, role) = (grounds.borrow(), round % GROUND_ROUNDS);
+            let ground = grounds.last().unwrap();
+            assert_eq!(answers[winner].json()["step"]["id"], ground.step_id(role, winner, 1));
+            expected.push(format!("{}|filled|1|{}", ground.role_id(role), ground.application_id(role, winner)));
+            [First::Left, First::Right][winner]
+        },
+    );
+    let mut hired = app.sql(
+        "SELECT r.id, r.status, r.hired, a.id FROM roles r
+         JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'",
+    );
+    hired.sort();
+    expected.sort();
+    assert_eq!(hired, expected);
+    require_sound(&app);
+}
+
+fn a_step_hired_sixteen_times_at_once_is_hired_once() {
+    let app = App::start();
+    let ground = ground(&app, 1, ROUNDS + 1, ROUNDS);
+    let mut clients = connected(&app, 16);
+    for round in 0..ROUNDS {
+        let hire = ground.decide("hire", 0, round, 1);
+        let answers = together(&mut clients, |_, client| hire.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 15), "round {round}: {:?}", statuses(&answers));
+        for answer in answers.into_iter().filter(|answer| answer.status == 409) {
+            answer.refused(409, "conflict");
+        }
+    }
+    let hires = "SELECT count(DISTINCT candidate_role_id), count(*), min(action), max(action) FROM activities";
+    assert_eq!(app.sql(hires), ["200|200|candidate_step.hired|candidate_step.hired"]);
+    assert_eq!(app.sql("SELECT status, positions, hired FROM roles"), ["open|201|200"]);
+    require_sound(&app);
+}
+
+/// The hire addresses the final step, the rejection the same one or, every other time, the one before.
+fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
+    let app = App::start();
+    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
+    let grounds = std::cell::RefCell::new(&mut grounds);
+    duel(
+        &app,
+        |round| {
+            let mut grounds = grounds.borrow_mut();
+            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let ground = grounds.last().unwrap();
+            [ground.decide("hire", role, 0, 1), ground.decide("reject", role, 0, round % 2)]
+        },
+        |round, answers| {
+            let [hire, reject] = answers else { panic!("two answers") };
+            let (grounds, role) = (grounds.borrow(), round % GROUND_ROUNDS);
+            let ground = grounds.last().unwrap();
+            assert_eq!(reject.clone().expect(200).json()["step"]["status"], "rejected");
+            let (first, acts) = match hire.status {
+                200 => (First::Left, "candidate_step.hired,candidate_step.rejected"),
+                _ => {
+                    let refused = hire.clone().refused(409, "conflict");
+                    assert_eq!(refused.json()["detail"], "the candidate is already rejected for this role");
+                    (First::Right, "candidate_step.rejected")
+                }
+            };
+            // A rejection before the hire finds the other step as it was; one after it, reversed or passed over.
+            let steps = match (round % 2, first) {
+                (0, _) => "rejected,pending",
+                (_, First::Left) => "skipped,rejected",
+                (_, First::Right) => "in_progress,rejected",
+            };
+            let (role, application) = (ground.role_id(role), ground.application_id(role, 0));
+            expected.push(format!("{role}|open|0|{application}|Not Selected|null|{steps}|{acts}"));
+            first
+        },
+    );
+    let mut found = app.sql(
+        "SELECT r.id, r.status, r.hired, a.id, a.status, a.hired_date,
+           (SELECT group_concat(s.status ORDER BY s.step_order) FROM candidate_role_steps s
+            WHERE s.candidate_role_id = a.id AND (s.status = 'validated') = (s.validated_at IS NOT NULL)),
+           (SELECT group_concat(v.action ORDER BY v.rowid) FROM activities v WHERE v.candidate_role_id = a.id)
+         FROM roles r JOIN candidate_roles a ON a.role_id = r.id
+         WHERE a.status <> 'In Progress'",
+    );
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    require_sound(&app);
+}
+
+fn a_call_that_begins_after_its_keys_revocation_was_answered_is_refused() {
+    let app = App::start();
+    let owner = app.hiring().staff("owner");
+    let admin_secret = app.admin_secret().to_owned();
+    let mut clients = connected(&app, 4);
+    let mut accepted_in_all = 0;
+    for round in 0..ROUNDS {
+        let (key_id, key) = app.make_key(&owner);
+        let (call, revoked) = (Lane::new("GET", "/api/v1/me", &key), AtomicBool::new(false));
+        let revoke = Lane::new("DELETE", &format!("/api/admin/api-keys/{key_id}"), &admin_secret);
+        let accepted: usize = together(&mut clients, |number, client| {
+            if number > 0 {
+                return calls_until_refused(&call, client, &revoked);
+            }
+            // Not at once, so that the others are in the middle of it.
+            for _ in 0..round % 3 {
+                call.send(client);
+            }
+            revoke.send(client).expect(200);
+            revoked.store(true, Ordering::SeqCst);
+            round % 3
+        })
+        .into_iter()
+        .sum();
+        let usage = usage(&app, &key_id);
+        assert_eq!(usage["key"]["requestCount"], accepted, "round {round}");
+        assert_eq!(usage["rows"].as_array().unwrap().len(), accepted, "round {round}");
+        accepted_in_all += accepted;
+    }
+    assert!(accepted_in_all >= ROUNDS, "the keys were in use: {accepted_in_all} calls");
+    require_sound(&app);
+}
+
+/// Calls until a call that began after the revocation was answered; how many were accepted, all of them earlier.
+fn calls_until_refused(call: &Lane, client: &super::support::Client, revoked: &AtomicBool) -> usize {
+    let (mut accepted, mut refused) = (0, 0);
+    loop {
+        let late = revoked.load(Ordering::SeqCst);
+        let answer = call.send(client);
+        if answer.status == 200 {
+            assert!(!late, "a call that began after the revocation was answered is accepted");
+            assert_eq!(refused, 0, "a call is accepted after one on the same connection was refused");
+            accepted += 1;
+        } else {
+            answer.refused(401, "unauthorized");
+            refused += 1;
+        }
+        if late {
+            return accepted;
+        }
+    }
+}
+
+fn a_call_that_meets_its_keys_revocation_is_logged_or_refused() {
+    let app = App::start();
+    let owner = app.hiring().staff("owner");
+    let key = std::cell::RefCell::default();
+    duel(
+        &app,
+        |_| {
+            *key.borrow_mut() = app.make_key(&owner);
+            let (key_id, secret): &(String, String) = &key.borrow();
+            let revoke = Lane::new("DELETE", &format!("/api/admin/api-keys/{key_id}"), app.admin_secret());
+            [Lane::new("GET", "/api/v1/me", secret), revoke]
+        },
+        |_, answers| {
+            answers[1].clone().expect(200);
+            let usage = usage(&app, &key.borrow().0);
+            let logged = (&usage["key"]["requestCount"], usage["rows"].as_array().unwrap().len());
+            if answers[0].status == 200 {
+                assert_eq!(logged, (&json!(1), 1));
+                return First::Left;
+            }
+            answers[0].clone().refused(401, "unauthorized");
+            assert_eq!(logged, (&json!(0), 0));
+            First::Right
+        },
+    );
+    assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE enabled = 1"), ["1"], "all but the admin's");
+    require_sound(&app);
+}
+
+fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
+    let app = App::start();
+    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
+    let grounds = std::cell::RefCell::new(&mut grounds);
+    let key_id = std::cell::RefCell::new(String::new());
+    duel(
+        &app,
+        |round| {
+            let mut grounds = grounds.borrow_mut();
+            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let ground = grounds.last().unwrap();
+            let owner = format!("user_{}_owner", ground.organization_id.trim_start_matches("org_"));
+            let (id, secret) = app.make_key(&owner);
+            let revoke = Lane::new("DELETE", &format!("/api/admin/api-keys/{id}"), app.admin_secret());
+            let path = format!("/api/v1/candidate-steps/{}/reject", ground.step_id(role, 0, 0));
+            let reject = Lane::new("POST", &path, &secret).with_body(&json!({ "outcomeNotes": id }));
+            *key_id.borrow_mut() = id;
+            [reject, revoke]
+        },
+        |round, answers| {
+            answers[1].clone().expect(200);
+            let (grounds, key_id) = (grounds.borrow(), key_id.borrow());
+            let step_id = grounds.last().unwrap().step_id(round % GROUND_ROUNDS, 0, 0);
+            if answers[0].status == 200 {
+                expected.push(format!("{step_id}|rejected|{key_id}|Not Selected|1|1"));
+                return First::Left;
+            }
+            answers[0].clone().refused(401, "unauthorized");
+            expected.push(format!("{step_id}|in_progress|null|In Progress|0|0"));
+            First::Right
+        },
+    );
+    let mut found = app.sql(
+        "SELECT s.id, s.status, s.rejection_reason, a.status,
+           (SELECT count(*) FROM activities v JOIN api_keys k ON k.id = v.api_key_id
+            WHERE v.candidate_role_step_id = s.id AND k.id = s.rejection_reason),
+           (SELECT count(*) FROM api_key_usage u WHERE u.path = '/api/v1/candidate-steps/' || s.id || '/reject')
+         FROM candidate_role_steps s JOIN candidate_roles a ON a.id = s.candidate_role_id
+         WHERE s.step_order = 1",
+    );
+    found.sort();
+    found.retain(|line| !line.contains("|in_progress|") || expected.contains(line));
+    expected.sort();
+    assert_eq!(found, expected);
+    require_sound(&app);
+}
+
+fn parallel_calls_of_one_key_are_each_counted_and_dated() {
+    const CALLS: usize = 8;
+    let app = App::start();
+    let (key_id, key) = app.make_key(&app.hiring().staff("owner"));
+    let call = Lane::new("GET", "/api/v1/me", &key);
+    let mut clients = connected(&app, CALLS);
+    let mut newest = String::new();
+    for round in 1..=ROUNDS {
+        let answers = together(&mut clients, |_, client| call.send(client));
+        assert_eq!(count(&answers, 200), CALLS, "round {round}: {:?}", statuses(&answers));
+        let page = app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit={CALLS}")).expect(200).json();
+        let (rows, known) = (page["data"]["rows"].as_array().unwrap(), &page["data"]["key"]);
+        let times: Vec<&str> = rows.iter().rev().map(|row| row["timestamp"].as_str().unwrap()).collect();
+        assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
+        assert_eq!(times.len(), CALLS);
+        assert!(newest.as_str() < times[0], "the rows of round {round} are later than those before");
+        assert_eq!(known["requestCount"], round * CALLS);
+        assert_eq!(known["lastRequest"], times[CALLS - 1]);
+        times[CALLS - 1].clone_into(&mut newest);
+    }
+    let figures = "SELECT count(*), count(DISTINCT u.at), count(DISTINCT u.number), max(u.number)
+                   FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number";
+    assert_eq!(app.sql(&format!("{figures} WHERE k.id = '{key_id}'")), ["1600|1600|1600|1600"]);
+    require_sound(&app);
+}
+
+fn parallel_applications_get_the_same_link() {
+    let app = App::start();
+    let ground = ground(&app, ROUNDS, 1, 0);
+    let mut clients = connected(&app, 8);
+    let path = format!("/api/public/portal/{}/apply", ground.slug);
+    let mut links = Vec::new();
+    for round in 0..ROUNDS {
+        let role_id = ground.role_id(round);
+        let apply = Lane::new("POST", &path, "").with_body(&json!({ "roleId": role_id }));
+        let answers = together(&mut clients, |_, client| apply.send(client).expect(200).json()["inviteUrl"].take());
+        assert!(answers.iter().all(|link| *link == answers[0]), "round {round}: {answers:?}");
+        let link = answers[0].as_str().unwrap().strip_suffix("?locale=en").unwrap();
+        links.push(format!("{role_id}|{}", link.rsplit('/').next().unwrap()));
+    }
+    let mut found = app.sql("SELECT role_id, token FROM invitations");
+    found.sort();
+    links.sort();
+    assert_eq!(found, links);
+    require_sound(&app);
+}
+
+fn a_step_rejected_eight_times_at_once_is_rejected_once() {
+    let app = App::start();
+    let ground = ground(&app, 1, 1, ROUNDS);
+    let mut clients = connected(&app, 8);
+    let mut expected = Vec::new();
+    for round in 0..ROUNDS {
+        let answers = together(&mut clients, |number, client| {
+            let body = json!({ "outcomeNotes": format!("by {number}") });
+            ground.decide("reject", 0, round, 0).with_body(&body).send(client)
+        });
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
+        let winner = answers.iter().position(|answer| answer.status == 200).unwrap();
+        assert_eq!(answers[winner].json()["step"]["rejectionReason"], format!("by {winner}"));
+        expected.push(format!("{}|by {winner}|1", ground.step_id(0, round, 0)));
+    }
+    let mut found = app.sql(
+        "SELECT s.id, s.rejection_reason, (SELECT count(*) FROM activities v WHERE v.candidate_role_step_id = s.id)
+         FROM candidate_role_steps s WHERE s.status = 'rejected'",
+    );
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    require_sound(&app);
+}

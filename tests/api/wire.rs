@@ -1,3 +1,540 @@
-//! To be written.
+//! Routing and HTTP itself: paths, methods, limits of the head, kept connections, and what a client may get wrong.
 
-crate::tests![];
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use appliance::http::table::Table;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App, Client};
+
+crate::tests![
+    a_path_that_is_none_is_not_found,
+    an_id_is_decoded_once,
+    a_path_names_exactly_its_methods,
+    head_works_wherever_get_does,
+    path_and_method_come_before_credentials,
+    a_target_has_at_most_8192_bytes,
+    header_fields_have_at_most_16384_bytes,
+    header_fields_are_at_most_100,
+    limits_of_the_head_come_before_everything_else,
+    what_no_parser_would_read_is_refused_too,
+    a_request_has_exactly_one_host,
+    http_1_0_is_answered_and_closed,
+    an_absolute_target_is_read_as_its_path,
+    a_connection_is_kept_from_request_to_request,
+    requests_in_one_write_are_answered_in_order,
+    a_body_behind_a_get_is_ignored,
+    a_refused_body_does_not_shift_the_next_request,
+    a_client_that_closed_its_side_gets_its_answer,
+    a_client_that_hangs_up_disturbs_nobody,
+    a_body_is_awaited_with_100_continue,
+    a_refusal_needs_no_100_continue,
+    a_body_may_come_in_chunks,
+    a_broken_chunk_is_a_bad_request,
+    a_large_body_does_not_hide_an_early_refusal,
+    garbage_stops_nothing,
+    every_answer_has_a_request_id_of_its_own,
+];
+
+/// One connection on which bytes are sent as they are, and which is never opened again.
+struct Wire(TcpStream);
+
+impl Wire {
+    fn open(app: &App) -> Self {
+        let stream = TcpStream::connect(app.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Self(stream)
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The head of the next message, to its empty line.
+    fn head(&mut self) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            let read = self.0.read(&mut byte).unwrap();
+            assert_eq!(read, 1, "the connection is closed after {:?}", String::from_utf8_lossy(&head));
+            head.push(byte[0]);
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    /// The next answer: its status line and its body.
+    fn answer(&mut self) -> (String, String) {
+        let head = self.head();
+        let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        self.0.read_exact(&mut body).unwrap();
+        (head.lines().next().unwrap_or_default().to_owned(), String::from_utf8(body).unwrap())
+    }
+
+    /// Whether the server has closed its side, with nothing left to read.
+    fn is_at_end(&mut self) -> bool {
+        matches!(self.0.read(&mut [0]), Ok(0))
+    }
+}
+
+/// A request of HTTP/1.1 as it goes over the wire.
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
+}
+
+/// A path of a template, with something in the place of each parameter.
+fn filled(template: &str) -> String {
+    let segment = |segment: &str| if segment.starts_with('{') { "nothing".to_owned() } else { segment.to_owned() };
+    template.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+fn status_of(answer: &[u8]) -> String {
+    String::from_utf8_lossy(answer).split(' ').nth(1).unwrap_or("none").to_owned()
+}
+
+fn a_path_that_is_none_is_not_found() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for path in [
+        "/nothing",
+        "/api",
+        "/api/v1",
+        "/api/v2/me",
+        "/API/v1/me",
+        "/api/v1/ME",
+        "/api/v1/me/",
+        "//api/v1/me",
+        "/api//v1/me",
+        "/api/v1//me",
+        "/api/v1/%6de",
+        "/%61pi/v1/me",
+        "/api/v1/./me",
+        "/api/v1/x/../me",
+        "/api/v1/candidate-steps/../me",
+        "/api/v1/%2e%2e/v1/me",
+        "/api/v1%2Fme",
+        "/api/v1/me;x=1",
+        "/api/v1/me%00",
+        "/api/v1/me.json",
+        "/api/admin/api-keys/",
+        "/api/admin/api-keys//usage",
+        "/api/public/portal/",
+        "/signup/",
+        "/healthz/",
+        "/metrics",
+        "/.well-known",
+        &format!("{}/", hiring.portal()),
+        &format!("{}/roles", hiring.portal()),
+        &format!("{}/roles/", hiring.portal()),
+        &format!("{}/roles//{}", hiring.portal(), hiring.role_id),
+    ] {
+        let answer = app.admin().get(path).refused(404, "not_found");
+        assert_eq!(answer.header("allow"), None, "{path}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
+    }
+    for path in ["/api/v1/candidate-steps//hire", "/api/v1/candidate-steps/hire", "/api/public/portal//apply"] {
+        app.admin().post_empty(path).refused(404, "not_found");
+    }
+}
+
+fn an_id_is_decoded_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let recruiter = app.user(&hiring.staff("hr_representative"));
+    for path in ["%63step_1_1_2", "cstep%5F1%5f1_2", "%63%73%74%65%70%5f%31%5f%31%5f%32"] {
+        let path = format!("/api/v1/candidate-steps/{path}/reject");
+        let step = recruiter.post_empty(&path);
+        assert!(step.status == 200 || step.status == 409, "{path}: {}", step.text());
+    }
+    assert_eq!(app.sql("SELECT status FROM candidate_role_steps WHERE id = 'cstep_1_1_2'"), ["rejected"]);
+    for path in ["%2563step_1_2_2", "cstep_1_2_2%FF", "%FF", "%C3%28", "a%2Fb", "cstep_1_2_2%2F", "%", "%zz", "%00"] {
+        recruiter.post_empty(&format!("/api/v1/candidate-steps/{path}/reject")).refused(404, "not_found");
+    }
+    let portal = app.anonymous().get("/api/public/portal/%61cme%2D1").expect(200).json();
+    assert_eq!(portal["org"]["slug"], "acme-1");
+    app.anonymous().get("/api/public/portal/%2561cme-1").refused(404, "not_found");
+}
+
+fn a_path_names_exactly_its_methods() {
+    let (app, table) = (App::start(), Table::new());
+    let paths: BTreeSet<&str> = table.routes().iter().map(|route| route.path).collect();
+    for path in paths {
+        let mut allowed = BTreeSet::new();
+        for route in table.routes().iter().filter(|route| route.path == path) {
+            allowed.insert(route.method.as_str());
+            allowed.extend((route.method == "GET").then_some("HEAD"));
+            allowed.extend(route.cors.then_some("OPTIONS"));
+        }
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get"] {
+            if allowed.contains(method) {
+                continue;
+            }
+            let answer = app.anonymous().send(method, &filled(path), &[], b"").expect(405);
+            let named: Vec<&str> = answer.header("allow").unwrap().split(", ").collect();
+            assert_eq!(named.len(), allowed.len(), "{method} {path}: {named:?}");
+            assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), allowed, "{method} {path}");
+            if method != "HEAD" {
+                answer.refused(405, "method_not_allowed");
+            }
+        }
+    }
+}
+
+fn head_works_wherever_get_does() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let invite = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
+    let invite = invite.json()["inviteUrl"].as_str().unwrap().to_owned();
+    let key_id = app.make_key(&hiring.staff("member")).0;
+    let path = |template: &str| match template {
+        "/api/admin/api-keys/{id}/usage" => format!("/api/admin/api-keys/{key_id}/usage"),
+        "/api/public/portal/{orgSlug}" => hiring.portal(),
+        "/api/public/portal/{orgSlug}/roles/{roleId}" => format!("{}/roles/{}", hiring.portal(), hiring.role_id),
+        "/signup/{token}" => format!("/signup/{}", invite.rsplit('/').next().unwrap().split('?').next().unwrap()),
+        plain => plain.to_owned(),
+    };
+    let table = Table::new();
+    for route in table.routes().iter().filter(|route| route.method == "GET") {
+        let (client, path) = (app.admin(), path(route.path));
+        let head = client.send("HEAD", &path, &[], b"").expect(200);
+        // On the same connection: what follows would be read as the start of a body that must not be there.
+        let whole = client.get(&path).expect(200);
+        assert!(head.body.is_empty() && !whole.body.is_empty(), "{path}");
+        for field in ["content-type", "etag", "cache-control", "access-control-allow-origin"] {
+            assert_eq!(head.header(field), whole.header(field), "{field} of {path}");
+        }
+        // The list of keys shows how often the admin's own was used: one digit stays one digit here.
+        assert_eq!(head.header("content-length"), whole.header("content-length"), "{path}");
+    }
+    app.admin().send("HEAD", "/api/public/portal/none", &[], b"").expect(404);
+    app.anonymous().send("HEAD", "/api/v1/me", &[], b"").expect(401);
+}
+
+fn path_and_method_come_before_credentials() {
+    let app = App::start();
+    let wrong = app.key("rpk_wrong");
+    for client in [app.anonymous(), wrong] {
+        client.get("/api/admin/nothing").refused(404, "not_found");
+        client.get("/api/v1/me/").refused(404, "not_found");
+        client.send("PUT", "/api/v1/me", &[], b"").refused(405, "method_not_allowed");
+        client.get("/api/v1/candidate-steps/a/hire").refused(405, "method_not_allowed");
+        client.get("/api/v1/me").refused(401, "unauthorized");
+        client.get("/api/admin/api-keys/none/usage").refused(401, "unauthorized");
+        client.post_empty("/api/v1/candidate-steps/none/hire").refused(401, "unauthorized");
+    }
+}
+
+fn a_target_has_at_most_8192_bytes() {
+    let app = App::start();
+    let query = |bytes: usize| format!("/api/v1/me?x={}", "a".repeat(bytes - "/api/v1/me?x=".len()));
+    assert_eq!(query(8_192).len(), 8_192);
+    app.admin().get(&query(8_192)).expect(200);
+    app.admin().get(&query(8_193)).refused(414, "uri_too_long");
+    let path = |bytes: usize| format!("/{}", "a".repeat(bytes - 1));
+    app.admin().get(&path(8_192)).refused(404, "not_found");
+    app.admin().get(&path(8_193)).refused(414, "uri_too_long");
+    app.admin().get("/api/v1/me").expect(200);
+}
+
+fn header_fields_have_at_most_16384_bytes() {
+    let app = App::start();
+    let host = app.address.to_string();
+    // A field counts its name, its value, the `: ` between them and its line end.
+    let rest = 16_384 - ("Host".len() + host.len() + 4) - ("X-Fill".len() + 4);
+    app.anonymous().with_header("X-Fill", &"a".repeat(rest)).get("/healthz").expect(200);
+    app.anonymous().with_header("X-Fill", &"a".repeat(rest + 1)).get("/healthz").refused(431, "headers_too_large");
+    let two = app.anonymous().with_header("X-One", &"a".repeat(8_200)).with_header("X-Two", &"a".repeat(8_200));
+    two.get("/healthz").refused(431, "headers_too_large");
+}
+
+fn header_fields_are_at_most_100() {
+    let app = App::start();
+    // `Host` is one of them.
+    let with = |count: usize, name: fn(usize) -> String| {
+        (1..count).fold(app.anonymous(), |client, number| client.with_header(&name(number), "a"))
+    };
+    with(100, |number| format!("X-{number}")).get("/healthz").expect(200);
+    with(101, |number| format!("X-{number}")).get("/healthz").refused(431, "headers_too_large");
+    with(100, |_| "X-Same".to_owned()).get("/healthz").expect(200);
+    with(101, |_| "X-Same".to_owned()).get("/healthz").refused(431, "headers_too_large");
+}
+
+fn limits_of_the_head_come_before_everything_else() {
+    let app = App::start();
+    let long = format!("/api/v1/me?{}", "a".repeat(8_192));
+    app.anonymous().get(&long).refused(414, "uri_too_long");
+    app.anonymous().send("PUT", &long, &[], b"").refused(414, "uri_too_long");
+    app.anonymous().with_header("X-Fill", &"a".repeat(17_000)).get("/nothing").refused(431, "headers_too_large");
+    app.admin().with_header("X-Fill", &"a".repeat(17_000)).get("/api/v1/me").refused(431, "headers_too_large");
+    assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
+}
+
+fn what_no_parser_would_read_is_refused_too() {
+    let app = App::start();
+    for (bytes, statuses) in [
+        (get(&format!("/{}", "a".repeat(200_000))), ["414", "431"]),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "a".repeat(200_000)), ["431", "431"]),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: a\r\n".repeat(1_000)), ["431", "431"]),
+    ] {
+        // The server may close before it has read all of this, which takes the sending side down, not the answer.
+        let mut wire = Wire::open(&app);
+        let _ = wire.0.write_all(bytes.as_bytes());
+        let head = wire.head();
+        assert!(statuses.contains(&head.split(' ').nth(1).unwrap()), "{head}");
+    }
+    app.anonymous().get("/healthz").expect(200);
+}
+
+fn a_request_has_exactly_one_host() {
+    let app = App::start();
+    for (hosts, status) in [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400)]
+    {
+        let answer = app.anonymous().raw(format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n").as_bytes()).expect(status);
+        if status == 400 {
+            assert_eq!(answer.json()["code"], "bad_request");
+            assert_eq!(answer.json()["detail"], "the request must have exactly one Host field");
+        }
+    }
+    app.anonymous().raw(b"GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n").expect(400);
+}
+
+fn http_1_0_is_answered_and_closed() {
+    let app = App::start();
+    let mut wire = Wire::open(&app);
+    wire.send("GET /healthz HTTP/1.0\r\n\r\n");
+    let (line, body) = wire.answer();
+    assert!(line.ends_with(" 200 OK"), "{line}");
+    assert_eq!(body, "ok\n");
+    assert!(wire.is_at_end());
+    let mut kept = Wire::open(&app);
+    kept.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_eq!(kept.answer().1, "ok\n");
+    kept.send("GET /healthz HTTP/1.0\r\n\r\n");
+    assert_eq!(kept.answer().1, "ok\n");
+}
+
+fn an_absolute_target_is_read_as_its_path() {
+    let app = App::start();
+    let target = |method: &str, target: &str| {
+        app.anonymous().raw(format!("{method} {target} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n").as_bytes())
+    };
+    assert_eq!(target("GET", "http://jobs.example/healthz").expect(200).text(), "ok\n");
+    assert_eq!(target("GET", "http://jobs.example:81/api/v1/me?a=b").expect(401).json()["code"], "unauthorized");
+    assert_eq!(target("GET", "http://jobs.example").expect(200).json()["name"], "Recruiting appliance");
+    assert_eq!(target("GET", "http://jobs.example/nothing").expect(404).json()["code"], "not_found");
+    assert_eq!(target("OPTIONS", "*").expect(404).json()["code"], "not_found");
+}
+
+fn a_connection_is_kept_from_request_to_request() {
+    let app = App::start();
+    let mut wire = Wire::open(&app);
+    for (path, status) in [("/healthz", "200"), ("/nothing", "404"), ("/api/v1/me", "401"), ("/healthz", "200")] {
+        wire.send(&get(path));
+        let (line, _) = wire.answer();
+        assert_eq!(line.split(' ').nth(1), Some(status), "{path}");
+    }
+    wire.send("POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    assert!(wire.answer().0.contains(" 405 "));
+    wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(wire.answer().1, "ok\n");
+    assert!(wire.is_at_end());
+}
+
+fn requests_in_one_write_are_answered_in_order() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let apply = |role: &str| {
+        let (path, body) = (format!("{}/apply", hiring.portal()), json!({ "roleId": role }).to_string());
+        format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let mut wire = Wire::open(&app);
+    let requests = [get("/healthz"), apply(&hiring.role_id), apply("role_none"), get("/readyz"), get("/api/v1/me")];
+    wire.send(&requests.concat());
+    assert_eq!(wire.answer().1, "ok\n");
+    let (line, body) = wire.answer();
+    assert!(line.contains(" 200 ") && body.contains("\"inviteUrl\""), "{body}");
+    assert!(wire.answer().0.contains(" 404 "));
+    assert_eq!(wire.answer().1, "ready\n");
+    assert!(wire.answer().0.contains(" 401 "));
+}
+
+fn a_body_behind_a_get_is_ignored() {
+    let app = App::start();
+    let mut wire = Wire::open(&app);
+    for body in ["Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"] {
+        wire.send(&format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{body}"));
+        assert_eq!(wire.answer().1, "ok\n");
+    }
+    wire.send(&get("/readyz"));
+    assert_eq!(wire.answer().1, "ready\n");
+    let not_json = [("Content-Type", "text/plain")];
+    let answer = app.admin().send("GET", "/api/v1/me", &not_json, b"{ no JSON").expect(200);
+    assert_eq!(answer.json()["user"]["email"], "admin@appliance.example");
+}
+
+fn a_refused_body_does_not_shift_the_next_request() {
+    let app = App::start();
+    let mut wire = Wire::open(&app);
+    // A body that looks like a request must not become one.
+    let smuggled = get("/nothing");
+    for head in ["POST /api/admin/api-keys", "POST /nothing", "PUT /healthz", "POST /api/v1/candidate-steps/a/hire"] {
+        wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{smuggled}", smuggled.len()));
+        let (line, _) = wire.answer();
+        assert!([" 401 ", " 404 ", " 405 "].iter().any(|status| line.contains(status)), "{head}: {line}");
+        wire.send(&get("/readyz"));
+        assert_eq!(wire.answer().1, "ready\n", "after {head}");
+    }
+}
+
+fn a_client_that_closed_its_side_gets_its_answer() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let answer = app.anonymous().raw_to_end(get("/healthz").as_bytes());
+    assert_eq!(status_of(&answer), "200");
+    assert!(answer.ends_with(b"\r\n\r\nok\n"));
+    let body = json!({ "roleId": hiring.role_id }).to_string();
+    let head = format!("POST {}/apply HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", hiring.portal(), body.len());
+    let answer = app.anonymous().raw_to_end(format!("{head}{body}").as_bytes());
+    assert_eq!(status_of(&answer), "200");
+    assert!(String::from_utf8_lossy(&answer).contains("\"inviteUrl\""));
+}
+
+fn a_client_that_hangs_up_disturbs_nobody() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let key = app.make_key(&hiring.staff("owner")).1;
+    for sent in ["", "GET", "GET /healthz HTTP/1.1\r\n", "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"] {
+        let mut wire = Wire::open(&app);
+        wire.send(sent);
+        wire.0.shutdown(Shutdown::Both).unwrap();
+    }
+    let mut wire = Wire::open(&app);
+    wire.send(&format!("POST {} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n", hiring.hire(0)));
+    drop(wire);
+    // Whether it came in time or not, the decision is there whole or not at all.
+    let second = app.key(&key).post_empty(&hiring.hire(0));
+    assert!(second.status == 200 || second.status == 409, "{}", second.text());
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_body_is_awaited_with_100_continue() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "roleId": hiring.role_id }).to_string();
+    let mut wire = Wire::open(&app);
+    wire.send(&format!(
+        "POST {}/apply HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        hiring.portal(),
+        body.len()
+    ));
+    assert!(wire.head().starts_with("HTTP/1.1 100 "));
+    wire.send(&body);
+    let (line, body) = wire.answer();
+    assert_eq!(line, "HTTP/1.1 200 OK");
+    assert!(body.contains("\"inviteUrl\""), "{body}");
+}
+
+fn a_refusal_needs_no_100_continue() {
+    let app = App::start();
+    for (path, status) in [("/api/admin/api-keys", " 401 "), ("/nothing", " 404 "), ("/healthz", " 405 ")] {
+        let mut wire = Wire::open(&app);
+        wire.send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 50000\r\n\r\n"
+        ));
+        let (line, _) = wire.answer();
+        assert!(line.contains(status), "{path}: {line}");
+    }
+    // Neither is one too large, which its length tells.
+    let hiring = app.hiring();
+    let mut wire = Wire::open(&app);
+    let path = format!("{}/apply", hiring.portal());
+    wire.send(&format!("POST {path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 131073\r\n\r\n"));
+    assert!(wire.answer().0.contains(" 413 "));
+}
+
+fn a_body_may_come_in_chunks() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "roleId": hiring.role_id, "locale": "de" }).to_string();
+    let chunk = |text: &str| format!("{:X};extension=1\r\n{text}\r\n", text.len());
+    let chunks: Vec<String> = body.as_bytes().chunks(7).map(|part| chunk(std::str::from_utf8(part).unwrap())).collect();
+    let mut wire = Wire::open(&app);
+    let head = format!("POST {}/apply HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", hiring.portal());
+    wire.send(&format!("{head}{}0\r\nTrailer: ignored\r\n\r\n", chunks.concat()));
+    let (line, body) = wire.answer();
+    assert_eq!(line, "HTTP/1.1 200 OK");
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert!(body["inviteUrl"].as_str().unwrap().ends_with("?locale=de"), "{body}");
+    wire.send(&get("/healthz"));
+    assert_eq!(wire.answer().1, "ok\n");
+}
+
+fn a_broken_chunk_is_a_bad_request() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for chunks in ["zz\r\n{}\r\n0\r\n\r\n", "5\r\n{}\r\n0\r\n\r\n", "2\r\n{}", "FFFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n"] {
+        let head = format!("POST {}/apply HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", hiring.portal());
+        let answer = app.anonymous().raw_to_end(format!("{head}{chunks}").as_bytes());
+        let text = String::from_utf8_lossy(&answer);
+        assert_eq!(status_of(&answer), "400", "{chunks:?}: {text}");
+        assert!(text.contains("\"code\":\"bad_request\""), "{chunks:?}: {text}");
+    }
+    app.anonymous().get("/healthz").expect(200);
+}
+
+fn a_large_body_does_not_hide_an_early_refusal() {
+    let app = App::start();
+    let body = vec![b' '; 5_000_000];
+    for _ in 0..8 {
+        let post = |client: Client, path: &str| -> Answer { client.send("POST", path, &[], &body) };
+        post(app.anonymous(), "/api/admin/api-keys").refused(401, "unauthorized");
+        post(app.anonymous(), "/nothing").refused(404, "not_found");
+        post(app.anonymous(), "/healthz").refused(405, "method_not_allowed");
+        post(app.admin(), "/api/admin/api-keys").refused(413, "payload_too_large");
+    }
+}
+
+fn garbage_stops_nothing() {
+    let app = App::start();
+    for bytes in [
+        &b"garbage\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"GET /healthz\r\n\r\n",
+        b"GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"G\x00T / HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n folded\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX : a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n",
+        b"POST /api/auth/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        b"POST /api/auth/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\n{}",
+        b"POST /api/auth/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        b"POST /api/auth/sign-in HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ] {
+        let answer = app.anonymous().raw_to_end(bytes);
+        let status = status_of(&answer);
+        assert!(answer.is_empty() || status.starts_with('4'), "{}: {status}", bytes.escape_ascii());
+        app.anonymous().get("/healthz").expect(200);
+    }
+}
+
+fn every_answer_has_a_request_id_of_its_own() {
+    let app = App::start();
+    let mut ids = BTreeSet::new();
+    let client = app.admin();
+    for path in ["/healthz", "/nothing", "/api/v1/me", "/api/admin/api-keys", "/signup/none"].repeat(10) {
+        let answer = client.get(path);
+        ids.insert(answer.header("x-request-id").unwrap().to_owned());
+    }
+    assert_eq!(ids.len(), 50);
+    // It is the server's: what a client sends as one is not taken over.
+    let answer = app.anonymous().with_header("X-Request-Id", "req_mine").get("/healthz");
+    assert_ne!(answer.header("x-request-id"), Some("req_mine"));
+}

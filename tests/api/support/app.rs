@@ -168,6 +168,11 @@ impl App {
         self.world.pass(Duration::from_secs(seconds));
     }
 
+    /// Sets the wall clock to this time.
+    pub(crate) fn set_clock(&self, text: &str) {
+        self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
+    }
+
     /// What the file says of itself: no findings means that it is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()

@@ -156,6 +156,21 @@ fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
     })
 }
 
+/// The first role of a document.
+pub(crate) fn role_of(document: &mut Value) -> &mut Value {
+    &mut document["organizations"][0]["roles"][0]
+}
+
+/// Gives a document's `candidate`-th application this status, and its steps these; a validated one is that from now on.
+pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, steps: &[&str]) {
+    let candidate = &mut role_of(document)["candidates"][candidate];
+    candidate["status"] = json!(status);
+    for (step, status) in candidate["steps"].as_array_mut().unwrap().iter_mut().zip(steps) {
+        step["status"] = json!(status);
+        step.as_object_mut().unwrap().remove("validatedAt");
+    }
+}
+
 /// Imports a document into a file, whether a service runs on it or not.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match document::parse(document.to_string().as_bytes(), world) {

@@ -9,3 +9,9 @@ pub(crate) mod recorder;
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};
 pub(crate) use hiring::Hiring;
+
+/// A path of this template: some id in the place of each parameter.
+pub(crate) fn filled(template: &str) -> String {
+    let segments = template.split('/').map(|segment| if segment.starts_with('{') { "some_id" } else { segment });
+    segments.collect::<Vec<_>>().join("/")
+}

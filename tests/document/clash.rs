@@ -1,0 +1,176 @@
+//! Documents that contradict themselves: each clash is found at its object.
+
+use serde_json::{Value, json};
+
+use crate::support::{CANDIDATES, ORGANIZATION, ROLE, assert_refused, findings, set, sound, with};
+
+fn hired(number: usize) -> Value {
+    json!({ "name": "Hired", "email": format!("hired-{number}@example.org"), "status": "Hired" })
+}
+
+#[test]
+fn a_role_whose_hires_deny_its_status_is_found() {
+    let mut full = with(&format!("{CANDIDATES}/-"), hired(1));
+    assert_refused(&full, ROLE, "the role is open but all its positions are taken");
+    set(&mut full, &format!("{ROLE}/status"), json!("filled"));
+    assert_eq!(findings(&full), Vec::<String>::new());
+    set(&mut full, &format!("{CANDIDATES}/-"), hired(2));
+    assert_refused(&full, ROLE, "more candidates are hired than the role has positions (3 hired, 2 positions)");
+    assert_refused(
+        &with(&format!("{ROLE}/status"), json!("filled")),
+        ROLE,
+        "the role is filled but has positions left",
+    );
+    assert_refused(&with(&format!("{ROLE}/positions"), json!(1)), ROLE, "all its positions are taken");
+}
+
+#[test]
+fn a_salary_that_begins_above_its_end_is_found() {
+    assert_refused(&with(&format!("{ROLE}/salaryMin"), json!(20.6)), ROLE, "salaryMin is more than salaryMax");
+    assert!(findings(&with(&format!("{ROLE}/salaryMin"), json!(20.5))).is_empty());
+}
+
+#[test]
+fn a_role_with_candidates_has_a_step() {
+    assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "has candidates but no steps");
+    let mut empty = with(&format!("{ROLE}/steps"), Value::Null);
+    set(&mut empty, &format!("{ROLE}/candidates"), json!([]));
+    assert!(findings(&empty).is_empty());
+}
+
+#[test]
+fn an_id_that_is_there_twice_is_found_at_the_second() {
+    for (pointer, id, place) in [
+        ("/users/1/id", "user_1", "/users/1"),
+        (&format!("{ROLE}/steps/1/id"), "step_1", &format!("{ROLE}/steps/1")),
+        (&format!("{CANDIDATES}/1/applicationId"), "app_1", &format!("{CANDIDATES}/1")),
+        (&format!("{CANDIDATES}/3/steps/0/id"), "cs_1", &format!("{CANDIDATES}/3/steps/0")),
+    ] {
+        let mut document = with(pointer, json!(id));
+        // Whoever named the id that is gone now is not what is looked at here.
+        set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
+        assert_refused(&document, place, &format!("the id {id} is there twice"));
+    }
+    let second = json!({ "id": "org_1", "slug": "other", "name": "Other" });
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "the id org_1 is there twice");
+    let second = json!({ "id": "role_1", "name": "Other" });
+    assert_refused(
+        &with("/organizations/0/roles/-", second),
+        "/organizations/0/roles/1",
+        "the id role_1 is there twice",
+    );
+    let mut same = sound();
+    set(&mut same, "/users/0/id", json!("one"));
+    set(&mut same, "/organizations/0/members/0/userId", json!("one"));
+    set(&mut same, "/organizations/0/id", json!("one"));
+    assert!(findings(&same).is_empty(), "things of two kinds may have one id");
+}
+
+#[test]
+fn an_address_or_slug_that_is_there_twice_is_found_whatever_its_case() {
+    assert_refused(
+        &with("/users/1/email", json!(" ADA@example.org ")),
+        "/users/1",
+        "the email ADA@example.org is there",
+    );
+    let second = json!({ "slug": "ACME", "name": "Other" });
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "the slug ACME is there twice");
+}
+
+#[test]
+fn a_member_is_one_once_in_each_organization() {
+    let again = json!({ "userId": "user_1", "orgRole": "member" });
+    let place = "/organizations/0/members/2";
+    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is there twice");
+    let second = json!({ "slug": "other", "name": "Other", "members": [again] });
+    assert!(findings(&with("/organizations/-", second)).is_empty());
+}
+
+#[test]
+fn a_candidate_applies_to_a_role_once() {
+    let again = json!({ "name": "Cleo", "email": "CLEO@example.org" });
+    let place = format!("{CANDIDATES}/4");
+    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "there twice under this role");
+    let role = json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [again] });
+    assert!(
+        findings(&with("/organizations/0/roles/-", role)).is_empty(),
+        "under another role it is a second application"
+    );
+}
+
+#[test]
+fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
+    let role = |id: &str, email: &str| {
+        let candidate = json!({ "id": id, "name": "Cleo", "email": email });
+        json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [candidate] })
+    };
+    let second = |role| with("/organizations/0/roles/-", role);
+    let place = "/organizations/0/roles/1/candidates/0";
+    assert!(findings(&second(role("cand_1", "cleo@example.org"))).is_empty());
+    assert_refused(&second(role("cand_9", "cleo@example.org")), place, "has the ids cand_1 and cand_9");
+    assert_refused(
+        &second(role("cand_1", "other@example.org")),
+        place,
+        "the id cand_1 is that of a candidate with another",
+    );
+    let elsewhere = |role| with("/organizations/-", json!({ "slug": "other", "name": "Other", "roles": [role] }));
+    let place = "/organizations/1/roles/0/candidates/0";
+    assert_refused(&elsewhere(role("cand_1", "cleo@example.org")), place, "or in another organization");
+    assert!(findings(&elsewhere(role("cand_9", "cleo@example.org"))).is_empty(), "elsewhere it is another candidate");
+}
+
+#[test]
+fn only_a_hired_application_has_a_record_of_the_hire() {
+    for name in ["hiredDate", "offerAcceptedDate", "externalPositionId", "hireNotes"] {
+        let document = with(&format!("{CANDIDATES}/0/{name}"), json!("2026-11-01"));
+        assert_refused(&document, &format!("{CANDIDATES}/0"), "only an application that is Hired");
+    }
+}
+
+#[test]
+fn only_a_decided_step_has_a_record_of_the_decision() {
+    let step = format!("{CANDIDATES}/3/steps/0");
+    for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {
+        let document = with(&format!("{step}/{name}"), json!("2026-11-01"));
+        assert_refused(&document, &step, "only a step that is rejected");
+    }
+    let step = format!("{CANDIDATES}/2/steps/0");
+    assert_refused(&with(&format!("{step}/validatedAt"), json!("2026-11-01")), &step, "only a step that is validated");
+}
+
+#[test]
+fn a_status_that_the_steps_deny_is_found_at_the_candidate() {
+    for (status, first, last, words) in [
+        ("In Progress", "rejected", "pending", "In Progress but a step is rejected"),
+        ("In Progress", "validated", "validated", "In Progress but its final step is validated"),
+        ("Hired", "validated", "pending", "Hired but its final step is not validated"),
+        ("Hired", "pending", "validated", "Hired but a step is pending"),
+        ("Hired", "rejected", "validated", "Hired but a step is rejected"),
+        ("Not Selected", "validated", "pending", "Not Selected but no step is rejected"),
+    ] {
+        let steps = json!([{ "roleStepId": "step_1", "status": first }, { "roleStepId": "step_2", "status": last }]);
+        let candidate = json!({ "name": "Gus", "email": "gus@example.org", "status": status, "steps": steps });
+        let mut document = with(&format!("{ROLE}/positions"), json!(9));
+        set(&mut document, &format!("{CANDIDATES}/-"), candidate);
+        assert_refused(&document, &format!("{CANDIDATES}/4"), words);
+    }
+}
+
+#[test]
+fn an_application_has_each_of_the_roles_steps_once() {
+    let steps = format!("{CANDIDATES}/2/steps");
+    let step = |of: &str, status: &str| json!({ "roleStepId": of, "status": status });
+    assert_refused(&with(&steps, json!([])), &steps, "lack the role's steps step_1, step_2");
+    assert_refused(&with(&steps, json!([step("step_1", "rejected")])), &steps, "lack the role's steps step_2");
+    let twice = json!([step("step_1", "rejected"), step("step_1", "pending")]);
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+}
+
+#[test]
+fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
+    assert_refused(&with(&format!("{ROLE}/steps/0/name"), json!(1)), &format!("{ROLE}/steps/0/name"), "must be a text");
+    let mut document = with(&format!("{ROLE}/status"), json!("filled"));
+    set(&mut document, &format!("{CANDIDATES}/0/name"), json!(1));
+    assert_refused(&document, &format!("{CANDIDATES}/0/name"), "must be a text");
+    assert_refused(&with(&format!("{ORGANIZATION}/slug"), json!("a b")), &format!("{ORGANIZATION}/slug"), "must be");
+}

@@ -1,0 +1,197 @@
+//! `appliance import` and `appliance export` as they are run.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use appliance::store::file::Lock;
+use serde_json::{Value, json};
+
+use crate::support::{sound, with};
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn db(&self) -> PathBuf {
+        self.dir.path().join("a.db")
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn import(&self, document: &Value) -> Output {
+        let path = self.file("document.json", &document.to_string());
+        run(Command::new(BINARY).arg("import").arg("--db").arg(self.db()).arg(path), "")
+    }
+
+    fn export(&self) -> Output {
+        run(Command::new(BINARY).arg("export").arg("--db").arg(self.db()), "")
+    }
+
+    /// Everything that is there, by its name.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.dir.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
+
+fn run(command: &mut Command, input: &str) -> Output {
+    let command = command.env_remove("APPLIANCE_DB").env_remove("APPLIANCE_WITH_SECRETS");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that ends before it has read everything closes the pipe.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn an_import_says_what_it_brought_and_how_long_the_lock_was_held() {
+    let place = Place::new();
+    let output = place.import(&sound());
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let expected = "users 2, organizations 1, roles 1, candidates 4, applications 4; the write lock was held for ";
+    assert!(words(&output).contains(expected) && words(&output).ends_with(" ms\n"), "{}", words(&output));
+    assert!(output.stdout.is_empty(), "words for people are no data");
+}
+
+#[test]
+fn a_wrong_document_makes_no_file() {
+    let place = Place::new();
+    for (document, pointer) in [
+        (with("/users/0/email", json!("ada")), "\n/users/0/email: "),
+        (with("/organizations/0/members/0/userId", json!("user_9")), "\n/organizations/0/members/0/userId: "),
+        (json!([]), "\nthe document: must be an object"),
+    ] {
+        let output = place.import(&document);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(words(&output).contains("1 thing is wrong with the document, nothing was imported"));
+        assert!(words(&output).contains(pointer), "{}", words(&output));
+        assert_eq!(place.names(), ["document.json"]);
+    }
+}
+
+#[test]
+fn a_document_that_the_file_refuses_leaves_it_as_it_was() {
+    let place = Place::new();
+    assert!(place.import(&sound()).status.success());
+    let before = place.export().stdout;
+    let output = place.import(&sound());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("\n/users/0: the user id user_1 is already in the file\n"), "{}", words(&output));
+    assert_eq!(place.export().stdout, before);
+}
+
+#[test]
+fn a_document_comes_from_standard_input_too() {
+    let place = Place::new();
+    let mut command = Command::new(BINARY);
+    let output = run(command.arg("import").arg("--db").arg(place.db()).arg("-"), &sound().to_string());
+    assert!(output.status.success(), "{}", words(&output));
+    let exported: Value = serde_json::from_slice(&place.export().stdout).unwrap();
+    assert_eq!(exported["users"][1]["name"], "Bob");
+}
+
+#[test]
+fn an_integration_without_a_secret_is_told() {
+    let place = Place::new();
+    let output = place.import(&with("/organizations/0/hrIntegration/secret", Value::Null));
+    assert!(output.status.success());
+    assert!(words(&output).starts_with("the HR integration of acme has no secret, so it is disabled"));
+}
+
+#[test]
+fn an_export_shows_secrets_only_when_asked_to() {
+    let place = Place::new();
+    assert!(place.import(&sound()).status.success());
+    let export = |arguments: &[&str]| {
+        let mut command = Command::new(BINARY);
+        let output = run(command.arg("export").arg("--db").arg(place.db()).args(arguments), "");
+        assert!(output.status.success(), "{}", words(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!export(&[]).contains("whsec_"));
+    assert!(export(&["--with-secrets"]).contains("whsec_"));
+}
+
+#[test]
+fn what_is_not_there_is_told_in_a_sentence_and_not_made() {
+    let place = Place::new();
+    let output = place.export();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("does not exist"), "{}", words(&output));
+    let missing = place.dir.path().join("missing.json");
+    let output = run(Command::new(BINARY).arg("import").arg("--db").arg(place.db()).arg(missing), "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("missing.json cannot be read"), "{}", words(&output));
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_foreign_file_is_left_alone() {
+    let place = Place::new();
+    let text = "not a database, but long enough to look like something: ".repeat(40);
+    fs::write(place.db(), &text).unwrap();
+    let output = place.import(&sound());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("is not a file of this program"), "{}", words(&output));
+    assert_eq!(fs::read_to_string(place.db()).unwrap(), text);
+}
+
+/// The sound document with as many candidates as named.
+fn crowd(candidates: usize) -> Value {
+    let candidate = |number: usize| json!({ "name": "C", "email": format!("{number}@example.org") });
+    with("/organizations/0/roles/0/candidates", (0..candidates).map(candidate).collect())
+}
+
+fn import_beside_server(path: &Path, place: &Place, document: &Value) -> Output {
+    let _server = Lock::take(path).unwrap();
+    place.import(document)
+}
+
+#[test]
+fn above_twenty_thousand_candidates_the_server_must_be_stopped() {
+    let place = Place::new();
+    let output = import_beside_server(&place.db(), &place, &crowd(20_001));
+    assert_eq!(output.status.code(), Some(1));
+    let told = words(&output);
+    assert!(told.contains("20001 candidates") && told.contains("stop it"), "{told}");
+    assert!(!place.db().exists(), "nothing was made");
+    let output = place.import(&crowd(20_001));
+    assert!(output.status.success(), "{}", words(&output));
+}
+
+#[test]
+fn up_to_twenty_thousand_candidates_a_server_may_run() {
+    let place = Place::new();
+    let output = import_beside_server(&place.db(), &place, &crowd(20_000));
+    assert!(output.status.success(), "{}", words(&output));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let place = Place::new();
+    assert!(place.import(&crowd(2_000)).status.success());
+    let mut command = Command::new(BINARY);
+    let command = command.arg("export").arg("--db").arg(place.db()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), words(&output).as_str()), (Some(0), ""));
+}

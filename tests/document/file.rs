@@ -1,0 +1,160 @@
+//! What only the file can say against a document, and that it stays as it was then.
+
+use appliance::document::{self, Secrets};
+use appliance::domain::refusal::Refusal;
+use appliance::store::{Error, act_alone, read_alone};
+use serde_json::{Value, json};
+
+use crate::support::{CANDIDATES, File, ROLE, read, set, sound, with, world};
+
+/// Another document that shares nothing with the sound one.
+fn other() -> Value {
+    let text = sound().to_string();
+    let text = ["user_", "org_", "role_", "step_", "cand_", "app_", "cs_"]
+        .iter()
+        .fold(text, |text, prefix| text.replace(&format!("\"{prefix}"), &format!("\"x{prefix}")));
+    serde_json::from_str(&text.replace("acme", "other").replace("@example.org", "@example.net")).unwrap()
+}
+
+/// What a file with the sound document in it says against another one.
+fn refusal(document: &Value) -> Vec<(String, String)> {
+    let file = File::new();
+    file.import(&read(&sound())).unwrap();
+    let before = file.export(Secrets::Included);
+    let refused = file.import(&read(document));
+    assert_eq!(file.export(Secrets::Included), before, "nothing was imported");
+    assert_eq!(file.unsound(), Vec::<String>::new());
+    match refused {
+        Ok(_) => Vec::new(),
+        Err(Error::Refused(Refusal::Invalid(fields))) => {
+            fields.into_iter().map(|field| (field.field, field.detail)).collect()
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn what_is_already_in_the_file_is_found_at_its_object() {
+    for (pointer, value, place, words) in [
+        ("/users/0/email", json!("ADA@EXAMPLE.ORG"), "/users/0", "a user with the email ADA@EXAMPLE.ORG"),
+        ("/organizations/0/id", json!("org_1"), "/organizations/0", "the organization id org_1"),
+        ("/organizations/0/slug", json!("ACME"), "/organizations/0", "an organization with the slug ACME"),
+        (&format!("{ROLE}/id"), json!("role_1"), ROLE, "the role id role_1"),
+        (&format!("{CANDIDATES}/0/id"), json!("cand_1"), &format!("{CANDIDATES}/0"), "the candidate id cand_1"),
+        (
+            &format!("{CANDIDATES}/1/applicationId"),
+            json!("app_2"),
+            &format!("{CANDIDATES}/1"),
+            "the application id app_2",
+        ),
+        (
+            &format!("{CANDIDATES}/2/steps/1/id"),
+            json!("cs_2"),
+            &format!("{CANDIDATES}/2"),
+            "the application's step id cs_2",
+        ),
+    ] {
+        let mut document = other();
+        set(&mut document, pointer, value);
+        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} is already in the file"))]);
+    }
+    let mut document = other();
+    set(&mut document, "/organizations/0/members", json!([]));
+    set(&mut document, "/users/1/id", json!("user_1"));
+    assert_eq!(refusal(&document)[0].0, "/users/1");
+    let mut document = other();
+    set(&mut document, &format!("{ROLE}/candidates"), json!([]));
+    set(&mut document, &format!("{ROLE}/steps/1/id"), json!("step_2"));
+    assert_eq!(refusal(&document)[0].0, format!("{ROLE}/steps/1"));
+}
+
+#[test]
+fn a_document_that_is_already_there_is_refused_as_a_whole() {
+    let refusal = refusal(&sound());
+    assert_eq!(refusal.len(), 20, "the first twenty are told");
+    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 is already in the file".to_owned()));
+}
+
+#[test]
+fn a_second_document_goes_beside_the_first() {
+    let file = File::new();
+    file.import(&read(&sound())).unwrap();
+    file.import(&read(&other())).unwrap();
+    assert_eq!(file.unsound(), Vec::<String>::new());
+    let exported: Value = serde_json::from_str(&file.export(Secrets::LeftOut)).unwrap();
+    assert_eq!(exported["organizations"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_member_may_be_a_user_of_the_file_and_must_be_one_of_somewhere() {
+    let document = |user: &str| {
+        let members = json!([{ "userId": "xuser_1" }, { "userId": user }]);
+        let mut document = other();
+        set(&mut document, "/organizations/0/members", members);
+        document
+    };
+    let file = File::new();
+    file.import(&read(&sound())).unwrap();
+    file.import(&read(&document("user_2"))).unwrap();
+    let refused = refusal(&document("user_9"));
+    let expected = "the user user_9 is neither in the document nor in the file".to_owned();
+    assert_eq!(refused, [("/organizations/0/members/1/userId".to_owned(), expected)]);
+    let findings = document::check_for_new_file(&read(&document("user_2"))).to_string();
+    assert_eq!(
+        findings,
+        "/organizations/0/members/1/userId: the user user_2 is not in the document, and the file is new"
+    );
+    assert!(document::check_for_new_file(&read(&sound())).is_empty());
+}
+
+#[test]
+fn a_check_says_the_same_without_the_write_lock() {
+    let file = File::new();
+    let check = || read_alone(&file.path(), world(), |tx| document::check(tx, &read(&sound()))).unwrap();
+    assert!(check().is_empty());
+    file.import(&read(&sound())).unwrap();
+    assert!(check().count() > 20);
+}
+
+#[test]
+fn what_came_into_the_file_after_the_look_is_noticed_by_the_insert() {
+    let file = File::new();
+    file.import(&read(&sound())).unwrap();
+    let before = file.export(Secrets::Included);
+    let mut document = other();
+    set(&mut document, &format!("{CANDIDATES}/2/steps/1/id"), json!("cs_2"));
+    let refused = act_alone(&file.path(), world(), |tx| document::insert(tx, &read(&document)));
+    let Err(Error::Refused(Refusal::Invalid(fields))) = refused else { panic!("{refused:?}") };
+    assert_eq!(fields[0].field, format!("{CANDIDATES}/2"));
+    assert_eq!(file.export(Secrets::Included), before);
+}
+
+#[test]
+fn the_first_membership_in_the_document_is_the_users_oldest() {
+    let mut document = sound();
+    let second = json!({ "id": "org_0", "slug": "other", "name": "Other", "members": [{ "userId": "user_1" }] });
+    set(&mut document, "/organizations/-", second);
+    let file = File::new();
+    file.import(&read(&document)).unwrap();
+    // A later document, imported while the clock stands still, is later all the same.
+    let third = json!({ "organizations": [
+        { "id": "org_", "slug": "third", "name": "Third", "members": [{ "userId": "user_1" }, { "userId": "user_2" }] },
+    ] });
+    file.import(&read(&third)).unwrap();
+    let sql = "SELECT organization_id FROM memberships WHERE user_id = 'user_1' ORDER BY created_at, organization_id";
+    let connection = rusqlite::Connection::open(file.path()).unwrap();
+    let mut statement = connection.prepare(sql).unwrap();
+    let rows: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows, ["org_1", "org_0", "org_"]);
+}
+
+#[test]
+fn a_document_of_other_times_keeps_them() {
+    let mut document = with(&format!("{CANDIDATES}/0/appliedAt"), json!("2020-01-02T03:04:05.678901+01:00"));
+    set(&mut document, &format!("{CANDIDATES}/1/offerAcceptedDate"), json!("2026-10-31"));
+    let file = File::new();
+    file.import(&read(&document)).unwrap();
+    let exported = file.export(Secrets::LeftOut);
+    assert!(exported.contains("\"appliedAt\": \"2020-01-02T02:04:05.678901Z\""));
+    assert!(exported.contains("\"offerAcceptedDate\": \"2026-10-31T00:00:00.000000Z\""));
+}

@@ -1,0 +1,100 @@
+//! Both sides of each limit.
+
+use appliance::document;
+use serde_json::{Value, json};
+
+use crate::support::{CANDIDATES, ORGANIZATION, ROLE, findings, set, with, world};
+
+fn is_fine(pointer: &str, value: Value) -> bool {
+    let mut document = with(pointer, value);
+    // A user whose id is changed is no longer the one that the members name.
+    set(&mut document, &format!("{ORGANIZATION}/members"), json!([]));
+    findings(&document).is_empty()
+}
+
+#[test]
+fn the_longest_text_is_taken_and_one_character_more_is_not() {
+    for (pointer, characters_max) in [
+        ("/users/0/name", 255),
+        (&format!("{ORGANIZATION}/name"), 255),
+        (&format!("{ORGANIZATION}/domain"), 255),
+        (&format!("{ORGANIZATION}/logo"), 2_048),
+        (&format!("{ROLE}/name"), 255),
+        (&format!("{ROLE}/department"), 255),
+        (&format!("{ROLE}/location"), 255),
+        (&format!("{ROLE}/steps/0/name"), 255),
+        (&format!("{CANDIDATES}/0/name"), 255),
+        (&format!("{CANDIDATES}/1/externalPositionId"), 255),
+        (&format!("{CANDIDATES}/1/hireNotes"), 10_000),
+        (&format!("{CANDIDATES}/2/steps/0/name"), 255),
+        (&format!("{CANDIDATES}/2/steps/0/rejectionReason"), 10_000),
+        (&format!("{CANDIDATES}/2/steps/0/outcomeType"), 255),
+        (&format!("{CANDIDATES}/2/steps/0/outcomeReason"), 255),
+    ] {
+        assert!(is_fine(pointer, json!("ä".repeat(characters_max))), "{pointer}");
+        assert!(!is_fine(pointer, json!("ä".repeat(characters_max + 1))), "{pointer}");
+    }
+}
+
+#[test]
+fn the_longest_id_slug_address_and_url_are_taken_and_one_character_more_is_not() {
+    for (pointer, before, characters_max) in [
+        ("/users/0/id", "", 64),
+        (&format!("{ORGANIZATION}/id"), "", 64),
+        (&format!("{ORGANIZATION}/slug"), "", 64),
+        (&format!("{ORGANIZATION}/hrIntegration/url"), "https://hr.example.com/", 2_048),
+        (&format!("{ORGANIZATION}/hrIntegration/secret"), "", 255),
+        (&format!("{ROLE}/id"), "", 64),
+        (&format!("{CANDIDATES}/0/id"), "", 64),
+        (&format!("{CANDIDATES}/0/applicationId"), "", 64),
+        (&format!("{CANDIDATES}/2/steps/0/id"), "", 64),
+        (&format!("{CANDIDATES}/0/email"), "a@", 254),
+        ("/users/0/email", "a@", 254),
+    ] {
+        let text = |characters: usize| json!(format!("{before}{}", "x".repeat(characters - before.len())));
+        assert!(is_fine(pointer, text(characters_max)), "{pointer}");
+        assert!(!is_fine(pointer, text(characters_max + 1)), "{pointer}");
+    }
+}
+
+#[test]
+fn the_ends_of_each_range_are_in_it() {
+    for (name, good, bad) in [
+        ("positions", json!(1_000_000), json!(1_000_001)),
+        ("salaryMin", json!(0), json!(-1)),
+        ("salaryMin", json!(-0.0), json!(-1e-9)),
+        ("salaryMax", json!(1_000_000_000_000_i64), json!(1_000_000_000_001_i64)),
+        ("salaryMax", json!(1e12), json!(1e13)),
+        ("createdAt", json!("0000-01-01"), json!("-0001-01-01")),
+        ("createdAt", json!("9999-12-30"), json!("9999-12-31T23:59:59-01:00")),
+    ] {
+        let pointer = format!("{ROLE}/{name}");
+        assert!(is_fine(&pointer, good), "{name}");
+        assert!(!is_fine(&pointer, bad), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_line_and_column() {
+    for text in ["", "{", "{}{}", "[1,]", "{\"users\":[{]}", "{\"users\": [1e999]}"] {
+        let findings = document::parse(text.as_bytes(), world()).unwrap_err().to_string();
+        assert!(findings.starts_with("the document: ") && findings.contains("line 1 column"), "{text}: {findings}");
+    }
+    let findings = document::parse(b"{\"users\":\"\xff\"}", world()).unwrap_err().to_string();
+    assert_eq!(findings, "the document: not UTF-8 at byte 10");
+    for text in ["[]", "null", "7", "\"x\""] {
+        let findings = document::parse(text.as_bytes(), world()).unwrap_err().to_string();
+        assert_eq!(findings, "the document: must be an object", "{text}");
+    }
+}
+
+#[test]
+fn a_member_that_is_there_twice_is_refused_at_any_depth() {
+    let twice = br#"{"users":[{"name":"a","name":"b","email":"a@b"}],"organizations":[],"users":[]}"#;
+    let findings = document::parse(twice, world()).unwrap_err().to_string();
+    assert_eq!(findings, "/users/0/name: is there twice in its object\n/users: is there twice in its object");
+    let deep =
+        br#"{"organizations":[{"slug":"a","name":"a","roles":[{"name":"r","description":{"a":{"b":1,"b":1}}}]}]}"#;
+    let findings = document::parse(deep, world()).unwrap_err().to_string();
+    assert!(findings.contains("the member \"b\" is there twice at line 1 column"), "{findings}");
+}

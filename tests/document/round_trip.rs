@@ -1,0 +1,187 @@
+//! What is imported comes out again.
+
+use appliance::document::{self, Secrets};
+use serde_json::{Value, json};
+
+use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
+
+/// What a document is after import and export. Both ways are gone twice, and give the same to the byte.
+fn through(document: &Value) -> Value {
+    let first = File::new();
+    first.import(&read(document)).unwrap();
+    assert_eq!(first.unsound(), Vec::<String>::new());
+    let exported = first.export(Secrets::Included);
+    let second = File::new();
+    second.import(&document::parse(exported.as_bytes(), world()).unwrap()).unwrap();
+    assert_eq!(second.export(Secrets::Included), exported);
+    serde_json::from_str(&exported).unwrap()
+}
+
+/// That everything in `part` is in `whole`, which may have more members.
+fn assert_within(part: &Value, whole: &Value, place: &str) {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            for (name, value) in part {
+                assert_within(value, whole.get(name).unwrap_or(&Value::Null), &format!("{place}/{name}"));
+            }
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            assert_eq!(part.len(), whole.len(), "{place}");
+            for (index, (part, whole)) in part.iter().zip(whole).enumerate() {
+                assert_within(part, whole, &format!("{place}/{index}"));
+            }
+        }
+        _ => assert_eq!(part, whole, "{place}"),
+    }
+}
+
+#[test]
+fn the_sample_company_comes_out_as_it_went_in() {
+    let file = File::new();
+    let document = document::parse(DEMO, world()).unwrap();
+    let counts = file.import(&document).unwrap();
+    let applications = document.applications();
+    assert_eq!((counts.users, counts.organizations, counts.applications), (9, 2, applications));
+    assert_eq!(file.unsound(), Vec::<String>::new());
+    let exported = file.export(Secrets::LeftOut);
+    let again = File::new();
+    assert_eq!(again.import(&document::parse(exported.as_bytes(), world()).unwrap()).unwrap(), counts);
+    assert_eq!(again.export(Secrets::LeftOut), exported);
+    let (went_in, came_out): (Value, Value) =
+        (serde_json::from_slice(DEMO).unwrap(), serde_json::from_str(&exported).unwrap());
+    assert_eq!(came_out["users"], went_in["users"], "in the document's order");
+    assert_eq!(came_out["organizations"][0]["members"], went_in["organizations"][0]["members"]);
+}
+
+#[test]
+fn everything_that_was_given_comes_out() {
+    let mut document = sound();
+    set(
+        &mut document,
+        &format!("{ROLE}/description"),
+        json!({ "n": [0.1, 1e300, 0.300_000_000_000_000_04, -5, null] }),
+    );
+    let role = json!({ "id": "role_2", "name": "ä\u{1f600}\"\\\n", "createdAt": "2030-01-01T00:00:00.000000Z",
+        "department": "D", "location": "L", "workType": "remote", "collarType": "blue", "salaryMin": 0.1,
+        "salaryMax": 1234567.89, "salaryCurrency": "CHF", "salaryPeriod": "month", "status": "closed", "public": true,
+        "positions": 7, "steps": [], "candidates": [] });
+    set(&mut document, "/organizations/0/roles/-", role);
+    set(&mut document, &format!("{CANDIDATES}/1/hiredDate"), json!("2026-11-01T00:00:00.000000Z"));
+    assert_within(&document, &through(&document), "");
+}
+
+#[test]
+fn what_was_not_given_comes_out_as_its_default() {
+    let came_out = through(&json!({ "organizations": [
+        { "slug": "a", "name": "A", "roles": [{ "name": "R", "steps": [{ "name": "S" }] }] },
+    ], "users": [{ "email": "a@b", "name": "A" }] }));
+    let organization = &came_out["organizations"][0];
+    let expected = json!({ "domain": "", "logo": "", "portal": { "enabled": false, "theme": {} },
+        "requireExternalPositionId": false, "members": [] });
+    assert_within(&expected, organization, "");
+    assert_eq!(organization.get("hrIntegration"), None);
+    let role = &organization["roles"][0];
+    let expected = json!({ "description": {}, "department": "", "location": "", "status": "draft", "public": false,
+        "positions": 1, "createdAt": NOW, "steps": [{ "stepType": "other" }], "candidates": [] });
+    assert_within(&expected, role, "");
+    assert_eq!((role.get("workType"), role.get("salaryMin")), (None, None));
+    assert_eq!(came_out["users"][0]["platformRole"], "user");
+    for (thing, prefix) in [(organization, "org_"), (role, "role_"), (&role["steps"][0], "step_")] {
+        assert!(thing["id"].as_str().unwrap().starts_with(prefix));
+    }
+}
+
+#[test]
+fn a_candidate_without_steps_gets_the_roles() {
+    let came_out = through(&sound());
+    let statuses = |candidate: usize| -> Vec<&str> {
+        let steps = came_out.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
+        steps.iter().map(|step| step["status"].as_str().unwrap()).collect()
+    };
+    assert_eq!(statuses(0), ["in_progress", "pending"]);
+    assert_eq!(statuses(1), ["skipped", "validated"]);
+    let candidate = &came_out.pointer(CANDIDATES).unwrap()[1];
+    assert_within(&json!({ "name": "Offer", "stepType": "offer", "validatedAt": NOW }), &candidate["steps"][1], "");
+    assert_eq!(candidate["hireNotes"], Value::Null);
+    let rejected = &came_out.pointer(CANDIDATES).unwrap()[2]["steps"][0];
+    assert_within(&json!({ "name": "Call", "rejectedAt": NOW, "rejectionReason": "" }), rejected, "");
+}
+
+#[test]
+fn steps_in_another_order_are_put_into_the_pipelines() {
+    let steps = json!([
+        { "id": "b", "roleStepId": "step_2", "status": "pending", "name": "Own", "stepType": "interview" },
+        { "id": "a", "roleStepId": "step_1", "status": "rejected" },
+    ]);
+    let came_out = through(&with(&format!("{CANDIDATES}/2/steps"), steps));
+    let steps = came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
+    assert_within(&json!([{ "id": "a" }, { "id": "b", "name": "Own", "stepType": "interview" }]), steps, "");
+}
+
+#[test]
+fn one_address_under_two_roles_is_one_candidate_with_the_first_name() {
+    let mut document = sound();
+    let role = json!({ "name": "Other", "createdAt": "2030-01-01", "steps": [{ "name": "Call" }],
+        "candidates": [{ "name": "Cleopatra", "email": "CLEO@example.org" }] });
+    set(&mut document, "/organizations/0/roles/-", role);
+    let file = File::new();
+    let counts = file.import(&read(&document)).unwrap();
+    assert_eq!((counts.candidates, counts.applications), (4, 5));
+    let came_out: Value = serde_json::from_str(&file.export(Secrets::LeftOut)).unwrap();
+    let second = &came_out["organizations"][0]["roles"][1]["candidates"][0];
+    assert_within(&json!({ "id": "cand_1", "name": "Cleo", "email": "cleo@example.org" }), second, "");
+}
+
+#[test]
+fn an_id_that_comes_with_the_second_application_is_the_candidates() {
+    let mut document = with(&format!("{CANDIDATES}/0/id"), Value::Null);
+    let role = json!({ "name": "Other", "steps": [{ "name": "Call" }],
+        "candidates": [{ "id": "cand_9", "name": "Cleo", "email": "cleo@example.org" }] });
+    set(&mut document, "/organizations/0/roles/-", role);
+    let came_out = through(&document);
+    let roles = came_out["organizations"][0]["roles"].as_array().unwrap();
+    let of_cleo = |candidate: &&Value| candidate["email"] == "cleo@example.org";
+    let ids = roles.iter().flat_map(|role| role["candidates"].as_array().unwrap()).filter(of_cleo);
+    assert_eq!(ids.map(|candidate| candidate["id"].as_str().unwrap()).collect::<Vec<_>>(), ["cand_9", "cand_9"]);
+}
+
+#[test]
+fn steps_may_come_after_the_candidates_that_name_them() {
+    let text = br#"{"organizations":[{"slug":"a","name":"A","roles":[{"name":"R","candidates":[
+        {"name":"C","email":"c@d","status":"Withdrawn","steps":[{"roleStepId":"s","status":"in_progress"}]}],
+        "steps":[{"id":"s","name":"S"}]}]}]}"#;
+    assert_eq!(document::parse(text, world()).unwrap().applications(), 1);
+}
+
+#[test]
+fn secrets_come_out_only_when_asked_for_and_nothing_is_enabled_without_one() {
+    let file = File::new();
+    let document = read(&sound());
+    assert_eq!(document.notices(), Vec::<String>::new());
+    file.import(&document).unwrap();
+    assert!(file.export(Secrets::Included).contains("whsec_MDEyMw"));
+    let without = file.export(Secrets::LeftOut);
+    assert!(!without.contains("whsec_") && without.contains("https://hr.example.com/hooks"));
+    let document = document::parse(without.as_bytes(), world()).unwrap();
+    assert_eq!(document.notices(), ["the HR integration of acme has no secret, so it is disabled and its hires wait"]);
+    let again = File::new();
+    again.import(&document).unwrap();
+    let came_out: Value = serde_json::from_str(&again.export(Secrets::Included)).unwrap();
+    let integration = came_out.pointer(&format!("{ORGANIZATION}/hrIntegration")).unwrap();
+    assert_eq!(integration, &json!({ "url": "https://hr.example.com/hooks", "enabled": false }));
+}
+
+#[test]
+fn whole_amounts_come_out_without_a_fraction_and_members_in_the_documented_order() {
+    let file = File::new();
+    file.import(&read(&with(&format!("{ROLE}/salaryMin"), json!(10.0)))).unwrap();
+    let exported = file.export(Secrets::LeftOut);
+    assert!(exported.contains("\"salaryMin\": 10,\n") && exported.contains("\"salaryMax\": 20.5,\n"));
+    assert!(exported.starts_with("{\n  \"users\": [\n    {\n      \"id\": \"user_1\",\n      \"email\""));
+    assert!(exported.ends_with("\n}\n"));
+    let places: Vec<usize> = ["\"slug\"", "\"portal\"", "\"hrIntegration\"", "\"members\"", "\"roles\"", "\"steps\""]
+        .iter()
+        .map(|name| exported.find(name).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
