@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = email)]
     email: Email,
 
-    /// The admin's name [default: what stands before the @]. An existing user keeps theirs.
+    /// The admin's name; what stands before the @ when not given. An existing user keeps theirs.
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
     name: Option<String>,
 

@@ -35,7 +35,7 @@ const BLOCKING_THREADS_MAX: usize = 8;
   APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
       the same by environment variables")]
 pub struct Args {
-    /// The SQLite file with everything in it [default: appliance.db, with --demo demo.db].
+    /// The SQLite file with everything in it; appliance.db when not given, with --demo demo.db.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
     db: Option<PathBuf>,
 
@@ -43,7 +43,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
 
-    /// Where the service is reached from outside; links are built on it [default: http:// and the listen address].
+    /// Where the service is reached from outside; links are built on it. When not given, http:// and the listen
+    /// address.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = base_url)]
     base_url: Option<String>,
 

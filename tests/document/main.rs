@@ -5,6 +5,7 @@
 
 mod clash;
 mod command;
+mod decision;
 mod file;
 mod limit;
 mod round_trip;

@@ -1,0 +1,86 @@
+//! Whatever decisions make of an application, its export is a document that import takes.
+
+use appliance::document::{self, Secrets};
+use appliance::domain::candidate_step::{Decision, Facts, HireWish, RejectWish, hire, reject};
+use appliance::domain::id::{CandidateStepId, Id, UserId};
+use appliance::domain::refusal::Refusal;
+use appliance::domain::timestamp::Timestamp;
+use appliance::domain::user::{Auth, PlatformRole, Principal};
+use appliance::store::activity::Action;
+use appliance::store::candidate_step::{self, NewIds};
+use appliance::store::{Error, act_alone};
+use appliance::world::World;
+use serde_json::{Value, json};
+
+use crate::support::{CANDIDATES, File, ROLE, read, set, with, world};
+
+type Rule = fn(&Facts, Timestamp) -> Result<Decision, Refusal>;
+
+const HIRE: (Action, Rule) = (Action::Hired, |facts, now| {
+    let wish = HireWish { notes: Some("Starts in May.".to_owned()), ..HireWish::default() };
+    hire(facts, &wish, now)
+});
+
+const REJECT: (Action, Rule) = (Action::Rejected, |facts, now| {
+    let wish = RejectWish { outcome_type: Some("other".to_owned()), ..RejectWish::default() };
+    reject(facts, &wish, now)
+});
+
+fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
+    let who = Principal {
+        user_id: UserId::parse("user_1").unwrap(),
+        email: "ada@example.org".to_owned(),
+        platform_role: PlatformRole::Admin,
+        auth: Auth::Session { digest: [0; 32] },
+    };
+    let world: &dyn World = world();
+    let decided = act_alone(&file.path(), world, |tx| {
+        let facts = candidate_step::load(tx, &who, &CandidateStepId::parse(step).unwrap())?.unwrap();
+        let decision = rule(&facts, tx.now).map_err(Error::Refused)?;
+        let ids = NewIds { activity: world.id(), delivery: world.id() };
+        candidate_step::save(tx, &who, action, &facts, &decision, &ids)
+    });
+    decided.unwrap();
+}
+
+/// A role with room for one, and an application of this status with three steps, `a`, `b` and `c`.
+fn file(status: &str, steps: [&str; 3]) -> File {
+    let role_steps = json!([{ "id": "1", "name": "1" }, { "id": "2", "name": "2" }, { "id": "3", "name": "3" }]);
+    let steps: Vec<Value> = [("a", "1", steps[0]), ("b", "2", steps[1]), ("c", "3", steps[2])]
+        .iter()
+        .map(|(id, of, status)| json!({ "id": id, "roleStepId": of, "status": status }))
+        .collect();
+    let candidate = json!({ "name": "Cleo", "email": "cleo@example.org", "status": status, "steps": steps });
+    let mut document = with(CANDIDATES, json!([candidate]));
+    set(&mut document, &format!("{ROLE}/positions"), json!(1));
+    set(&mut document, &format!("{ROLE}/steps"), role_steps);
+    let file = File::new();
+    file.import(&read(&document)).unwrap();
+    file
+}
+
+#[test]
+fn what_decisions_leave_can_be_imported_again() {
+    let going = ["validated", "in_progress", "pending"];
+    for (status, steps, decisions) in [
+        ("In Progress", going, &[("a", HIRE)] as &[_]),
+        ("In Progress", going, &[("c", HIRE)]),
+        ("In Progress", going, &[("b", REJECT)]),
+        ("In Progress", going, &[("c", REJECT), ("a", REJECT), ("b", REJECT)]),
+        ("In Progress", going, &[("b", HIRE), ("b", REJECT)]),
+        ("In Progress", going, &[("b", HIRE), ("c", REJECT), ("a", REJECT)]),
+        ("Withdrawn", going, &[("b", REJECT)]),
+        ("Withdrawn", ["validated", "validated", "validated"], &[("a", REJECT)]),
+    ] {
+        let before = file(status, steps);
+        for (step, decision) in decisions {
+            decide(&before, step, *decision);
+        }
+        let exported = before.export(Secrets::Included);
+        let document = document::parse(exported.as_bytes(), world()).unwrap_or_else(|findings| panic!("{findings}"));
+        let after = File::new();
+        after.import(&document).unwrap();
+        assert_eq!(after.export(Secrets::Included), exported);
+        assert_eq!((before.unsound(), after.unsound()), (Vec::new(), Vec::new()));
+    }
+}

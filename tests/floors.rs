@@ -1,0 +1,525 @@
+//! The house rules of the source: which floor may know which, and what stands only where it belongs. Reads `src/**`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The modules at the top and their floors. A file of `src` itself is the binary or the map.
+const FLOORS: [(&str, usize); 8] =
+    [("domain", 0), ("world", 0), ("telemetry", 0), ("store", 1), ("document", 2), ("hr", 2), ("http", 2), ("cli", 3)];
+
+/// The one import that goes sideways above the ground floor.
+const SIDEWAYS: (&str, &str) = ("http", "document");
+
+/// The most lines of a file; one that nears it becomes a folder of the same name.
+const LINES_MAX: usize = 400;
+
+/// One file, taken apart: without comments, strings and characters; and the strings.
+struct Source {
+    /// Below `src`.
+    path: String,
+    text: String,
+    /// The text with everything blank but code.
+    code: String,
+    /// The same without the items of `#[cfg(test)]`.
+    shipped: String,
+    /// Each string literal, with where it begins.
+    strings: Vec<(usize, String)>,
+}
+
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        let (code, strings) = take_apart(text);
+        // A file of tests is behind a `#[cfg(test)]` where it is declared.
+        let shipped = if path.ends_with("/tests.rs") { String::new() } else { without_tests(&code) };
+        Self { path: path.to_owned(), text: text.to_owned(), code, shipped, strings }
+    }
+
+    /// The module at the top that it belongs to.
+    fn top(&self) -> &str {
+        let first = self.path.split('/').next().unwrap_or_default();
+        first.strip_suffix(".rs").unwrap_or(first)
+    }
+
+    fn is_under(&self, folder: &str) -> bool {
+        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    fn finding(&self, position: usize, what: &str) -> String {
+        format!("src/{}:{}: {what}", self.path, self.text[..position].matches('\n').count() + 1)
+    }
+
+    /// A finding for each of the words that stands in the code.
+    fn with_words(&self, code: &str, words: &[&str], why: &str) -> Vec<String> {
+        let found = identifiers(code).into_iter().filter(|(_, word)| words.contains(word));
+        found.map(|(position, word)| self.finding(position, &format!("`{word}`: {why}"))).collect()
+    }
+
+    /// A finding for each of the snippets that stands in the code, however it is broken into lines.
+    fn with_snippets(&self, code: &str, snippets: &[&str], why: &str) -> Vec<String> {
+        let (tight, positions): (String, Vec<usize>) =
+            code.char_indices().filter(|(_, c)| !c.is_whitespace()).map(|(position, c)| (c, position)).unzip();
+        let mut findings = Vec::new();
+        for snippet in snippets {
+            // All code is ASCII once strings and comments are blank, so bytes are characters.
+            let found = tight.match_indices(snippet).filter(|(at, _)| stands_alone(&tight, *at, snippet));
+            findings.extend(found.map(|(at, _)| self.finding(positions[at], &format!("`{snippet}`: {why}"))));
+        }
+        findings
+    }
+}
+
+/// Whether a snippet that begins or ends with a letter is not part of a longer word.
+fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let joins =
+        |inside: Option<char>, outside: Option<char>| inside.is_some_and(is_word) && outside.is_some_and(is_word);
+    let before = text[..at].chars().next_back();
+    let after = text[at + snippet.len()..].chars().next();
+    !joins(snippet.chars().next(), before) && !joins(snippet.chars().next_back(), after)
+}
+
+/// The code with comments, strings and characters blank, and the strings. Everything keeps its place.
+fn take_apart(text: &str) -> (String, Vec<(usize, String)>) {
+    let mut code = text.to_owned().into_bytes();
+    let mut strings = Vec::new();
+    let mut blank = |from: usize, to: usize| {
+        code[from..to].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    };
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let raw_hashes = rest.strip_prefix('r').map(|r| r.len() - r.trim_start_matches('#').len());
+        let raw_hashes = raw_hashes.filter(|hashes| rest[1 + hashes..].starts_with('"') && begins_token(text, at));
+        if rest.starts_with("//") {
+            let end = at + rest.find('\n').unwrap_or(rest.len());
+            blank(at, end);
+            at = end;
+        } else if rest.starts_with("/*") {
+            let end = at + block_comment(rest);
+            blank(at, end);
+            at = end;
+        } else if let Some(hashes) = raw_hashes {
+            let (begin, close) = (at + hashes + 2, format!("\"{}", "#".repeat(hashes)));
+            let end = begin + text[begin..].find(&close).unwrap_or(text.len() - begin);
+            strings.push((begin, text[begin..end].to_owned()));
+            at = (end + close.len()).min(text.len());
+            blank(begin, end);
+        } else if rest.starts_with('"') {
+            let end = at + 1 + quoted(&rest[1..], '"');
+            strings.push((at + 1, text[at + 1..end].to_owned()));
+            blank(at + 1, end);
+            at = end + 1;
+        } else if let Some(length) = character(rest) {
+            blank(at, at + length);
+            at += length;
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    let code = String::from_utf8_lossy(&code).replace(|c: char| !c.is_ascii(), " ");
+    (code, strings)
+}
+
+/// Whether what stands here is not the end of a word, but for the `b` of a byte string.
+fn begins_token(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches('b');
+    !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
+/// How long a block comment is, with those inside it.
+fn block_comment(rest: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < rest.len() {
+        match &rest.as_bytes()[at..] {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// How far it is to the closing quote.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// How long a character literal is, where it is one and not a lifetime.
+fn character(rest: &str) -> Option<usize> {
+    let inside = rest.strip_prefix('\'')?;
+    let first = inside.chars().next()?;
+    let length = if first == '\\' { 2 + quoted(&inside[2..], '\'') } else { first.len_utf8() };
+    inside[length..].starts_with('\'').then_some(length + 2)
+}
+
+/// The code without the items behind `#[cfg(test)]`.
+fn without_tests(code: &str) -> String {
+    let mut shipped = code.to_owned();
+    while let Some(begin) = shipped.find("#[cfg(test)]") {
+        let mut depth = 0_usize;
+        let end = shipped[begin..].char_indices().find(|(_, c)| {
+            depth = depth + usize::from(*c == '{') - usize::from(*c == '}');
+            depth == 0 && matches!(c, '}' | ';')
+        });
+        let end = begin + end.map_or(shipped.len() - begin, |(at, _)| at + 1);
+        let blank: String = shipped[begin..end].chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+        shipped.replace_range(begin..end, &blank);
+    }
+    shipped
+}
+
+/// The words of code, each with where it begins.
+fn identifiers(code: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for word in code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+        if !word.is_empty() {
+            found.push((at, word));
+        }
+        at += word.len() + 1;
+    }
+    found
+}
+
+/// The modules at the top that the code names, as `crate::…`, `crate::{…}` or by climbing with `super`.
+fn imports(source: &Source) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, _) in identifiers(&source.code).into_iter().filter(|(_, word)| *word == "crate") {
+        let Some(path) = source.code[at + "crate".len()..].trim_start().strip_prefix("::") else { continue };
+        found.extend(first_names(path).into_iter().map(|name| (at, name)));
+    }
+    // How many times `super` leads from the file's module to the root.
+    let parts: Vec<&str> = source.path.split('/').collect();
+    let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
+    let climb = format!("{}::", vec!["super"; depth].join("::"));
+    let shipped = &source.shipped;
+    for (at, _) in shipped.match_indices(&climb).filter(|(at, _)| stands_alone(shipped, *at, &climb)) {
+        found.extend(first_names(&shipped[at + climb.len()..]).into_iter().map(|name| (at, name)));
+    }
+    found.retain(|(_, name)| FLOORS.iter().any(|(known, _)| known == name));
+    found
+}
+
+/// The first name of a path, or of each path of a group in braces.
+fn first_names(path: &str) -> Vec<String> {
+    let path = path.trim_start();
+    let word = |path: &str| -> String {
+        path.trim_start().chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+    };
+    let Some(group) = path.strip_prefix('{') else { return vec![word(path)] };
+    let (mut depth, mut names, mut begin) = (0_usize, Vec::new(), 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(word(&group[begin..at]));
+                begin = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+fn floor(module: &str) -> Option<usize> {
+    FLOORS.iter().find(|(known, _)| *known == module).map(|(_, floor)| *floor)
+}
+
+fn begins_with_its_purpose(source: &Source) -> Vec<String> {
+    let begins = source.text.strip_prefix("//! ").is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()));
+    if begins { Vec::new() } else { vec![source.finding(0, "begins without a `//!` that says what lives here")] }
+}
+
+fn imports_go_down(source: &Source) -> Vec<String> {
+    let Some(own) = floor(source.top()) else { return Vec::new() };
+    let is_wrong = |name: &str| {
+        let other = floor(name).unwrap_or_default();
+        let within = name == source.top() || (own == 0 && other == 0);
+        !within && other >= own && (source.top(), name) != SIDEWAYS
+    };
+    let wrong = imports(source).into_iter().filter(|(_, name)| is_wrong(name));
+    wrong.map(|(at, name)| source.finding(at, &format!("{} must not know `{name}`", source.top()))).collect()
+}
+
+/// The ways round from one top module to another and back.
+fn circles(sources: &[Source]) -> Vec<String> {
+    let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
+    for source in sources.iter().filter(|source| floor(source.top()).is_some()) {
+        let others = imports(source).into_iter().map(|(_, name)| name).filter(|name| name != source.top());
+        known.entry(source.top()).or_default().extend(others);
+    }
+    let mut findings = Vec::new();
+    for start in known.keys() {
+        let (mut reached, mut next) = (BTreeSet::new(), vec![*start]);
+        while let Some(module) = next.pop() {
+            for other in known.get(module).into_iter().flatten().filter(|other| reached.insert((*other).clone())) {
+                next.push(other);
+            }
+        }
+        if reached.contains(*start) {
+            findings.push(format!("`{start}` comes to know itself by way of what it knows: {:?}", known[start]));
+        }
+    }
+    findings
+}
+
+fn the_ground_floor_knows_no_framework(source: &Source) -> Vec<String> {
+    if floor(source.top()) != Some(0) {
+        return Vec::new();
+    }
+    let crates = ["hyper", "serde", "serde_json", "rusqlite", "r2d2", "r2d2_sqlite", "tokio", "matchit", "clap"];
+    source.with_words(&source.code, &crates, "rules are plain functions")
+}
+
+fn sql_stays_in_the_store(source: &Source) -> Vec<String> {
+    if source.is_under("store") {
+        return Vec::new();
+    }
+    let mut findings =
+        source.with_words(&source.code, &["rusqlite", "r2d2", "r2d2_sqlite"], "only the store knows the database");
+    for (at, text) in source.strings.iter().filter(|(_, text)| is_sql(text)) {
+        findings.push(source.finding(*at, &format!("SQL outside the store: {text:?}")));
+    }
+    findings
+}
+
+fn is_sql(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let both = |first: &str, second: &str| {
+        let after = words.iter().position(|word| *word == first).map(|at| &words[at + 1..]);
+        after.is_some_and(|rest| rest.contains(&second))
+    };
+    let pair = |first: &str, second: &str| words.windows(2).any(|two| two == [first, second]);
+    both("SELECT", "FROM") || both("UPDATE", "SET") || pair("INSERT", "INTO") || pair("DELETE", "FROM")
+}
+
+fn the_status_is_decided_in_one_place(source: &Source) -> Vec<String> {
+    if source.path == "http/reply.rs" {
+        return Vec::new();
+    }
+    source.with_words(&source.code, &["StatusCode"], "the status of an answer is decided in http/reply.rs")
+}
+
+fn the_world_is_asked_in_one_place(source: &Source) -> Vec<String> {
+    if source.path == "world.rs" {
+        return Vec::new();
+    }
+    let why = "time and randomness are handed in from world.rs";
+    let mut findings = source.with_words(&source.code, &["SystemTime", "UNIX_EPOCH", "getrandom", "rand"], why);
+    findings.extend(source.with_snippets(&source.code, &["Timestamp::now", "Zoned::now", "RandomState::new"], why));
+    findings
+}
+
+fn async_stays_at_the_edge(source: &Source) -> Vec<String> {
+    if ["http/server.rs", "http/gate.rs", "cli/serve.rs"].contains(&source.path.as_str()) || source.is_under("hr") {
+        return Vec::new();
+    }
+    source.with_words(&source.code, &["async", "await"], "async stays at the edge")
+}
+
+fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
+    let is_handler = source.is_under("http") && source.path != "http/gate.rs";
+    if !is_handler && !source.is_under("domain") && !source.is_under("document") {
+        return Vec::new();
+    }
+    let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
+    // A password's hash is looked up before the transaction, because comparing it takes longer than one may.
+    if source.path != "http/session.rs" {
+        opening.push("store.read");
+    }
+    source.with_snippets(&source.shipped, &opening, "a transaction is handed in, not opened here")
+}
+
+fn nothing_is_unsafe(source: &Source) -> Vec<String> {
+    source.with_words(&source.code, &["unsafe"], "there is no need for it here")
+}
+
+fn nothing_is_unwrapped_but_in_tests(source: &Source) -> Vec<String> {
+    source.with_snippets(&source.shipped, &[".unwrap()", ".unwrap_unchecked()"], "say with `expect` why it cannot fail")
+}
+
+/// SQLite numbers parameters by first appearance, whatever their names say.
+fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (at, text) in source.strings.iter().filter(|(_, text)| source.is_under("store") || is_sql(text)) {
+        let mut appeared = Vec::new();
+        for after in text.split('$').skip(1) {
+            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+            if let Ok(number) = digits.parse::<usize>()
+                && !appeared.contains(&number)
+            {
+                appeared.push(number);
+            }
+        }
+        if !appeared.iter().copied().eq(1..=appeared.len()) {
+            findings.push(source.finding(*at, &format!("the parameters appear in the order {appeared:?}")));
+        }
+    }
+    findings
+}
+
+fn a_file_can_be_read_at_once(source: &Source) -> Vec<String> {
+    let lines = source.text.lines().count();
+    if lines <= LINES_MAX {
+        return Vec::new();
+    }
+    vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
+}
+
+/// Every file of `src`.
+fn sources() -> Vec<Source> {
+    fn read(folder: &Path, below: &str, sources: &mut Vec<Source>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{below}{}", path.file_name().unwrap().to_str().unwrap());
+            if path.is_dir() {
+                read(&path, &format!("{name}/"), sources);
+            } else if name.ends_with(".rs") {
+                sources.push(Source::new(&name, &std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut sources = Vec::new();
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut sources);
+    sources.sort_by(|one, other| one.path.cmp(&other.path));
+    assert!(sources.len() > 50, "the source is not where it was: {} files", sources.len());
+    sources
+}
+
+/// A test that no file breaks a rule.
+macro_rules! rules {
+    ($($test:ident: $rule:ident,)*) => {$(
+        #[test]
+        fn $test() {
+            let findings: Vec<String> = sources().iter().flat_map($rule).collect();
+            assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+        }
+    )*};
+}
+
+rules! {
+    every_file_says_what_lives_there: begins_with_its_purpose,
+    every_import_goes_down: imports_go_down,
+    the_domain_knows_no_framework: the_ground_floor_knows_no_framework,
+    there_is_no_sql_outside_the_store: sql_stays_in_the_store,
+    there_is_no_status_outside_the_reply: the_status_is_decided_in_one_place,
+    there_is_no_clock_and_no_chance_outside_the_world: the_world_is_asked_in_one_place,
+    there_is_no_async_behind_the_gate: async_stays_at_the_edge,
+    there_is_no_transaction_opened_in_a_rule_or_a_handler: transactions_are_opened_by_the_gate,
+    there_is_nothing_unsafe: nothing_is_unsafe,
+    there_is_no_unwrap_in_what_ships: nothing_is_unwrapped_but_in_tests,
+    sql_parameters_are_in_order: parameters_are_numbered_as_they_appear,
+    no_file_is_too_long: a_file_can_be_read_at_once,
+}
+
+#[test]
+fn no_module_knows_itself_by_way_of_others() {
+    assert_eq!(circles(&sources()), Vec::<String>::new());
+}
+
+/// The folders of the source are those that the floors name.
+#[test]
+fn every_module_has_its_floor() {
+    for source in sources() {
+        let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
+        assert!(is_root || floor(source.top()).is_some(), "src/{} is on no floor", source.path);
+    }
+}
+
+type Rule = fn(&Source) -> Vec<String>;
+
+#[test]
+fn a_broken_rule_is_found_where_it_is_broken() {
+    let long = "//! Long.\n".repeat(LINES_MAX + 1);
+    let cases: [(Rule, &str, &str, &str); 31] = [
+        (begins_with_its_purpose, "a.rs", "use std::fmt;\n//! Late.", "a.rs:1"),
+        (begins_with_its_purpose, "a.rs", "//!\n//! Blank.", "a.rs:1"),
+        (imports_go_down, "domain/a.rs", "//! A.\nuse crate::store::Tx;", "a.rs:2: domain must not know `store`"),
+        (imports_go_down, "store/a.rs", "\n\nfn a() { crate::http::b() }", "a.rs:3: store must not know `http`"),
+        (imports_go_down, "store/a.rs", "use crate::{domain, document::{x, y}};", "must not know `document`"),
+        (imports_go_down, "document/a.rs", "use crate::http::route::Route;", "document must not know `http`"),
+        (imports_go_down, "http/a.rs", "use crate::{document, hr};", "http must not know `hr`"),
+        (imports_go_down, "telemetry.rs", "use crate :: cli;", "telemetry must not know `cli`"),
+        (imports_go_down, "store/a/b.rs", "use super::super::super::cli::x;", "store must not know `cli`"),
+        (imports_go_down, "domain/a.rs", "/* crate::x */ use super::super::http;", "domain must not know `http`"),
+        (the_ground_floor_knows_no_framework, "domain/a.rs", "use serde::Serialize;", "`serde`"),
+        (the_ground_floor_knows_no_framework, "world.rs", "fn a() -> tokio::Task {}", "`tokio`"),
+        (sql_stays_in_the_store, "http/a.rs", "use rusqlite::Row;", "`rusqlite`"),
+        (sql_stays_in_the_store, "cli/a.rs", "f(\"SELECT a\n FROM b\")", "SQL outside the store"),
+        (sql_stays_in_the_store, "http/a.rs", "let a = r#\"INSERT INTO b VALUES ('\"')\"#;", "SQL outside the store"),
+        (sql_stays_in_the_store, "http/a.rs", "'\"'; \"UPDATE a SET b = 1\"", "SQL outside the store"),
+        (sql_stays_in_the_store, "http/a.rs", "\"\\\"\"; \"DELETE FROM a\"", "SQL outside the store"),
+        (the_status_is_decided_in_one_place, "http/a.rs", "hyper::StatusCode::OK", "`StatusCode`"),
+        (the_world_is_asked_in_one_place, "store/a.rs", "SystemTime::now()", "`SystemTime`"),
+        (the_world_is_asked_in_one_place, "http/a.rs", "jiff::Timestamp\n::now()", "`Timestamp::now`"),
+        (async_stays_at_the_edge, "http/a.rs", "async fn a() {}", "`async`"),
+        (async_stays_at_the_edge, "store/a.rs", "a\n.await?", "a.rs:2: `await`"),
+        (transactions_are_opened_by_the_gate, "http/a.rs", "ctx\n  .store\n  .write(x)", "a.rs:2: `store.write`"),
+        (transactions_are_opened_by_the_gate, "document/a.rs", "store::act_alone(x)", "`act_alone`"),
+        (transactions_are_opened_by_the_gate, "http/a.rs", "ctx.store.read(x)", "`store.read`"),
+        (nothing_is_unsafe, "store/a.rs", "unsafe { x() }", "`unsafe`"),
+        (nothing_is_unwrapped_but_in_tests, "cli/a.rs", "a()\n    .unwrap();", "a.rs:2: `.unwrap()`"),
+        (nothing_is_unwrapped_but_in_tests, "cli/a.rs", "#[cfg(test)]\nmod t { x }\nfn a() { b.unwrap() }", "a.rs:3"),
+        (parameters_are_numbered_as_they_appear, "store/a.rs", "\"SELECT $2, $1 FROM a\"", "the order [2, 1]"),
+        (parameters_are_numbered_as_they_appear, "store/a.rs", "\"UPDATE a SET b = $1, c = $3\"", "the order [1, 3]"),
+        (a_file_can_be_read_at_once, "cli/a.rs", &long, "401 lines"),
+    ];
+    for (rule, path, text, expected) in cases {
+        let findings = rule(&Source::new(path, text));
+        assert_eq!(findings.len(), 1, "{path}: {text}: {findings:?}");
+        assert!(findings[0].contains(expected), "{path}: {text}: {findings:?}");
+    }
+}
+
+#[test]
+fn what_keeps_the_rules_is_not_found() {
+    let cases: [(Rule, &str, &str); 17] = [
+        (begins_with_its_purpose, "a.rs", "//! A.\n"),
+        (imports_go_down, "cli/a.rs", "use crate::{document, domain, http, store, telemetry, world};"),
+        (imports_go_down, "http/a.rs", "use crate::document::json;\nuse super::store_like;\nuse super::super::domain;"),
+        (imports_go_down, "domain/a.rs", "// crate::http\nuse crate::domain::id; const A: &str = \"crate::store::x\";"),
+        (imports_go_down, "main.rs", "fn main() { appliance::cli::run() }"),
+        (the_ground_floor_knows_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),
+        (sql_stays_in_the_store, "store/a.rs", "use rusqlite::Row; const A: &str = \"SELECT a FROM b\";"),
+        (sql_stays_in_the_store, "http/a.rs", "// SELECT a FROM b\nlet a = \"Select one FROM us, or UPDATE it\";"),
+        (the_world_is_asked_in_one_place, "http/a.rs", "std::time::Instant::now(); tx.now; Timestamp::now_like()"),
+        (async_stays_at_the_edge, "store/a.rs", "/* async */ let awaited = \".await\";"),
+        (async_stays_at_the_edge, "hr/a.rs", "async fn a() { b().await }"),
+        (transactions_are_opened_by_the_gate, "http/gate.rs", "ctx.store.write(x)"),
+        (transactions_are_opened_by_the_gate, "cli/a.rs", "store::act_alone(x)"),
+        (
+            nothing_is_unwrapped_but_in_tests,
+            "a.rs",
+            "a.unwrap_or(1); #[cfg(test)]\nmod t { fn a<'b>() { '{'; b.unwrap() } }",
+        ),
+        (nothing_is_unwrapped_but_in_tests, "a.rs", "// .unwrap()\nlet a = '\\''; let b = \".unwrap()\";"),
+        (parameters_are_numbered_as_they_appear, "store/a.rs", "\"SELECT $1, $2 FROM a WHERE b = $1 AND c = $3\""),
+        (parameters_are_numbered_as_they_appear, "cli/a.rs", "\"costs $5, see $2\""),
+    ];
+    for (rule, path, text) in cases {
+        assert_eq!(rule(&Source::new(path, text)), Vec::<String>::new(), "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_circle_is_found() {
+    let circle = [Source::new("world.rs", "use crate::domain::id;"), Source::new("domain/a.rs", "use crate::world;")];
+    assert_eq!(circles(&circle).len(), 2);
+    assert!(circles(&circle[..1]).is_empty());
+}
