@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use jiff::civil;
-use jiff::tz::Offset;
+use jiff::{SignedDuration, civil};
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
+
+const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z, within the years 0000 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,7 +54,7 @@ impl Timestamp {
         }
         let date = date(&bytes[..10])?;
         if bytes.len() == 10 {
-            return in_range(seconds(date.at(0, 0, 0, 0))?.checked_mul(MICROS_PER_SECOND)?);
+            return in_range(seconds(date.at(0, 0, 0, 0)) * MICROS_PER_SECOND);
         }
         if !matches!(bytes[10], b'T' | b't') || bytes.len() < 20 {
             return None;
@@ -67,22 +68,21 @@ impl Timestamp {
         let offset = offset_seconds(rest)?;
         let leap = i64::from(second == 60);
         let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
-        let utc = seconds(date.to_datetime(clock))? - offset;
+        let utc = seconds(date.to_datetime(clock)) - offset;
         // A leap second is the last of a UTC day, and is counted as the first of the next.
         if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
             return None;
         }
-        in_range((utc + leap).checked_mul(MICROS_PER_SECOND)?.checked_add(fraction)?)
+        in_range((utc + leap) * MICROS_PER_SECOND + fraction)
     }
 }
 
 /// RFC 3339 in UTC with microseconds and `Z`.
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let seconds = self.0.div_euclid(MICROS_PER_SECOND);
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
-        let whole = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX);
-        let at = Offset::UTC.to_datetime(whole);
+        let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
+        let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
         let (year, month, day) = (at.year(), at.month(), at.day());
         let (hour, minute, second) = (at.hour(), at.minute(), at.second());
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
@@ -101,8 +101,8 @@ fn number(digits: &[u8]) -> Option<i16> {
     digits.iter().try_fold(0i16, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')))
 }
 
-fn seconds(at: civil::DateTime) -> Option<i64> {
-    Offset::UTC.to_timestamp(at).ok().map(jiff::Timestamp::as_second)
+fn seconds(at: civil::DateTime) -> i64 {
+    at.duration_since(EPOCH).as_secs()
 }
 
 /// The microseconds of `.123…`, and what stands behind them.
@@ -141,8 +141,7 @@ fn in_range(micros: i64) -> Option<Timestamp> {
     const FIRST_SECOND: i64 = -62_167_219_200;
     const LAST_SECOND: i64 = 253_402_300_799;
     let seconds = micros.div_euclid(MICROS_PER_SECOND);
-    // The last day before 10000 is left out: the calendar below ends within it.
-    (FIRST_SECOND..=LAST_SECOND - 86_400).contains(&seconds).then_some(Timestamp(micros))
+    (FIRST_SECOND..=LAST_SECOND).contains(&seconds).then_some(Timestamp(micros))
 }
 
 #[cfg(test)]
@@ -164,6 +163,7 @@ mod tests {
             ("2024-02-29", "2024-02-29T00:00:00.000000Z"),
             ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000Z"),
             ("0000-01-01", "0000-01-01T00:00:00.000000Z"),
+            ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
             ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
             ("2026-11-21T09:12:33.1234569Z", "2026-11-21T09:12:33.123456Z"),
         ] {
@@ -199,6 +199,7 @@ mod tests {
             "2026-11-21T09:12:33,5Z",
             "2026-W47-6",
             "0000-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-00:01", "10000-01-01",
             "２０２６-11-21",
             "2026-11-21T09:12:33Z[UTC]",
             "1763716353",

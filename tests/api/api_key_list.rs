@@ -80,7 +80,7 @@ fn the_admins_first_key_is_listed_like_any_other() {
 fn the_newest_key_is_the_first() {
     let app = App::start();
     let mut made: Vec<String> = Vec::new();
-    // Some at the same moment, some later, one after the clock was set back.
+    // Some at the same moment, some later.
     for number in 0..6 {
         made.insert(0, app.make_key("user_admin").0);
         if number % 2 == 1 {

@@ -1,3 +1,465 @@
-//! To be written.
+//! `GET /api/admin/api-keys/{id}/usage`: a key's log, page by page.
 
-crate::tests![];
+use appliance::domain::timestamp::{Rounding, Timestamp};
+use serde_json::{Value, json};
+
+use crate::support::{App, Client};
+
+crate::tests![
+    a_page_is_answered_whole,
+    a_key_that_was_never_used_has_an_empty_page,
+    a_page_has_100_rows_unless_told_otherwise,
+    a_limit_is_taken_as_the_nearest_bound,
+    a_limit_that_is_no_integer_is_a_fault,
+    more_is_told_exactly_at_the_border,
+    before_leaves_out_what_is_not_older,
+    a_plus_that_arrives_as_a_space_is_a_plus,
+    digits_beyond_the_microsecond_round_up,
+    a_before_that_is_no_moment_is_a_fault,
+    a_parameter_twice_is_a_fault,
+    every_fault_is_told_at_once,
+    other_parameters_are_ignored,
+    pages_neither_skip_nor_repeat_a_row,
+    pages_neither_skip_nor_repeat_while_rows_arrive,
+    pages_neither_skip_nor_repeat_when_the_clock_went_back,
+    an_admin_reads_the_log_of_their_own_key,
+    rows_of_other_keys_are_not_shown,
+    a_revoked_keys_log_is_read_like_any_other,
+    an_unknown_key_is_not_found,
+    a_fault_comes_before_an_unknown_key,
+    only_admins_read_the_log,
+    a_head_has_no_body,
+];
+
+const ME: &str = "/api/v1/me";
+
+fn path(id: &str, query: &str) -> String {
+    format!("/api/admin/api-keys/{id}/usage{query}")
+}
+
+/// The page that the admin gets.
+fn page(app: &App, id: &str, query: &str) -> Value {
+    let answer = app.admin().get(&path(id, query)).expect(200).json();
+    assert_eq!(answer["success"], true);
+    answer["data"].clone()
+}
+
+/// The times of a page's rows, in its order.
+fn times(page: &Value) -> Vec<String> {
+    page["rows"].as_array().unwrap().iter().map(|row| row["timestamp"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A key of a member that was used so many times.
+fn used(app: &App, times: usize) -> (String, Client) {
+    let hiring = app.hiring();
+    let (id, secret) = app.make_key(&hiring.staff("member"));
+    let client = app.key(&secret);
+    for _ in 0..times {
+        client.get(ME).expect(200);
+    }
+    (id, client)
+}
+
+/// A key that was used at each of the first minutes after the beginning.
+fn used_each_minute(app: &App, minutes: usize) -> (String, Client) {
+    let (id, client) = used(app, 0);
+    for _ in 0..minutes {
+        app.pass(60);
+        client.get(ME).expect(200);
+    }
+    (id, client)
+}
+
+/// The number in an id of a row: `use_` and digits of Crockford's base 32.
+fn number(id: &Value) -> i64 {
+    const DIGITS: &str = "0123456789abcdefghjkmnpqrstvwxyz";
+    let digits = id.as_str().unwrap().strip_prefix("use_").unwrap();
+    digits.chars().fold(0, |number, digit| number * 32 + DIGITS.find(digit).unwrap() as i64)
+}
+
+fn a_page_is_answered_whole() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (id, secret) = app.make_key_with(json!({ "name": "Payroll", "userId": hiring.staff("member") }));
+    let client = app.key(&secret).with_header("User-Agent", "curl/8.16");
+    app.pass(60);
+    client.get("/api/v1/me?a=b").expect(200);
+    app.pass(60);
+    client.post_empty("/api/v1/candidate-steps/none/hire").expect(404);
+    let data = page(&app, &id, "?limit=2");
+    let ids = [data["rows"][0]["id"].clone(), data["rows"][1]["id"].clone()];
+    let expected = json!({
+        "key": {
+            "id": id,
+            "name": "Payroll",
+            "createdAt": "2026-11-21T09:00:00.000000Z",
+            "lastRequest": "2026-11-21T09:02:00.000000Z",
+            "requestCount": 2,
+            "owner": { "id": "user_1_member", "email": "member@org-1.example", "name": "The member" },
+        },
+        "rows": [
+            {
+                "id": ids[0],
+                "timestamp": "2026-11-21T09:02:00.000000Z",
+                "method": "POST",
+                "path": "/api/v1/candidate-steps/none/hire",
+                "ip": "127.0.0.1",
+                "userAgent": "curl/8.16",
+                "authEndpoint": "/api/v1/candidate-steps/{id}/hire",
+            },
+            {
+                "id": ids[1],
+                "timestamp": "2026-11-21T09:01:00.000000Z",
+                "method": "GET",
+                "path": "/api/v1/me",
+                "ip": "127.0.0.1",
+                "userAgent": "curl/8.16",
+                "authEndpoint": "/api/v1/me",
+            },
+        ],
+        "pagination": { "limit": 2, "hasMore": false, "nextBefore": null },
+    });
+    assert_eq!(data, expected);
+    for row in data["rows"].as_array().unwrap() {
+        let at = Timestamp::parse(row["timestamp"].as_str().unwrap(), Rounding::Down).unwrap();
+        assert_eq!(number(&row["id"]), at.micros());
+    }
+}
+
+fn a_key_that_was_never_used_has_an_empty_page() {
+    let app = App::start();
+    let (id, _) = used(&app, 0);
+    let data = page(&app, &id, "");
+    assert_eq!((&data["key"]["requestCount"], &data["key"]["lastRequest"]), (&json!(0), &Value::Null));
+    assert_eq!(data["rows"], json!([]));
+    assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
+}
+
+fn a_page_has_100_rows_unless_told_otherwise() {
+    let app = App::start();
+    let (id, client) = used(&app, 100);
+    let data = page(&app, &id, "");
+    assert_eq!(times(&data).len(), 100);
+    assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
+    client.get(ME).expect(200);
+    let data = page(&app, &id, "");
+    assert_eq!(times(&data).len(), 100);
+    let expected = json!({ "limit": 100, "hasMore": true, "nextBefore": data["rows"][99]["timestamp"] });
+    assert_eq!(data["pagination"], expected);
+    assert_eq!(data["key"]["requestCount"], 101);
+}
+
+fn a_limit_is_taken_as_the_nearest_bound() {
+    let app = App::start();
+    let (id, _) = used(&app, 502);
+    let digits = "9".repeat(300);
+    let zeros = format!("{}2", "0".repeat(300));
+    for (limit, used) in [
+        ("1", 1),
+        ("2", 2),
+        ("499", 499),
+        ("500", 500),
+        ("501", 500),
+        ("0", 1),
+        ("-0", 1),
+        ("-1", 1),
+        ("-5", 1),
+        ("-501", 1),
+        ("007", 7),
+        (&zeros, 2),
+        ("4294967297", 500),
+        ("18446744073709551617", 500),
+        (&digits, 500),
+        (&format!("-{digits}"), 1),
+        ("%31", 1),
+    ] {
+        let data = page(&app, &id, &format!("?limit={limit}"));
+        assert_eq!(times(&data).len(), used, "{limit}");
+        assert_eq!((&data["pagination"]["limit"], &data["pagination"]["hasMore"]), (&json!(used), &json!(true)));
+    }
+}
+
+fn a_limit_that_is_no_integer_is_a_fault() {
+    let app = App::start();
+    let (id, _) = used(&app, 1);
+    for limit in ["abc", "", "1.5", "1.0", "+5", "%2B5", "5+", "%205", "5%20", "1e2", "0x10", "-", "--5", "5-", "1,000", "null", "%D9%A3", "%FF", "5%00"] {
+        let answer = app.admin().get(&path(&id, &format!("?limit={limit}"))).refused(400, "validation_error");
+        assert_eq!(answer.fields(), ["limit"], "{limit}");
+    }
+    let answer = app.admin().get(&path(&id, "?limit")).refused(400, "validation_error");
+    assert_eq!(answer.json()["errors"], json!([{ "field": "limit", "detail": "must be an integer; 1 to 500 rows make a page" }]));
+}
+
+fn more_is_told_exactly_at_the_border() {
+    let app = App::start();
+    let (id, _) = used(&app, 7);
+    let all = times(&page(&app, &id, ""));
+    assert_eq!(all.len(), 7);
+    for limit in 1..=8 {
+        let data = page(&app, &id, &format!("?limit={limit}"));
+        assert_eq!(times(&data), all[..limit.min(7)]);
+        let more = limit < 7;
+        let next_before = if more { json!(all[limit - 1]) } else { Value::Null };
+        assert_eq!(data["pagination"], json!({ "limit": limit, "hasMore": more, "nextBefore": next_before }));
+    }
+    // The last page of several, full and not full.
+    for (before, limit, left, more) in [(3, 3, 3, false), (3, 4, 3, false), (3, 2, 2, true), (6, 1, 0, false)] {
+        let data = page(&app, &id, &format!("?limit={limit}&before={}", all[before]));
+        assert_eq!(times(&data), all[before + 1..before + 1 + left]);
+        assert_eq!(data["pagination"]["hasMore"], more);
+    }
+}
+
+fn before_leaves_out_what_is_not_older() {
+    let app = App::start();
+    let (id, _) = used_each_minute(&app, 3);
+    let all = times(&page(&app, &id, ""));
+    let minutes = ["2026-11-21T09:03:00.000000Z", "2026-11-21T09:02:00.000000Z", "2026-11-21T09:01:00.000000Z"];
+    assert_eq!(all, minutes);
+    for (before, left) in [
+        ("2026-11-21T09:03:00.000001Z", 3),
+        ("2026-11-21T09:03:00.000000Z", 2),
+        ("2026-11-21T09:03:00Z", 2),
+        ("2026-11-21t09:03:00z", 2),
+        ("2026-11-21T09:02:59.999999Z", 2),
+        ("2026-11-21T09:02:00.5Z", 2),
+        ("2026-11-21T11:02:00%2B02:00", 1),
+        ("2026-11-21T04:02:00-05:00", 1),
+        ("2026-11-21T09%3A01%3A00.000001Z", 1),
+        ("2026-11-21T09:01:00.000000Z", 0),
+        ("2026-11-21", 0),
+        ("2026-11-22", 3),
+        ("0001-01-01", 0),
+        ("9999-01-01T00:00:00Z", 3),
+    ] {
+        let data = page(&app, &id, &format!("?before={before}"));
+        assert_eq!(times(&data), all[3 - left..], "{before}");
+        assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
+        assert_eq!(data["key"]["requestCount"], 3, "of the key and not of the page");
+    }
+}
+
+fn a_plus_that_arrives_as_a_space_is_a_plus() {
+    let app = App::start();
+    let (id, _) = used_each_minute(&app, 3);
+    for plus in ["+", "%20", "%2B", "%2b"] {
+        let data = page(&app, &id, &format!("?before=2026-11-21T11:02:00{plus}02:00"));
+        assert_eq!(times(&data), ["2026-11-21T09:01:00.000000Z"], "{plus}");
+    }
+}
+
+fn digits_beyond_the_microsecond_round_up() {
+    let app = App::start();
+    let (id, _) = used_each_minute(&app, 2);
+    for (before, left) in [
+        ("2026-11-21T09:02:00.0000000Z", 1),
+        ("2026-11-21T09:02:00.000000000000Z", 1),
+        ("2026-11-21T09:02:00.0000001Z", 2),
+        ("2026-11-21T09:02:00.000000000001Z", 2),
+        ("2026-11-21T09:01:59.9999999Z", 1),
+        ("2026-11-21T09:00:59.9999991Z", 0),
+        ("2026-11-21T09:01:00.0000009Z", 1),
+    ] {
+        assert_eq!(times(&page(&app, &id, &format!("?before={before}"))).len(), left, "{before}");
+    }
+}
+
+fn a_before_that_is_no_moment_is_a_fault() {
+    let app = App::start();
+    let (id, _) = used(&app, 1);
+    for before in [
+        "yesterday",
+        "",
+        "null",
+        "1795251600",
+        "2026-11-21T09:00:00",
+        "2026-11-21T09:00Z",
+        "2026-11-21+09:00:00Z",
+        "2026-11-21%2009:00:00Z",
+        "2026-02-30",
+        "2026-13-01T00:00:00Z",
+        "2026-11-21T24:00:00Z",
+        "2026-11-21T09:00:60Z",
+        "2026-11-21T09:00:00.Z",
+        "2026-11-21T09:00:00+0200",
+        "2026-11-21T09:00:00Z%20",
+        "20261121",
+        "2026-W47-6",
+        "%FF",
+        "-2026-11-21",
+    ] {
+        let answer = app.admin().get(&path(&id, &format!("?before={before}"))).refused(400, "validation_error");
+        assert_eq!(answer.fields(), ["before"], "{before}");
+    }
+    app.admin().get(&path(&id, "?before")).refused(400, "validation_error");
+}
+
+fn a_parameter_twice_is_a_fault() {
+    let app = App::start();
+    let (id, _) = used(&app, 1);
+    for (query, field) in [
+        ("?limit=1&limit=2", "limit"),
+        ("?limit=5&limit=5", "limit"),
+        ("?limit=5&%6Cimit=5", "limit"),
+        ("?limit=5&limit", "limit"),
+        ("?before=2026-11-21&before=2026-11-21", "before"),
+        ("?before=2026-11-21&limit=3&before=2026-11-22", "before"),
+    ] {
+        let answer = app.admin().get(&path(&id, query)).refused(400, "validation_error");
+        assert_eq!(answer.json()["errors"], json!([{ "field": field, "detail": "must be there once, not twice" }]), "{query}");
+    }
+}
+
+fn every_fault_is_told_at_once() {
+    let app = App::start();
+    let (id, _) = used(&app, 1);
+    for query in ["?limit=abc&before=yesterday", "?before=&limit=", "?limit=1&limit=1&before=x", "?limit=x&before=1&before=1"] {
+        let answer = app.admin().get(&path(&id, query)).refused(400, "validation_error");
+        assert_eq!(answer.fields(), ["limit", "before"], "{query}");
+    }
+}
+
+fn other_parameters_are_ignored() {
+    let app = App::start();
+    let (id, _) = used(&app, 3);
+    let data = page(&app, &id, "?offset=2&Limit=1&LIMIT=x&offset=3&after=never&limit=2&&=&x");
+    assert_eq!(times(&data).len(), 2);
+}
+
+/// Every row from the newest to the oldest, page by page; `between` is called before each page but the first.
+fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut query = format!("?limit={limit}");
+    loop {
+        let data = page(app, id, &query);
+        let rows = times(&data);
+        assert!(rows.len() <= limit);
+        found.extend(rows);
+        let pagination = &data["pagination"];
+        if pagination["hasMore"] == false {
+            assert_eq!(pagination["nextBefore"], Value::Null);
+            return found;
+        }
+        query = format!("?limit={limit}&before={}", pagination["nextBefore"].as_str().unwrap());
+        between();
+    }
+}
+
+fn pages_neither_skip_nor_repeat_a_row() {
+    let app = App::start();
+    // All at one moment of a clock that stands still.
+    let (id, _) = used(&app, 13);
+    let all = times(&page(&app, &id, "?limit=500"));
+    assert_eq!(all.len(), 13);
+    assert!(all.is_sorted_by(|newer, older| newer > older));
+    for limit in 1..=7 {
+        assert_eq!(walk(&app, &id, limit, || {}), all, "{limit}");
+    }
+}
+
+fn pages_neither_skip_nor_repeat_while_rows_arrive() {
+    let app = App::start();
+    let (id, client) = used(&app, 13);
+    for limit in 1..=7 {
+        let all = times(&page(&app, &id, "?limit=500"));
+        let found = walk(&app, &id, limit, || drop(client.get(ME).expect(200)));
+        assert_eq!(found, all, "{limit}");
+    }
+}
+
+fn pages_neither_skip_nor_repeat_when_the_clock_went_back() {
+    let app = App::start();
+    let (id, client) = used(&app, 4);
+    for hours_back in [1, 5, 2, 24] {
+        let now = Timestamp::parse("2026-11-21T09:00:00Z", Rounding::Down).unwrap();
+        app.world.set(Timestamp::from_micros(now.micros() - hours_back * 3_600_000_000));
+        client.get(ME).expect(200);
+        client.get(ME).expect(200);
+    }
+    let all = times(&page(&app, &id, "?limit=500"));
+    assert_eq!(all.len(), 12);
+    assert!(all.is_sorted_by(|newer, older| newer > older));
+    for limit in 1..=7 {
+        assert_eq!(walk(&app, &id, limit, || {}), all, "{limit}");
+    }
+}
+
+fn an_admin_reads_the_log_of_their_own_key() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let own = app.key(&secret);
+    let first = own.get(&path(&id, "?limit=5")).expect(200).json();
+    assert_eq!((&first["data"]["rows"], &first["data"]["key"]["requestCount"]), (&json!([]), &json!(0)));
+    let second = own.get(&path(&id, "?limit=5")).expect(200).json();
+    assert_eq!(second["data"]["key"]["requestCount"], 1);
+    let row = &second["data"]["rows"][0];
+    assert_eq!(row["path"], json!(path(&id, "")));
+    assert_eq!(row["authEndpoint"], "/api/admin/api-keys/{id}/usage");
+}
+
+fn rows_of_other_keys_are_not_shown() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (first, first_secret) = app.make_key(&hiring.staff("member"));
+    let (second, second_secret) = app.make_key(&hiring.staff("member"));
+    app.key(&first_secret).get(ME).expect(200);
+    app.key(&second_secret).get("/api/v1/me").expect(200);
+    app.key(&first_secret).get("/api/admin/api-keys").expect(403);
+    let paths = |id: &str| -> Vec<Value> {
+        page(&app, id, "")["rows"].as_array().unwrap().iter().map(|row| row["path"].clone()).collect()
+    };
+    assert_eq!(paths(&first), ["/api/admin/api-keys", "/api/v1/me"]);
+    assert_eq!(paths(&second), ["/api/v1/me"]);
+}
+
+fn a_revoked_keys_log_is_read_like_any_other() {
+    let app = App::start();
+    let (id, client) = used(&app, 3);
+    let before = page(&app, &id, "");
+    app.admin().delete(&format!("/api/admin/api-keys/{id}")).expect(200);
+    client.get(ME).expect(401);
+    assert_eq!(page(&app, &id, ""), before);
+}
+
+fn an_unknown_key_is_not_found() {
+    let app = App::start();
+    let long = "x".repeat(65);
+    for id in ["key_01k00000000000000000000000", "nope", "%20", "a%2Fb", "%C3%A4", "%00", &long, "rpk_", "1"] {
+        app.admin().get(&path(id, "")).refused(404, "not_found");
+        app.admin().get(&path(id, "?limit=1&before=2026-11-21")).refused(404, "not_found");
+    }
+}
+
+fn a_fault_comes_before_an_unknown_key() {
+    let app = App::start();
+    for query in ["?limit=abc", "?before=yesterday", "?limit=1&limit=1"] {
+        app.admin().get(&path("nope", query)).refused(400, "validation_error");
+        app.admin().get(&path("no%20id", query)).refused(400, "validation_error");
+    }
+}
+
+fn only_admins_read_the_log() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for org_role in ["owner", "admin", "moderator", "hr_representative", "member"] {
+        let (id, secret) = app.make_key(&hiring.staff(org_role));
+        // Not even that of their own key; and before their query is looked at.
+        app.key(&secret).get(&path(&id, "")).refused(403, "forbidden");
+        app.key(&secret).get(&path("nope", "?limit=abc")).refused(403, "forbidden");
+    }
+    app.anonymous().get(&path("nope", "?limit=abc")).refused(401, "unauthorized");
+    app.key("rpk_no").get(&path("nope", "")).refused(401, "unauthorized");
+    app.set_password("admin@appliance.example", "correct horse battery");
+    let session = app.sign_in("admin@appliance.example", "correct horse battery");
+    session.get(&path("nope", "")).refused(401, "unauthorized");
+}
+
+fn a_head_has_no_body() {
+    let app = App::start();
+    let (id, _) = used(&app, 1);
+    let got = app.admin().get(&path(&id, "")).expect(200);
+    let head = app.admin().send("HEAD", &path(&id, ""), &[], b"").expect(200);
+    assert_eq!((head.body.len(), head.header("content-length")), (0, got.header("content-length")));
+    app.admin().send("HEAD", &path("nope", ""), &[], b"").expect(404);
+    app.admin().send("HEAD", &path(&id, "?limit=abc"), &[], b"").expect(400);
+}

@@ -289,7 +289,7 @@ fn deliveries_of_one_application_are_in_order() {
 /// In JSON a control character takes six bytes, one beyond the basic plane four.
 fn a_payload_stays_small_whatever_the_names_and_notes() {
     let app = App::start();
-    for character in ["\u{1}", "😀", "\\", "\u{7f}"] {
+    for (character, round) in ["\u{1}", "😀", "\\", "\u{7f}"].into_iter().zip(1..) {
         let name = format!("x{}", character.repeat(254));
         let hiring = app.hiring_with(|document| {
             integrate(document, true);
@@ -297,9 +297,12 @@ fn a_payload_stays_small_whatever_the_names_and_notes() {
             role_of(document)["name"] = json!(name);
             role_of(document)["steps"][3]["name"] = json!(name);
             role_of(document)["candidates"][0]["name"] = json!(name);
-            let address = format!("{}@{}", "😀".repeat(126), role_of(document)["id"].as_str().unwrap());
-            role_of(document)["candidates"][0]["email"] = json!(address);
-            document["users"].as_array_mut().unwrap().iter_mut().for_each(|user| user["name"] = json!(name));
+            let address = |nth: usize| format!("{}@{round}.{nth}", "😀".repeat(240));
+            role_of(document)["candidates"][0]["email"] = json!(address(0));
+            for (user, nth) in document["users"].as_array_mut().unwrap().iter_mut().zip(1..) {
+                user["name"] = json!(name);
+                user["email"] = json!(address(nth));
+            }
         });
         let staff = app.user(&hiring.staff("owner"));
         let note = character.repeat(10_000);

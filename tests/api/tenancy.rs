@@ -1,3 +1,435 @@
-//! To be written.
+//! Who may do what: each kind of caller at each endpoint that asks for one, organizations that do not see each other,
+//! roles and memberships that count as they are at each request, and scopes that only narrow.
 
-crate::tests![];
+use serde_json::{Value, json};
+
+use crate::support::app::Options;
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    each_caller_gets_at_each_endpoint_what_they_may,
+    whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer,
+    another_organizations_step_looks_like_one_that_is_nowhere,
+    a_demoted_member_is_demoted_at_once,
+    a_removed_member_sees_nothing_at_once,
+    a_demoted_admin_is_demoted_at_once,
+    a_promoted_user_is_an_admin_at_once,
+    a_member_of_two_organizations_is_in_each_what_they_are_there,
+    an_admin_manages_every_organization,
+    an_admin_of_the_platform_decides_even_as_a_plain_member,
+    each_scope_but_one_lets_nobody_decide,
+    scopes_never_widen_what_the_user_may,
+    a_missing_scope_is_named_in_the_challenge,
+    a_key_goes_before_a_session,
+    every_endpoint_with_a_caller_has_a_limit,
+];
+
+/// What the cells of the matrix say.
+const OK: (u16, &str) = (200, "");
+const NOBODY: (u16, &str) = (401, "unauthorized");
+const SCOPE: (u16, &str) = (403, "insufficient_scope");
+const NO: (u16, &str) = (403, "forbidden");
+const HIDDEN: (u16, &str) = (404, "not_found");
+
+/// The columns of the matrix: reject, hire, me, and an admin's create, list, usage, revoke.
+type Row = [(u16, &'static str); 7];
+
+const MANAGES: Row = [OK, OK, OK, NO, NO, NO, NO];
+const LOOKS_ON: Row = [NO, NO, OK, NO, NO, NO, NO];
+const OUTSIDE: Row = [HIDDEN, HIDDEN, OK, NO, NO, NO, NO];
+const NARROW: Row = [SCOPE, SCOPE, OK, NO, NO, NO, NO];
+const ADMIN: Row = [OK; 7];
+const NARROW_ADMIN: Row = [SCOPE, SCOPE, OK, OK, OK, OK, OK];
+const SESSION: Row = [NOBODY, NOBODY, OK, NOBODY, NOBODY, NOBODY, NOBODY];
+const STRANGER: Row = [NOBODY; 7];
+
+const SCOPES: [&str; 5] = ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"];
+
+fn each_caller_gets_at_each_endpoint_what_they_may() {
+    let app = App::start();
+    for (name, client, expected) in callers(&app) {
+        // Each caller finds candidates who are undecided and a key that is alive.
+        let target = app.hiring();
+        app.change(&format!(
+            "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",
+            target.organization_id
+        ));
+        let found = cells(&app, &client, &target);
+        assert_eq!(found, expected.map(|(status, code)| (status, code.to_owned())), "{name}");
+        let decided = |column: usize, word: &str, candidate: usize| {
+            let id = &target.candidates[candidate].application_id;
+            let status = app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("");
+            assert_eq!(status, if expected[column] == OK { word } else { "In Progress" }, "{name}");
+        };
+        decided(0, "Not Selected", 0);
+        decided(1, "Hired", 1);
+        app.change(&format!(
+            "UPDATE memberships SET organization_id = 'home'
+             WHERE organization_id = '{}' AND user_id LIKE 'home_%'",
+            target.organization_id
+        ));
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (revoked_id, revoked) = app.make_key(&hiring.staff("owner"));
+    app.admin().delete(&format!("/api/admin/api-keys/{revoked_id}")).expect(200);
+    let body = json!({ "name": "short", "userId": hiring.staff("owner"), "expiresInDays": 1 });
+    let (_, expired) = app.make_key_with(body);
+    app.pass(86_400);
+    let changed: String = revoked.chars().rev().collect();
+    let unknown = format!("rpk_{}", "0".repeat(38));
+    let clients = [&revoked, &expired, &changed, &unknown, &"rpk_".to_owned(), &String::new()].map(|key| app.key(key));
+    let silent = bare(&app.anonymous().post_empty(&hiring.hire(0)).refused(401, "unauthorized"));
+    for client in &clients {
+        for answer in [
+            client.post_empty(&hiring.reject(0)),
+            client.post_empty(&hiring.hire(0)),
+            client.post_empty("/api/v1/candidate-steps/none/hire"),
+            client.get("/api/v1/me"),
+            client.get("/api/admin/api-keys"),
+            client.post("/api/admin/api-keys", &json!({})),
+            client.get("/api/admin/api-keys/none/usage"),
+            client.delete(&format!("/api/admin/api-keys/{revoked_id}")),
+        ] {
+            let answer = answer.refused(401, "unauthorized");
+            assert!(answer.header("www-authenticate").unwrap().contains("error=\"invalid_token\""));
+            assert_eq!(bare(&answer), silent);
+        }
+    }
+    assert_eq!(app.sql("SELECT DISTINCT status FROM candidate_roles"), ["In Progress"]);
+}
+
+fn another_organizations_step_looks_like_one_that_is_nowhere() {
+    let app = App::start();
+    let (mine, theirs) = (app.hiring(), app.hiring());
+    let callers = [app.user(&mine.staff("owner")), app.user(&mine.staff("member")), outsider(&app)];
+    app.admin().post_empty(&theirs.reject(1)).expect(200);
+    app.admin().post_empty(&theirs.hire(2)).expect(200);
+    for client in &callers {
+        for decision in ["reject", "hire"] {
+            let seen = |path: &str| {
+                let answer = client.post(path, &json!({ "notes": "x" })).refused(404, "not_found");
+                let known = ["x-request-id", "date", "ratelimit"];
+                let other = |(name, _): &&(String, String)| !known.contains(&name.to_ascii_lowercase().as_str());
+                let headers: Vec<_> = answer.headers.iter().filter(other).cloned().collect();
+                (bare(&answer), headers)
+            };
+            let nowhere = seen(&format!("/api/v1/candidate-steps/cstep_9_9_9/{decision}"));
+            for candidate in 0..3 {
+                for step in 0..4 {
+                    assert_eq!(seen(&theirs.decision(candidate, step, decision)), nowhere);
+                }
+            }
+        }
+    }
+    assert_eq!(statuses(&app, &theirs), ["In Progress", "Not Selected", "Hired"]);
+}
+
+fn a_demoted_member_is_demoted_at_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = app.user(&hiring.staff("hr_representative"));
+    client.post_empty(&hiring.reject(0)).expect(200);
+    for (role, expected) in [("member", NO), ("moderator", OK), ("member", NO), ("owner", OK)] {
+        let user = hiring.staff("hr_representative");
+        app.change(&format!("UPDATE memberships SET org_role = '{role}' WHERE user_id = '{user}'"));
+        let steps = app.sql("SELECT count(*) FROM candidate_role_steps WHERE status = 'rejected'")[0].parse().unwrap();
+        assert_eq!(verdict(&client.post_empty(&hiring.decision(1, steps, "reject"))), cell(expected), "{role}");
+    }
+    let user = hiring.staff("hr_representative");
+    app.change(&format!("UPDATE memberships SET org_role = 'member' WHERE user_id = '{user}'"));
+    client.post_empty(&hiring.hire(2)).refused(403, "forbidden");
+    assert_eq!(statuses(&app, &hiring), ["Not Selected", "Not Selected", "In Progress"]);
+}
+
+fn a_removed_member_sees_nothing_at_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = app.user(&hiring.staff("owner"));
+    client.post_empty(&hiring.reject(0)).expect(200);
+    app.change(&format!("DELETE FROM memberships WHERE user_id = '{}'", hiring.staff("owner")));
+    client.post_empty(&hiring.reject(0)).refused(404, "not_found");
+    client.post_empty(&hiring.reject(1)).refused(404, "not_found");
+    client.post_empty(&hiring.hire(2)).refused(404, "not_found");
+    client.get("/api/v1/me").expect(200);
+    assert_eq!(statuses(&app, &hiring), ["Not Selected", "In Progress", "In Progress"]);
+}
+
+fn a_demoted_admin_is_demoted_at_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let second = app.key(&app.make_key_with(json!({ "name": "second", "userId": "user_admin", "scopes": SCOPES })).1);
+    let (victim, _) = app.make_key(&hiring.staff("owner"));
+    second.get("/api/admin/api-keys").expect(200);
+    second.post_empty(&hiring.reject(0)).expect(200);
+    assert_eq!(second.get("/api/v1/me").expect(200).json()["user"]["role"], "admin");
+    app.change("UPDATE users SET platform_role = 'user' WHERE id = 'user_admin'");
+    let user = json!({ "name": "more", "userId": hiring.staff("owner") });
+    second.post("/api/admin/api-keys", &user).refused(403, "forbidden");
+    second.get("/api/admin/api-keys").refused(403, "forbidden");
+    second.get(&format!("/api/admin/api-keys/{victim}/usage")).refused(403, "forbidden");
+    second.delete(&format!("/api/admin/api-keys/{victim}")).refused(403, "forbidden");
+    second.post_empty(&hiring.reject(1)).refused(404, "not_found");
+    second.post_empty(&hiring.hire(2)).refused(404, "not_found");
+    assert_eq!(second.get("/api/v1/me").expect(200).json()["user"]["role"], "user");
+    assert_eq!(app.sql(&format!("SELECT enabled FROM api_keys WHERE id = '{victim}'")), ["1"]);
+    assert_eq!(statuses(&app, &hiring), ["Not Selected", "In Progress", "In Progress"]);
+}
+
+fn a_promoted_user_is_an_admin_at_once() {
+    let app = App::start();
+    let (mine, theirs) = (app.hiring(), app.hiring());
+    let client = app.user(&mine.staff("member"));
+    client.get("/api/admin/api-keys").refused(403, "forbidden");
+    client.post_empty(&mine.reject(0)).refused(403, "forbidden");
+    client.post_empty(&theirs.reject(0)).refused(404, "not_found");
+    app.change(&format!("UPDATE users SET platform_role = 'admin' WHERE id = '{}'", mine.staff("member")));
+    client.get("/api/admin/api-keys").expect(200);
+    client.post_empty(&mine.reject(0)).expect(200);
+    client.post_empty(&theirs.reject(0)).expect(200);
+}
+
+fn a_member_of_two_organizations_is_in_each_what_they_are_there() {
+    let app = App::start();
+    let first = app.hiring();
+    let second = app.hiring_with(|document| {
+        let membership = json!({ "userId": first.staff("owner"), "orgRole": "member" });
+        document["organizations"][0]["members"].as_array_mut().unwrap().push(membership);
+    });
+    let client = app.user(&first.staff("owner"));
+    client.post_empty(&second.reject(0)).refused(403, "forbidden");
+    client.post_empty(&second.hire(1)).refused(403, "forbidden");
+    client.post_empty(&first.reject(0)).expect(200);
+    client.post_empty(&first.hire(1)).expect(200);
+    app.user(&second.staff("owner")).post_empty(&first.reject(2)).refused(404, "not_found");
+    assert_eq!(statuses(&app, &first), ["Not Selected", "Hired", "In Progress"]);
+    assert_eq!(statuses(&app, &second), ["In Progress", "In Progress", "In Progress"]);
+}
+
+fn an_admin_manages_every_organization() {
+    let app = App::start();
+    let organizations = [app.hiring(), app.hiring(), app.hiring()];
+    assert_eq!(app.sql("SELECT count(*) FROM memberships WHERE user_id = 'user_admin'"), ["0"]);
+    for hiring in &organizations {
+        app.admin().post_empty(&hiring.reject(0)).expect(200);
+        app.admin().post_empty(&hiring.hire(1)).expect(200);
+        let owner = app.make_key(&hiring.staff("owner"));
+        app.key(&owner.1).get("/api/v1/me").expect(200);
+        let usage = app.admin().get(&format!("/api/admin/api-keys/{}/usage", owner.0)).expect(200).json();
+        assert_eq!(usage["data"]["key"]["requestCount"], 1);
+        app.admin().delete(&format!("/api/admin/api-keys/{}", owner.0)).expect(200);
+        app.key(&owner.1).get("/api/v1/me").refused(401, "unauthorized");
+        assert_eq!(statuses(&app, hiring), ["Not Selected", "Hired", "In Progress"]);
+    }
+    let keys = app.admin().get("/api/admin/api-keys").expect(200).json();
+    let mut owners: Vec<&str> =
+        keys["data"].as_array().unwrap().iter().filter_map(|key| key["owner"]["organizationId"].as_str()).collect();
+    owners.sort_unstable();
+    assert_eq!(owners, ["org_1", "org_2", "org_3"]);
+}
+
+fn an_admin_of_the_platform_decides_even_as_a_plain_member() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let membership = json!({ "userId": "user_admin", "orgRole": "member" });
+        document["organizations"][0]["members"].as_array_mut().unwrap().push(membership);
+    });
+    app.admin().post_empty(&hiring.reject(0)).expect(200);
+    app.admin().post_empty(&hiring.hire(1)).expect(200);
+}
+
+fn each_scope_but_one_lets_nobody_decide() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let all_others = json!(["candidates:read", "candidates:write", "roles:read", "roles:write"]);
+    let mut cases: Vec<(Value, bool)> =
+        SCOPES.iter().map(|scope| (json!([scope]), *scope == "pipeline:write")).collect();
+    cases.extend([(json!([]), false), (all_others, false), (json!(SCOPES), true), (json!(null), true)]);
+    for user in [hiring.staff("owner"), "user_admin".to_owned()] {
+        for (scopes, decides) in &cases {
+            let client = app.key(&app.make_key_with(json!({ "name": "k", "userId": user, "scopes": scopes })).1);
+            // An unknown step tells a scope that suffices from one that does not, and changes nothing.
+            for decision in ["reject", "hire"] {
+                let answer = client.post_empty(&format!("/api/v1/candidate-steps/none/{decision}"));
+                assert_eq!(verdict(&answer), cell(if *decides { HIDDEN } else { SCOPE }), "{scopes}");
+            }
+            if !decides {
+                client.post_empty(&hiring.reject(0)).refused(403, "insufficient_scope");
+                client.post_empty(&hiring.hire(0)).refused(403, "insufficient_scope");
+            }
+        }
+    }
+    assert_eq!(statuses(&app, &hiring), ["In Progress", "In Progress", "In Progress"]);
+}
+
+fn scopes_never_widen_what_the_user_may() {
+    let app = App::start();
+    let (mine, theirs) = (app.hiring(), app.hiring());
+    let all = |user: &str| app.key(&app.make_key_with(json!({ "name": "all", "userId": user, "scopes": SCOPES })).1);
+    let (member, owner) = (all(&mine.staff("member")), all(&mine.staff("owner")));
+    member.post_empty(&mine.reject(0)).refused(403, "forbidden");
+    member.post_empty(&mine.hire(0)).refused(403, "forbidden");
+    owner.post_empty(&theirs.reject(0)).refused(404, "not_found");
+    owner.post_empty(&theirs.hire(0)).refused(404, "not_found");
+    for client in [&member, &owner] {
+        client.get("/api/admin/api-keys").refused(403, "forbidden");
+        client.post("/api/admin/api-keys", &json!({ "name": 1 })).refused(403, "forbidden");
+        client.get("/api/admin/api-keys/none/usage?limit=abc").refused(403, "forbidden");
+        client.delete("/api/admin/api-keys/none").refused(403, "forbidden");
+    }
+}
+
+fn a_missing_scope_is_named_in_the_challenge() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "name": "reader", "userId": hiring.staff("owner"), "scopes": ["candidates:read"] });
+    let reader = app.key(&app.make_key_with(body).1);
+    for path in [hiring.reject(0), hiring.hire(0)] {
+        let answer = reader.post_empty(&path).refused(403, "insufficient_scope");
+        let challenge = answer.header("www-authenticate").unwrap();
+        assert!(challenge.starts_with("Bearer "), "{challenge}");
+        assert!(challenge.contains("error=\"insufficient_scope\""), "{challenge}");
+        assert!(challenge.contains("scope=\"pipeline:write\""), "{challenge}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains("pipeline:write"));
+    }
+    let member = app.user(&hiring.staff("member"));
+    assert_eq!(member.post_empty(&hiring.hire(0)).refused(403, "forbidden").header("www-authenticate"), None);
+}
+
+fn a_key_goes_before_a_session() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("owner"), "correct horse battery");
+    let session = app.sign_in(&hiring.email("owner"), "correct horse battery");
+    let (key_id, secret) = app.make_key(&hiring.staff("member"));
+    let both = session.with_header("Authorization", &format!("Bearer {secret}"));
+    let me = both.get("/api/v1/me").expect(200).json();
+    assert_eq!((&me["user"]["id"], &me["auth"]["keyId"]), (&json!(hiring.staff("member")), &json!(key_id)));
+    both.post_empty(&hiring.reject(0)).refused(403, "forbidden");
+    let bad = session.with_header("Authorization", &format!("Bearer {secret}0"));
+    bad.get("/api/v1/me").refused(401, "unauthorized");
+    bad.post_empty(&hiring.reject(0)).refused(401, "unauthorized");
+    assert_eq!(session.get("/api/v1/me").expect(200).json()["auth"], json!({ "type": "session" }));
+}
+
+fn every_endpoint_with_a_caller_has_a_limit() {
+    let app = App::with(Options { per_minute: Some(10), ..Options::default() });
+    let hiring = app.hiring();
+    let admin = app.key(&app.make_key_with(json!({ "name": "k", "userId": "user_admin", "scopes": SCOPES })).1);
+    for _ in 0..10 {
+        admin.get("/api/v1/me").expect(200);
+    }
+    let (key, _) = app.make_key(&hiring.staff("owner"));
+    for (status, code) in cells_of(&admin, &hiring, &hiring.staff("owner"), &key) {
+        assert_eq!((status, code.as_str()), (429, "rate_limited"));
+    }
+    assert_eq!(statuses(&app, &hiring), ["In Progress", "In Progress", "In Progress"]);
+    app.pass(60);
+    for found in cells_of(&admin, &hiring, &hiring.staff("owner"), &key) {
+        assert_eq!(found, cell(OK));
+    }
+}
+
+/// Everybody there is, with what the matrix says of them. The members of the organization `home` are moved into the
+/// organization that is looked at.
+fn callers(app: &App) -> Vec<(String, Client, Row)> {
+    app.import(&home());
+    let other = app.hiring();
+    let key_with = |user: &str, scopes: Value| {
+        let (id, secret) = app.make_key_with(json!({ "name": "test", "userId": user, "scopes": scopes }));
+        (id, app.key(&secret))
+    };
+    let expired = app.make_key_with(json!({ "name": "short", "userId": "home_owner", "expiresInDays": 1 })).1;
+    app.pass(86_400);
+    let (revoked, revoked_client) = key_with("home_owner", json!(SCOPES));
+    app.admin().delete(&format!("/api/admin/api-keys/{revoked}")).expect(200);
+    let mut callers = vec![("anonymous".to_owned(), app.anonymous(), STRANGER)];
+    for role in ["owner", "admin", "moderator", "hr_representative", "member"] {
+        let own = if role == "member" { LOOKS_ON } else { MANAGES };
+        callers.push((role.to_owned(), app.user(&format!("home_{role}")), own));
+        callers.push((format!("{role} elsewhere"), app.user(&other.staff(role)), OUTSIDE));
+        callers.push((format!("{role} without scopes"), key_with(&format!("home_{role}"), json!([])).1, NARROW));
+    }
+    let word = "correct horse battery";
+    for (email, name) in [("owner@home.example", "owner"), ("admin@appliance.example", "platform admin")] {
+        app.set_password(email, word);
+        callers.push((format!("session of the {name}"), app.sign_in(email, word), SESSION));
+    }
+    callers.push(("user with no membership".to_owned(), outsider(app), OUTSIDE));
+    callers.push(("platform admin".to_owned(), app.admin(), ADMIN));
+    let (_, narrow_admin) = key_with("user_admin", json!([]));
+    callers.push(("platform admin without scopes".to_owned(), narrow_admin, NARROW_ADMIN));
+    callers.push(("revoked key".to_owned(), revoked_client, STRANGER));
+    callers.push(("expired key".to_owned(), app.key(&expired), STRANGER));
+    callers
+}
+
+/// The document of the organization `home`, with a user of each role.
+fn home() -> Value {
+    let roles = ["owner", "admin", "moderator", "hr_representative", "member"];
+    let id = |role: &str| format!("home_{role}");
+    let user = |role: &&str| json!({ "id": id(role), "email": format!("{role}@home.example"), "name": role });
+    let member = |role: &&str| json!({ "userId": id(role), "orgRole": role });
+    json!({
+        "users": roles.iter().map(user).collect::<Vec<_>>(),
+        "organizations": [{
+            "id": "home",
+            "slug": "home",
+            "name": "Home",
+            "members": roles.iter().map(member).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+/// A user who belongs to no organization.
+fn outsider(app: &App) -> Client {
+    app.import(&json!({ "users": [{ "id": "outsider", "email": "out@side.example", "name": "Outsider" }] }));
+    app.user("outsider")
+}
+
+/// What a caller gets at each endpoint, on candidates who are undecided and a key that is alive.
+fn cells(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
+    let (key, _) = app.make_key(&target.staff("owner"));
+    let found = cells_of(client, target, &target.staff("owner"), &key);
+    let is_alive = app.sql(&format!("SELECT enabled FROM api_keys WHERE id = '{key}'")).join("") == "1";
+    assert_eq!(is_alive, found[6].0 != 200, "a refused revocation revokes nothing");
+    found
+}
+
+fn cells_of(client: &Client, target: &Hiring, user: &str, key: &str) -> [(u16, String); 7] {
+    [
+        client.post_empty(&target.reject(0)),
+        client.post_empty(&target.hire(1)),
+        client.get("/api/v1/me"),
+        client.post("/api/admin/api-keys", &json!({ "name": "new", "userId": user })),
+        client.get("/api/admin/api-keys"),
+        client.get(&format!("/api/admin/api-keys/{key}/usage")),
+        client.delete(&format!("/api/admin/api-keys/{key}")),
+    ]
+    .map(|answer| verdict(&answer))
+}
+
+fn verdict(answer: &Answer) -> (u16, String) {
+    (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
+}
+
+fn cell((status, code): (u16, &str)) -> (u16, String) {
+    (status, code.to_owned())
+}
+
+/// The body of a refusal without its request id.
+fn bare(answer: &Answer) -> Value {
+    let mut body = answer.json();
+    body.as_object_mut().unwrap().remove("requestId");
+    body
+}
+
+/// The status of each candidate's application.
+fn statuses(app: &App, hiring: &Hiring) -> Vec<String> {
+    let status = |id: &str| app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("");
+    hiring.candidates.iter().map(|candidate| status(&candidate.application_id)).collect()
+}
