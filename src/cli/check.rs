@@ -28,9 +28,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         say(&format!("{} is sound", args.db.db.display()));
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "{} has {} findings; keep the file, and go back to a backup",
-        args.db.db.display(),
-        findings.len()
-    )))
+    let count = findings.len();
+    let things = if count == 1 { "finding" } else { "findings" };
+    let path = args.db.db.display();
+    Err(Failure::new(format!("{path} has {count} {things}; keep the file, and go back to a backup")))
 }

@@ -58,4 +58,18 @@ impl Refusal {
     pub fn invalid(field: &str, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.to_owned(), detail: detail.into() }])
     }
+
+    /// Both values.
+    ///
+    /// # Errors
+    /// A `validation_error` with all fields of both, where both are one; otherwise the first refusal of the two.
+    pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
+        match (first, second) {
+            (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {
+                errors.extend(more);
+                Err(Self::Invalid(errors))
+            }
+            (first, second) => Ok((first?, second?)),
+        }
+    }
 }

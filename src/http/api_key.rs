@@ -114,22 +114,23 @@ struct UsageWish {
 }
 
 fn decode_usage(_: &Ctx, request: &Request) -> Result<UsageWish, Error> {
-    let limit = request.query("limit")?;
-    let before = request.query("before")?;
-    let rows = match limit.as_deref().map(usage::page_rows) {
-        None => usage::PAGE_ROWS_DEFAULT,
-        Some(rows) => rows.ok_or(Refusal::invalid("limit", "must be an integer; 1 to 500 rows make a page"))?,
-    };
-    // A `+` that was not escaped in the query has become a space.
-    let before = before.map(|text| Timestamp::parse(&text.replace(' ', "+"), Rounding::Up));
-    let before = match before {
-        None => None,
-        Some(moment) => Some(moment.ok_or(Refusal::invalid(
-            "before",
-            "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is",
-        ))?),
-    };
+    let rows = request.query("limit").and_then(|text| page_rows(text.as_deref()));
+    let before = request.query("before").and_then(|text| cursor(text.as_deref()));
+    let (rows, before) = Refusal::both(rows, before)?;
     Ok(UsageWish { id: ApiKeyId::parse(request.param("id")), rows, before })
+}
+
+fn page_rows(text: Option<&str>) -> Result<usize, Refusal> {
+    let Some(text) = text else { return Ok(usage::PAGE_ROWS_DEFAULT) };
+    usage::page_rows(text).ok_or_else(|| Refusal::invalid("limit", "must be an integer; 1 to 500 rows make a page"))
+}
+
+fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+    let Some(text) = text else { return Ok(None) };
+    // A `+` that was not escaped in the query has become a space.
+    let moment = Timestamp::parse(&text.replace(' ', "+"), Rounding::Up);
+    let what = "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is";
+    moment.map(Some).ok_or_else(|| Refusal::invalid("before", what))
 }
 
 fn usage_page(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &UsageWish) -> Result<Reply, Error> {

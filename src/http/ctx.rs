@@ -1,12 +1,13 @@
 //! What every request works with: the store, the world, the settings and the state that lives in memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ipnet::IpNet;
 
 use super::limiter::Limiter;
 use super::table::Table;
 use super::throttle::Throttle;
+use crate::domain::id;
 use crate::domain::rate::Policy;
 use crate::store::Store;
 use crate::telemetry::Telemetry;
@@ -41,8 +42,7 @@ pub struct Ctx {
     pub(super) limiter: Limiter,
     /// The failed sign-ins.
     pub(super) throttle: Throttle,
-    /// A hash that no password matches, so that an unknown address takes as long as a known one.
-    pub(super) no_password_hash: String,
+    no_password_hash: OnceLock<String>,
     /// Password hashes that run at once: each takes 19 MiB and a whole core.
     pub(super) hashing: tokio::sync::Semaphore,
     /// Sign-ins that may wait for one; past that, waiting would outlast the client.
@@ -58,9 +58,6 @@ const HASHES_WAITING_MAX: usize = 64;
 impl Ctx {
     /// A service on an open file.
     pub fn new(store: Store, world: Arc<dyn World>, settings: Settings, telemetry: Telemetry) -> Self {
-        let mut nobody = [0; 32];
-        world.fill(&mut nobody);
-        let no_password_hash = world.hash_password(&crate::domain::id::token(&nobody));
         Self {
             store,
             world,
@@ -69,9 +66,19 @@ impl Ctx {
             telemetry,
             table: Table::new(),
             throttle: Throttle::default(),
-            no_password_hash,
+            no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
         }
+    }
+
+    /// A hash that no password matches, so that an unknown address takes as long as a known one. Made at the first
+    /// sign-in, whoever signs in: the start of the service need not wait for it.
+    pub(super) fn no_password_hash(&self) -> &str {
+        self.no_password_hash.get_or_init(|| {
+            let mut nobody = [0; 32];
+            self.world.fill(&mut nobody);
+            self.world.hash_password(&id::token(&nobody))
+        })
     }
 }

@@ -114,7 +114,7 @@ async fn respond(
     trail.route = Some(route.path);
     trail.page = route.page;
     let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
-    let request = Request::new(parts, params, client);
+    let request = Request::new(parts, params?, client);
     let credential = admit(ctx, route, &request, trail)?;
     let request = if route.takes_body { request.with_body(read_body(body).await?) } else { request };
     match decode(ctx, route, request).await? {

@@ -70,9 +70,11 @@ impl Request {
         self.params.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it.
+    /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it. Bytes that are no UTF-8 are replaced: a
+    /// value that cannot be read is told all the same, so a credential of such bytes is a bad one and not none.
     pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
-        let values: Vec<&str> = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
+        let values = self.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let values: Vec<_> = values.collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
@@ -166,13 +168,10 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
 pub(super) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
-    let entries: Vec<&str> = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .collect();
-    for entry in entries.into_iter().rev() {
+    // A value with bytes that are no text is still one: to pass over it would believe what stands left of it.
+    let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let values: Vec<_> = values.collect();
+    for entry in values.iter().flat_map(|value| value.split(',')).rev() {
         if !is_trusted(&client) {
             break;
         }
@@ -198,7 +197,7 @@ mod tests {
     fn seen(peer: &str, forwarded: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for value in forwarded {
-            headers.append("x-forwarded-for", value.parse().unwrap());
+            headers.append("x-forwarded-for", value.as_bytes().try_into().unwrap());
         }
         let trusted = ["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
         client(SocketAddr::new(peer.parse().unwrap(), 1), &headers, &trusted).to_string()
@@ -216,5 +215,7 @@ mod tests {
         assert_eq!(seen("::ffff:10.0.0.1", &["[2001:db8::1]:443"]), "2001:db8::1");
         assert_eq!(seen("10.0.0.1", &["203.0.113.9, unknown"]), "10.0.0.1");
         assert_eq!(seen("::1", &["198.51.100.7:5555"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9", "ä, 198.51.100.7"]), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9", "ä"]), "10.0.0.1");
     }
 }

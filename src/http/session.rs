@@ -74,8 +74,9 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
         Some(email) => ctx.store.read(|tx| store::user::account(tx, email))?,
         None => None,
     };
+    let nobodys = ctx.no_password_hash();
     let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
-    let matches = ctx.world.password_matches(&password, hash.unwrap_or(&ctx.no_password_hash));
+    let matches = ctx.world.password_matches(&password, hash.unwrap_or(nobodys));
     let (Some(email), Some(account), true) = (email, account, matches) else {
         return Err(Refusal::Unauthorized { sent: true }.into());
     };

@@ -28,8 +28,9 @@ pub struct Table {
 
 /// Where a method and a path lead.
 pub(super) enum Found<'a> {
-    /// To a route, with its parameters.
-    Route(&'a Route, Vec<(String, String)>),
+    /// To a route, with its parameters, or the `not_found` for one that is no text: the route says whether it is told
+    /// as a page.
+    Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
     /// To what a page of another origin may do here (a CORS preflight): the route's path, and the methods.
     Preflight(&'static str, String),
 }
@@ -76,9 +77,8 @@ impl Table {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         if let Some(route) = routes().find(|route| route.method == wanted) {
             let params = matched.params.iter();
-            let params: Result<_, _> =
-                params.map(|(name, raw)| Ok((name.to_owned(), request::decode_param(raw)?))).collect();
-            return Ok(Found::Route(route, params?));
+            let params = params.map(|(name, raw)| Ok((name.to_owned(), request::decode_param(raw)?))).collect();
+            return Ok(Found::Route(route, params));
         }
         let preflight = routes().find(|route| route.cors).filter(|_| method == Method::OPTIONS);
         let allowed = allowed(routes());

@@ -163,7 +163,8 @@ fn days_are_from_1_to_365_and_integers() {
 
 fn a_name_has_1_to_255_characters() {
     let app = App::start();
-    for name in ["x".to_owned(), "x".repeat(255), "ä".repeat(255), "😀".repeat(255), " a ".to_owned(), "\0".to_owned()] {
+    for name in ["x".to_owned(), "x".repeat(255), "ä".repeat(255), "😀".repeat(255), " a ".to_owned(), "\0".to_owned()]
+    {
         let data = create(&app, &json!({ "name": name, "userId": "user_admin" })).expect(200).json();
         assert_eq!(data["data"]["name"], json!(name));
         assert_eq!(app.admin().get(KEYS).expect(200).json()["data"][0]["name"], json!(name));
@@ -233,7 +234,10 @@ fn scopes_are_what_was_asked_for() {
     cases.extend([
         (json!(all), json!(all)),
         (json!([]), json!([])),
-        (json!(["roles:read", "roles:read", "candidates:read", "roles:read"]), json!(["roles:read", "candidates:read"])),
+        (
+            json!(["roles:read", "roles:read", "candidates:read", "roles:read"]),
+            json!(["roles:read", "candidates:read"]),
+        ),
     ]);
     for (given, kept) in cases {
         let body = json!({ "name": "n", "userId": "user_admin", "scopes": given });
@@ -347,7 +351,9 @@ fn a_body_of_any_json_type_is_read() {
 fn a_body_of_another_type_is_refused() {
     let app = App::start();
     let body = br#"{"name":"n","userId":"user_admin"}"#;
-    for media_type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/xml", "json"] {
+    for media_type in
+        ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/xml", "json"]
+    {
         let answer = app.admin().send("POST", KEYS, &[("Content-Type", media_type)], body);
         answer.refused(415, "unsupported_media_type");
     }
@@ -451,10 +457,10 @@ fn the_file_holds_the_digest_and_not_the_text() {
     let (id, secret) = app.make_key("user_admin");
     app.key(&secret).get("/api/v1/me").expect(200);
     let digest = Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    assert_eq!(app.sql(&format!("SELECT lower(hex(digest)), start FROM api_keys WHERE id = '{id}'")), [format!(
-        "{digest}|{}",
-        &secret[..8]
-    )]);
+    assert_eq!(
+        app.sql(&format!("SELECT lower(hex(digest)), start FROM api_keys WHERE id = '{id}'")),
+        [format!("{digest}|{}", &secret[..8])]
+    );
     app.stop();
     for entry in std::fs::read_dir(app.path.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();

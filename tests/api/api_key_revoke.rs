@@ -211,7 +211,8 @@ fn only_admins_revoke_keys() {
 fn a_body_and_a_query_change_nothing() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
-    let answer = app.admin().send("DELETE", &format!("{}?enabled=true", path(&id)), &[("Content-Type", "text/plain")], b"{");
+    let answer =
+        app.admin().send("DELETE", &format!("{}?enabled=true", path(&id)), &[("Content-Type", "text/plain")], b"{");
     assert_eq!(answer.expect(200).json(), json!({ "success": true }));
     app.key(&secret).get(ME).expect(401);
     // Where the body is not read, the connection still is of use.

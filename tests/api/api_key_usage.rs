@@ -182,12 +182,18 @@ fn a_limit_is_taken_as_the_nearest_bound() {
 fn a_limit_that_is_no_integer_is_a_fault() {
     let app = App::start();
     let (id, _) = used(&app, 1);
-    for limit in ["abc", "", "1.5", "1.0", "+5", "%2B5", "5+", "%205", "5%20", "1e2", "0x10", "-", "--5", "5-", "1,000", "null", "%D9%A3", "%FF", "5%00"] {
+    for limit in [
+        "abc", "", "1.5", "1.0", "+5", "%2B5", "5+", "%205", "5%20", "1e2", "0x10", "-", "--5", "5-", "1,000", "null",
+        "%D9%A3", "%FF", "5%00",
+    ] {
         let answer = app.admin().get(&path(&id, &format!("?limit={limit}"))).refused(400, "validation_error");
         assert_eq!(answer.fields(), ["limit"], "{limit}");
     }
     let answer = app.admin().get(&path(&id, "?limit")).refused(400, "validation_error");
-    assert_eq!(answer.json()["errors"], json!([{ "field": "limit", "detail": "must be an integer; 1 to 500 rows make a page" }]));
+    assert_eq!(
+        answer.json()["errors"],
+        json!([{ "field": "limit", "detail": "must be an integer; 1 to 500 rows make a page" }])
+    );
 }
 
 fn more_is_told_exactly_at_the_border() {
@@ -306,14 +312,20 @@ fn a_parameter_twice_is_a_fault() {
         ("?before=2026-11-21&limit=3&before=2026-11-22", "before"),
     ] {
         let answer = app.admin().get(&path(&id, query)).refused(400, "validation_error");
-        assert_eq!(answer.json()["errors"], json!([{ "field": field, "detail": "must be there once, not twice" }]), "{query}");
+        assert_eq!(
+            answer.json()["errors"],
+            json!([{ "field": field, "detail": "must be there once, not twice" }]),
+            "{query}"
+        );
     }
 }
 
 fn every_fault_is_told_at_once() {
     let app = App::start();
     let (id, _) = used(&app, 1);
-    for query in ["?limit=abc&before=yesterday", "?before=&limit=", "?limit=1&limit=1&before=x", "?limit=x&before=1&before=1"] {
+    for query in
+        ["?limit=abc&before=yesterday", "?before=&limit=", "?limit=1&limit=1&before=x", "?limit=x&before=1&before=1"]
+    {
         let answer = app.admin().get(&path(&id, query)).refused(400, "validation_error");
         assert_eq!(answer.fields(), ["limit", "before"], "{query}");
     }

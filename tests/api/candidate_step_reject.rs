@@ -317,11 +317,13 @@ fn a_reversed_hire_frees_the_position_for_the_next() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
     let staff = app.user(&hiring.staff("hr_representative"));
+    let link = apply(&app, &hiring);
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("filled|1".to_owned(), false));
     staff.post_empty(&hiring.hire(1)).refused(400, "bad_request");
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("open|0".to_owned(), true));
+    assert_ne!(apply(&app, &hiring), link, "the link of a role that stopped being open has ended");
     let problem = staff.post_empty(&hiring.hire(0)).refused(409, "conflict").json();
     assert_eq!(problem["detail"], "the candidate is already rejected for this role");
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
@@ -406,6 +408,13 @@ fn on_portal(app: &App, hiring: &Hiring) -> bool {
     let shown = app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).status;
     assert!((listed, shown) == (1, 200) || (listed, shown) == (0, 404), "{listed} listed, {shown}");
     shown == 200
+}
+
+/// The link by which candidates sign up for the role.
+fn apply(app: &App, hiring: &Hiring) -> String {
+    let body = json!({ "roleId": hiring.role_id });
+    let answer = app.anonymous().post(&format!("{}/apply", hiring.portal()), &body).expect(200);
+    answer.json()["inviteUrl"].as_str().unwrap().to_owned()
 }
 
 fn with_micros(text: &str) -> String {

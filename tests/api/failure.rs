@@ -1,3 +1,217 @@
-//! To be written.
+//! What is answered when the file is damaged, when another process holds it, and while the service stops.
 
-crate::tests![];
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use appliance::http::Stopped;
+use serde_json::json;
+
+use crate::portal_apply::apply_path;
+use crate::support::race::{Runner, race};
+use crate::support::{Answer, App, Hiring};
+
+crate::tests![
+    a_damaged_file_is_a_500_on_the_portal_that_shows_nothing_of_it,
+    a_damaged_file_is_a_500_page_where_a_person_asked,
+    a_damaged_file_is_a_500_wherever_the_file_is_needed,
+    a_damaged_service_lives_and_is_not_ready,
+    while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done,
+    reads_go_on_while_another_process_writes,
+    a_request_that_has_begun_is_finished_when_the_service_stops,
+    a_connection_without_a_request_is_closed_when_the_service_stops,
+    a_stopped_service_leaves_one_whole_file_and_a_started_one_goes_on_from_it,
+];
+
+/// This answer, where it is a problem of our own making that says nothing of how it came about.
+#[track_caller]
+fn defect(answer: Answer) {
+    let answer = answer.refused(500, "internal_error");
+    let request_id = answer.header("x-request-id").unwrap();
+    let expected = json!({
+        "type": "about:blank",
+        "title": "Internal Server Error",
+        "status": 500,
+        "detail": "something went wrong here; the request's id is in the service's log",
+        "success": false,
+        "code": "internal_error",
+        "requestId": request_id,
+    });
+    assert_eq!(answer.json(), expected);
+    assert_eq!(answer.header("retry-after"), None);
+}
+
+/// A service whose file is damaged, and the organization that was in it.
+fn damaged() -> (App, Hiring) {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.anonymous().get(&hiring.portal()).expect(200);
+    app.restart_damaged();
+    (app, hiring)
+}
+
+fn a_damaged_file_is_a_500_on_the_portal_that_shows_nothing_of_it() {
+    let (app, hiring) = damaged();
+    let role = format!("{}/roles/{}", hiring.portal(), hiring.role_id);
+    defect(app.anonymous().get(&hiring.portal()));
+    defect(app.anonymous().get(&role));
+    defect(app.anonymous().post(&apply_path(&hiring), &json!({ "roleId": hiring.role_id })));
+    defect(app.anonymous().send("GET", &hiring.portal(), &[("If-None-Match", "*")], b""));
+    let head = app.anonymous().send("HEAD", &role, &[], b"").expect(500);
+    assert_eq!(head.header("etag"), None);
+    // What is wrong with the request is still told.
+    app.anonymous().post(&apply_path(&hiring), &json!({})).refused(400, "validation_error");
+}
+
+fn a_damaged_file_is_a_500_page_where_a_person_asked() {
+    let (app, _) = damaged();
+    let answer = app.anonymous().get("/signup/0123456789abcdefghjkmnpqrstvwxyz0").expect(500);
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    let text = answer.text();
+    assert!(text.contains("<h1>Internal Server Error</h1>"), "{text}");
+    assert!(text.contains(answer.header("x-request-id").unwrap()), "{text}");
+    for leak in ["sqlite", "SQL", "malformed", "disk image", "appliance.db"] {
+        assert!(!text.contains(leak), "the page shows {leak}: {text}");
+    }
+}
+
+fn a_damaged_file_is_a_500_wherever_the_file_is_needed() {
+    let (app, hiring) = damaged();
+    defect(app.admin().get("/api/v1/me"));
+    defect(app.admin().get("/api/admin/api-keys"));
+    defect(app.admin().post_empty(&hiring.hire(0)));
+    defect(app.anonymous().post("/api/auth/sign-in", &json!({ "email": "a@b", "password": "x" })));
+    // No credential needs no look.
+    app.anonymous().get("/api/v1/me").refused(401, "unauthorized");
+    app.key("rpk_wrong").get("/api/v1/me").refused(401, "unauthorized");
+}
+
+fn a_damaged_service_lives_and_is_not_ready() {
+    let (app, hiring) = damaged();
+    defect(app.anonymous().get(&hiring.portal()));
+    assert_eq!(app.anonymous().get("/healthz").expect(200).text(), "ok\n");
+    app.anonymous().get("/").expect(200);
+    defect(app.anonymous().get("/readyz"));
+}
+
+fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (key_id, secret) = app.make_key(&hiring.staff("owner"));
+    let everything = "SELECT (SELECT group_concat(status) FROM candidate_role_steps),
+                        (SELECT group_concat(status) FROM candidate_roles), (SELECT group_concat(status || hired) FROM roles),
+                        (SELECT count(*) FROM activities), (SELECT count(*) FROM invitations),
+                        (SELECT count(*) FROM readiness)";
+    let before = app.sql(everything);
+    let other = rusqlite::Connection::open(&app.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let apply = json!({ "roleId": hiring.role_id }).to_string();
+    let runner = |client, method, path: &str, body: &str| Runner {
+        client,
+        method,
+        path: path.to_owned(),
+        body: body.to_owned(),
+    };
+    // Each waits out the 5 s that the other process may take, the first one alone, the others together.
+    let answers = race(vec![
+        Runner::post(app.key(&secret), &hiring.hire(0)),
+        Runner::post(app.key(&secret), &hiring.reject(1)),
+        runner(app.key(&secret), "GET", "/api/v1/me", ""),
+        runner(app.anonymous(), "POST", &apply_path(&hiring), &apply),
+        runner(app.anonymous(), "GET", "/readyz", ""),
+    ]);
+    other.execute_batch("ROLLBACK").unwrap();
+    for answer in answers {
+        assert_eq!(answer.refused(503, "unavailable").header("retry-after"), Some("1"));
+    }
+    assert_eq!(app.sql(everything), before);
+    let usage = app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage")).expect(200).json();
+    assert_eq!((&usage["data"]["rows"], &usage["data"]["key"]["requestCount"]), (&json!([]), &json!(0)));
+    app.key(&secret).post_empty(&hiring.hire(0)).expect(200);
+    app.anonymous().post(&apply_path(&hiring), &json!({ "roleId": hiring.role_id })).expect(200);
+    app.anonymous().get("/readyz").expect(200);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn reads_go_on_while_another_process_writes() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let before = app.anonymous().get(&hiring.portal()).expect(200).body;
+    let other = rusqlite::Connection::open(&app.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; UPDATE roles SET name = 'Half done'").unwrap();
+    assert_eq!(app.anonymous().get(&hiring.portal()).expect(200).body, before);
+    app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).expect(200);
+    app.anonymous().get("/healthz").expect(200);
+    other.execute_batch("COMMIT").unwrap();
+    let after = app.anonymous().get(&hiring.portal()).expect(200).json();
+    assert_eq!(after["roles"][0]["name"], "Half done");
+}
+
+/// A connection of our own, on which nothing is sent again.
+fn connect(app: &App) -> BufReader<TcpStream> {
+    let stream = TcpStream::connect(app.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    BufReader::new(stream)
+}
+
+fn read_line(connection: &mut BufReader<TcpStream>) -> String {
+    let mut line = String::new();
+    connection.read_line(&mut line).unwrap();
+    line.trim_end().to_owned()
+}
+
+fn a_request_that_has_begun_is_finished_when_the_service_stops() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "roleId": hiring.role_id }).to_string();
+    let mut connection = connect(&app);
+    let (path, address, length) = (apply_path(&hiring), app.address, body.len());
+    let head =
+        format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n");
+    connection.get_mut().write_all(head.as_bytes()).unwrap();
+    // The service asks for the body, so it has begun on the request.
+    assert_eq!(read_line(&mut connection), "HTTP/1.1 100 Continue");
+    assert_eq!(read_line(&mut connection), "");
+    let client = std::thread::spawn(move || {
+        // It takes no more connections, so it has begun to stop.
+        while TcpStream::connect(address).is_ok() {}
+        connection.get_mut().write_all(body.as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    assert_eq!(app.stop(), Stopped::Gracefully);
+    let answer = client.join().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"inviteUrl\":\""), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("\r\nconnection: close\r\n"), "{answer}");
+    assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["1"]);
+}
+
+fn a_connection_without_a_request_is_closed_when_the_service_stops() {
+    let app = App::start();
+    let (mut used, mut unused) = (connect(&app), connect(&app));
+    used.get_mut().write_all(format!("HEAD / HTTP/1.1\r\nHost: {}\r\n\r\n", app.address).as_bytes()).unwrap();
+    assert_eq!(read_line(&mut used), "HTTP/1.1 200 OK");
+    while !read_line(&mut used).is_empty() {}
+    assert_eq!(app.stop(), Stopped::Gracefully);
+    for connection in [&mut used, &mut unused] {
+        let mut rest = Vec::new();
+        let _ = connection.read_to_end(&mut rest);
+        assert_eq!(rest, b"");
+    }
+}
+
+fn a_stopped_service_leaves_one_whole_file_and_a_started_one_goes_on_from_it() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user(&hiring.staff("owner"));
+    owner.post_empty(&hiring.hire(0)).expect(200);
+    assert_eq!(app.stop(), Stopped::Gracefully);
+    // What was written is in the one file: nothing is left beside it but the lock.
+    let wal = app.path.with_file_name("appliance.db-wal");
+    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
+    app.start_again();
+    owner.post_empty(&hiring.hire(0)).refused(409, "conflict");
+    owner.post_empty(&hiring.hire(1)).expect(200);
+    assert_eq!(app.check(), Vec::<String>::new());
+}

@@ -137,7 +137,8 @@ fn every_credential_that_does_not_count_is_answered_alike() {
     let (_, good) = app.make_key(&owner);
     let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
     let mistyped = format!("{}{}{}", &good[..10], if &good[10..11] == "a" { "b" } else { "a" }, &good[11..]);
-    let bearers: [&str; 10] = [&revoked, &expired, &unknown, &mistyped, &good[..41], &good[4..], "", "null", "rpk_ä", "ä"];
+    let bearers: [&str; 10] =
+        [&revoked, &expired, &unknown, &mistyped, &good[..41], &good[4..], "", "null", "rpk_ä", "ä"];
     let mut sent: Vec<String> = bearers.iter().map(|token| format!("Bearer {token}")).collect();
     sent.extend([
         format!("Bearer {good}0"),

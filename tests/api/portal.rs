@@ -117,7 +117,8 @@ fn what_was_never_given_has_its_default() {
         "collarType": null,
         "createdAt": "2026-11-21T09:00:00.000000Z",
     });
-    let org = json!({ "name": "Bare", "logo": "", "slug": "bare", "domain": "", "portalTheme": { "showSalary": false } });
+    let org =
+        json!({ "name": "Bare", "logo": "", "slug": "bare", "domain": "", "portalTheme": { "showSalary": false } });
     let answer = app.anonymous().get("/api/public/portal/bare").expect(200);
     assert_eq!(answer.json(), json!({ "org": org, "roles": [role] }));
 }
@@ -136,7 +137,8 @@ fn a_description_is_given_back_as_it_was_stored() {
 
 fn whole_amounts_are_integers_and_others_keep_their_fraction() {
     let app = App::start();
-    for (given, shown) in [("60000", "60000"), ("60000.0", "60000"), ("0", "0"), ("15.55", "15.55"), ("1e12", "1000000000000")]
+    for (given, shown) in
+        [("60000", "60000"), ("60000.0", "60000"), ("0", "0"), ("15.55", "15.55"), ("1e12", "1000000000000")]
     {
         let amount: Value = serde_json::from_str(given).unwrap();
         let both = json!({ "salaryMin": amount, "salaryMax": amount });

@@ -115,7 +115,8 @@ fn an_unknown_or_malformed_id_is_404() {
     let hiring = app.hiring();
     let long = "a".repeat(65);
     // An id is compared as it is: neither trimmed nor lower-cased.
-    for role_id in ["role_0", "ROLE_1", "%20role_1", "role_1%00", "%C3%A4", "..", "%2e%2e%2frole_1", "%ff", "'", &long] {
+    for role_id in ["role_0", "ROLE_1", "%20role_1", "role_1%00", "%C3%A4", "..", "%2e%2e%2frole_1", "%ff", "'", &long]
+    {
         app.anonymous().get(&path(&hiring, role_id)).refused(404, "not_found");
     }
     app.anonymous().get(&path(&hiring, "")).refused(404, "not_found");

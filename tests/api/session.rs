@@ -1,3 +1,758 @@
-//! To be written.
+//! `POST /api/auth/sign-in` and `/api/auth/sign-out`: how a session begins, what it opens, when it ends, and how long
+//! a wrong password has to wait.
 
-crate::tests![];
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use appliance::http::route::Entry;
+use appliance::http::table::Table;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::app::Options;
+use crate::support::race::{Runner, race};
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    signing_in_answers_as_me_does,
+    the_cookie_is_http_only_and_lax,
+    the_cookie_of_a_service_behind_https_is_secure_and_of_its_host,
+    a_cookie_has_256_random_bits_and_is_new_each_time,
+    only_the_digest_of_a_cookie_is_in_the_file,
+    the_address_is_compared_trimmed_and_without_case,
+    a_password_is_compared_as_it_is,
+    every_wrong_sign_in_has_the_same_answer,
+    address_and_password_must_be_texts_that_are_not_blank,
+    a_body_that_is_no_json_object_is_a_bad_request,
+    a_body_of_another_type_is_415_and_a_large_one_413,
+    signing_in_does_not_look_at_other_credentials,
+    a_session_counts_on_me_and_on_nothing_that_wants_a_key,
+    a_session_of_an_admin_is_no_admin_key,
+    a_key_goes_before_a_session_and_a_bad_key_is_refused,
+    the_cookie_is_found_among_others,
+    a_cookie_that_is_none_is_a_401,
+    a_session_is_read_with_the_user_at_each_request,
+    a_session_ends_after_thirty_minutes_without_use,
+    using_a_session_keeps_it_alive,
+    only_a_request_that_it_opens_keeps_a_session_alive,
+    a_session_ends_twelve_hours_after_the_sign_in_however_used,
+    a_session_outlives_a_restart,
+    sessions_that_have_ended_are_cleared_away,
+    signing_out_ends_the_session_and_takes_the_cookie_back,
+    signing_out_ends_no_other_session,
+    signing_out_without_a_session_is_401,
+    signing_out_with_a_key_is_401_and_leaves_no_usage,
+    signing_out_must_come_from_the_same_origin,
+    signing_out_of_a_service_behind_https_knows_its_origin,
+    reading_with_a_session_needs_no_origin,
+    signing_in_from_another_origin_is_forbidden,
+    a_forbidden_sign_in_is_no_failure,
+    a_session_is_rate_limited,
+    five_failures_are_free_and_then_an_account_waits_twice_as_long_each_time,
+    a_wait_is_told_in_whole_seconds_rounded_up,
+    the_right_password_waits_too_and_works_after_the_wait,
+    an_attempt_during_the_wait_does_not_lengthen_it,
+    a_success_forgets_the_failures,
+    an_hour_forgets_the_failures,
+    an_account_waits_whatever_the_spelling_of_its_address,
+    another_account_does_not_wait,
+    an_unknown_address_waits_like_a_known_one,
+    a_request_that_is_no_attempt_is_no_failure,
+    an_address_waits_after_fifty_failures,
+    an_address_that_only_the_client_claims_is_not_believed,
+    of_attempts_at_once_five_are_let_through,
+    changing_the_password_ends_the_sessions_and_the_old_password,
+];
+
+const PASSWORD: &str = "correct horse battery";
+const SIGN_IN: &str = "/api/auth/sign-in";
+const SIGN_OUT: &str = "/api/auth/sign-out";
+const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+
+/// A service where the owner of an organization has a password.
+fn start() -> (App, Hiring) {
+    start_with(Options::default())
+}
+
+fn start_with(options: Options) -> (App, Hiring) {
+    let app = App::with(options);
+    let hiring = app.hiring();
+    app.set_password(&hiring.email("owner"), PASSWORD);
+    (app, hiring)
+}
+
+fn try_to(app: &App, email: &str, password: &str) -> Answer {
+    app.anonymous().post(SIGN_IN, &json!({ "email": email, "password": password }))
+}
+
+/// The owner's session.
+fn session(app: &App, hiring: &Hiring) -> Client {
+    app.sign_in(&hiring.email("owner"), PASSWORD)
+}
+
+fn sign_out(client: &Client) -> Answer {
+    client.send("POST", SIGN_OUT, &[SAME_ORIGIN], b"")
+}
+
+fn cookie(answer: &Answer) -> String {
+    let pair = answer.header("set-cookie").unwrap().split(';').next().unwrap();
+    pair.split_once('=').unwrap().1.to_owned()
+}
+
+/// Fails so many times, which must be free of a wait.
+#[track_caller]
+fn fail(app: &App, email: &str, times: usize) {
+    for _ in 0..times {
+        try_to(app, email, "a wrong password").refused(401, "unauthorized");
+    }
+}
+
+/// The seconds that an attempt is told to wait.
+#[track_caller]
+fn wait(app: &App, email: &str, password: &str) -> u64 {
+    retry_after(&try_to(app, email, password).refused(429, "rate_limited"))
+}
+
+fn retry_after(answer: &Answer) -> u64 {
+    answer.header("retry-after").unwrap().parse().unwrap()
+}
+
+fn signing_in_answers_as_me_does() {
+    let (app, hiring) = start();
+    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let user = json!({ "id": hiring.staff("owner"), "email": hiring.email("owner"), "role": "user" });
+    assert_eq!(answer.json(), json!({ "user": user, "auth": { "type": "session" } }));
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let me = session(&app, &hiring).get("/api/v1/me").expect(200);
+    assert_eq!(me.body, answer.body);
+}
+
+fn the_cookie_is_http_only_and_lax() {
+    let (app, hiring) = start();
+    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let value = cookie(&answer);
+    let expected = format!("appliance_session={value}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax");
+    assert_eq!(answer.header("set-cookie"), Some(expected.as_str()));
+    let set = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+    assert_eq!(set.count(), 1);
+    assert!(!answer.text().contains(&value));
+}
+
+fn the_cookie_of_a_service_behind_https_is_secure_and_of_its_host() {
+    let base_url = Some("https://jobs.example.com".to_owned());
+    let (app, hiring) = start_with(Options { base_url, ..Options::default() });
+    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let value = cookie(&answer);
+    let expected = format!("__Host-appliance_session={value}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure");
+    assert_eq!(answer.header("set-cookie"), Some(expected.as_str()));
+    let client = app.anonymous().with_header("Cookie", &format!("__Host-appliance_session={value}"));
+    client.get("/api/v1/me").expect(200);
+    let gone = sign_out(&client).expect(204);
+    let expected = "__Host-appliance_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure";
+    assert_eq!(gone.header("set-cookie"), Some(expected));
+}
+
+fn a_cookie_has_256_random_bits_and_is_new_each_time() {
+    let (app, hiring) = start();
+    let cookies: BTreeSet<String> =
+        (0..8).map(|_| cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200))).collect();
+    assert_eq!(cookies.len(), 8);
+    for value in cookies {
+        // Two halves of 128 bits, each in 26 characters of five bits.
+        assert_eq!(value.len(), 52, "{value}");
+        assert!(value.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{value}");
+    }
+}
+
+fn only_the_digest_of_a_cookie_is_in_the_file() {
+    let (app, hiring) = start();
+    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let digest: String = Sha256::digest(value.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect();
+    let row = app.sql("SELECT hex(digest), user_id FROM sessions");
+    assert_eq!(row, [format!("{digest}|{}", hiring.staff("owner"))]);
+    app.stop();
+    let bytes = std::fs::read(&app.path).unwrap();
+    for secret in [value.as_str(), PASSWORD] {
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "the file holds {secret}");
+    }
+}
+
+fn the_address_is_compared_trimmed_and_without_case() {
+    let app = App::start();
+    app.import(&json!({ "users": [{ "id": "user_oe", "email": "Jörg.Öl@Example.ORG", "name": "Jörg" }] }));
+    app.set_password("jörg.öl@example.org", PASSWORD);
+    for email in ["Jörg.Öl@Example.ORG", "jörg.öl@example.org", " JÖRG.ÖL@EXAMPLE.ORG\t\n"] {
+        let answer = try_to(&app, email, PASSWORD).expect(200).json();
+        assert_eq!(answer["user"]["email"], "Jörg.Öl@Example.ORG", "{email:?}");
+    }
+    try_to(&app, "jorg.ol@example.org", PASSWORD).refused(401, "unauthorized");
+}
+
+fn a_password_is_compared_as_it_is() {
+    let (app, hiring) = start();
+    let email = hiring.email("member");
+    app.set_password(&email, " Pass wörd\u{0}🐎 ");
+    try_to(&app, &email, "Pass wörd\u{0}🐎").refused(401, "unauthorized");
+    try_to(&app, &email, " pass wörd\u{0}🐎 ").refused(401, "unauthorized");
+    try_to(&app, &email, " Pass wörd").refused(401, "unauthorized");
+    try_to(&app, &email, " Pass wörd\u{0}🐎 ").expect(200);
+}
+
+fn every_wrong_sign_in_has_the_same_answer() {
+    let (app, hiring) = start();
+    let refused = |email: &str, password: &str| {
+        let answer = try_to(&app, email, password).refused(401, "unauthorized");
+        let challenge = "Bearer realm=\"appliance\", error=\"invalid_token\"";
+        assert_eq!(answer.header("www-authenticate"), Some(challenge), "{email}");
+        assert_eq!(answer.header("set-cookie"), None, "{email}");
+        let mut body = answer.json();
+        body["requestId"] = json!("");
+        body
+    };
+    let wrong_password = refused(&hiring.email("owner"), "a wrong password");
+    // Nobody's address, a user who never had a password, the digits of a hash, no address at all.
+    for (email, password) in [
+        ("nobody@example.org", PASSWORD),
+        (&hiring.email("member"), PASSWORD),
+        (&hiring.email("member"), "null"),
+        ("no address", PASSWORD),
+        ("a@b@c", PASSWORD),
+        (&"a".repeat(10_000), PASSWORD),
+        (&hiring.email("owner"), &"a".repeat(100_000)),
+    ] {
+        assert_eq!(refused(email, password), wrong_password, "{email}");
+    }
+}
+
+fn address_and_password_must_be_texts_that_are_not_blank() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    for (body, fields) in [
+        (json!({}), vec!["email", "password"]),
+        (json!({ "email": null, "password": null }), vec!["email", "password"]),
+        (json!({ "email": 5, "password": ["x"] }), vec!["email", "password"]),
+        (json!({ "email": " ", "password": "" }), vec!["email", "password"]),
+        (json!({ "email": email }), vec!["password"]),
+        (json!({ "email": email, "password": 123_456_789_012_u64 }), vec!["password"]),
+        (json!({ "password": PASSWORD }), vec!["email"]),
+        (json!({ "email": { "$ne": "" }, "password": PASSWORD }), vec!["email"]),
+    ] {
+        assert_eq!(app.anonymous().post(SIGN_IN, &body).refused(400, "validation_error").fields(), fields, "{body}");
+    }
+    let nothing = app.anonymous().post_empty(SIGN_IN).refused(400, "validation_error");
+    assert_eq!(nothing.fields(), ["email", "password"]);
+}
+
+fn a_body_that_is_no_json_object_is_a_bad_request() {
+    let (app, _) = start();
+    let twice = br#"{"email":"a@b","password":"x","password":"y"}"#;
+    let bodies: [&[u8]; 6] = [b"{", b"null", b"[]", b"email=a&password=b", twice, b"{\"email\":\"\xff\"}"];
+    for body in bodies {
+        app.anonymous().send("POST", SIGN_IN, &[], body).refused(400, "bad_request");
+    }
+}
+
+fn a_body_of_another_type_is_415_and_a_large_one_413() {
+    let (app, hiring) = start();
+    let mut body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string().into_bytes();
+    let send = |content_type: &str, body: &[u8]| {
+        app.anonymous().send("POST", SIGN_IN, &[("Content-Type", content_type)], body)
+    };
+    // What a form of another site can send without a preflight.
+    for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        send(content_type, &body).refused(415, "unsupported_media_type");
+    }
+    body.resize(128 * 1_024, b' ');
+    send("application/json", &body).expect(200);
+    body.push(b' ');
+    send("application/json", &body).refused(413, "payload_too_large");
+}
+
+fn signing_in_does_not_look_at_other_credentials() {
+    let (app, hiring) = start();
+    let body = json!({ "email": hiring.email("owner"), "password": PASSWORD });
+    app.key("rpk_wrong").post(SIGN_IN, &body).expect(200);
+    app.admin().post(SIGN_IN, &body).expect(200);
+    let first = session(&app, &hiring);
+    // Signed in already: a second session, and the first one lives on.
+    let second = first.post(SIGN_IN, &body).expect(200);
+    assert_eq!(second.json()["auth"]["type"], "session");
+    first.get("/api/v1/me").expect(200);
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["4"]);
+    assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
+}
+
+fn a_session_counts_on_me_and_on_nothing_that_wants_a_key() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    client.get("/api/v1/me").expect(200);
+    let mut looked_at = 0;
+    for route in Table::new().routes() {
+        if matches!(route.entry, Entry::Scoped(_) | Entry::Admin) {
+            looked_at += 1;
+            let path = route.path.replace("{id}", &hiring.candidates[0].steps[1]);
+            let answer = client.send(route.method.as_str(), &path, &[SAME_ORIGIN], b"").refused(401, "unauthorized");
+            let challenge = "Bearer realm=\"appliance\", error=\"invalid_token\"";
+            assert_eq!(answer.header("www-authenticate"), Some(challenge), "{path}");
+            client.send(route.method.as_str(), &path, &[], b"").refused(401, "unauthorized");
+        }
+    }
+    assert_eq!(looked_at, 6);
+    sign_out(&client).expect(204);
+}
+
+fn a_session_of_an_admin_is_no_admin_key() {
+    let app = App::start();
+    app.set_password("admin@appliance.example", PASSWORD);
+    let client = app.sign_in("admin@appliance.example", PASSWORD);
+    let me = client.get("/api/v1/me").expect(200).json();
+    let user = json!({ "id": "user_admin", "email": "admin@appliance.example", "role": "admin" });
+    assert_eq!(me, json!({ "user": user, "auth": { "type": "session" } }));
+    client.get("/api/admin/api-keys").refused(401, "unauthorized");
+}
+
+fn a_key_goes_before_a_session_and_a_bad_key_is_refused() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    let both = client.with_header("Authorization", &format!("Bearer {}", app.admin_secret()));
+    let me = both.get("/api/v1/me").expect(200).json();
+    assert_eq!((&me["user"]["id"], &me["auth"]["type"]), (&json!("user_admin"), &json!("api_key")));
+    for value in ["Bearer rpk_wrong", "Bearer", "Basic eDp5", "appliance_session"] {
+        client.with_header("Authorization", value).get("/api/v1/me").refused(401, "unauthorized");
+    }
+    sign_out(&both).refused(401, "unauthorized");
+    client.get("/api/v1/me").expect(200);
+}
+
+fn the_cookie_is_found_among_others() {
+    let (app, hiring) = start();
+    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    for line in [
+        format!("a=b; appliance_session={value}; c=d"),
+        format!("appliance_session={value};theme=dark"),
+        format!("xappliance_session=wrong; appliance_session={value}"),
+    ] {
+        app.anonymous().with_header("Cookie", &line).get("/api/v1/me").expect(200);
+    }
+    let two_fields =
+        app.anonymous().with_header("Cookie", "a=b").with_header("Cookie", &format!("appliance_session={value}"));
+    two_fields.get("/api/v1/me").expect(200);
+}
+
+fn a_cookie_that_is_none_is_a_401() {
+    let (app, hiring) = start();
+    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let digest = app.sql("SELECT lower(hex(digest)) FROM sessions")[0].clone();
+    for line in [
+        "appliance_session=".to_owned(),
+        "appliance_session".to_owned(),
+        "appliance_session=wrong".to_owned(),
+        format!("appliance_session={}", value.to_uppercase()),
+        format!("appliance_session={}", &value[..51]),
+        format!("appliance_session={digest}"),
+        format!("APPLIANCE_SESSION={value}"),
+        format!("session={value}"),
+    ] {
+        app.anonymous().with_header("Cookie", &line).get("/api/v1/me").refused(401, "unauthorized");
+    }
+    app.anonymous()
+        .with_header("Authorization", &format!("Bearer {value}"))
+        .get("/api/v1/me")
+        .refused(401, "unauthorized");
+}
+
+fn a_session_is_read_with_the_user_at_each_request() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    let role = || client.get("/api/v1/me").expect(200).json()["user"]["role"].clone();
+    assert_eq!(role(), "user");
+    app.change(&format!("UPDATE users SET platform_role = 'admin' WHERE id = '{}'", hiring.staff("owner")));
+    assert_eq!(role(), "admin");
+    app.change(&format!("UPDATE users SET platform_role = 'user' WHERE id = '{}'", hiring.staff("owner")));
+    assert_eq!(role(), "user");
+}
+
+fn a_session_ends_after_thirty_minutes_without_use() {
+    let (app, hiring) = start();
+    let (used, unused) = (session(&app, &hiring), session(&app, &hiring));
+    app.world.pass(Duration::from_secs(30 * 60) - Duration::from_micros(1));
+    used.get("/api/v1/me").expect(200);
+    app.world.pass(Duration::from_micros(1));
+    unused.get("/api/v1/me").refused(401, "unauthorized");
+    sign_out(&unused).refused(401, "unauthorized");
+    used.get("/api/v1/me").expect(200);
+}
+
+fn using_a_session_keeps_it_alive() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    for _ in 0..3 {
+        app.pass(30 * 60 - 1);
+        client.get("/api/v1/me").expect(200);
+    }
+    app.pass(30 * 60);
+    client.get("/api/v1/me").refused(401, "unauthorized");
+}
+
+fn only_a_request_that_it_opens_keeps_a_session_alive() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    app.pass(1_000);
+    client.get(&hiring.portal()).expect(200);
+    client.get("/api/admin/api-keys").refused(401, "unauthorized");
+    client.send("POST", SIGN_OUT, &[], b"").refused(403, "forbidden");
+    app.pass(800);
+    client.get("/api/v1/me").refused(401, "unauthorized");
+}
+
+fn a_session_ends_twelve_hours_after_the_sign_in_however_used() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    for _ in 0..24 {
+        app.pass(1_799);
+        client.get("/api/v1/me").expect(200);
+    }
+    app.pass(12 * 3_600 - 24 * 1_799 - 1);
+    client.get("/api/v1/me").expect(200);
+    app.pass(1);
+    client.get("/api/v1/me").refused(401, "unauthorized");
+    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    client.get("/api/v1/me").refused(401, "unauthorized");
+}
+
+fn a_session_outlives_a_restart() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    app.pass(1_000);
+    client.get("/api/v1/me").expect(200);
+    app.stop();
+    app.start_again();
+    app.pass(1_799);
+    client.get("/api/v1/me").expect(200);
+    app.pass(1_800);
+    client.get("/api/v1/me").refused(401, "unauthorized");
+}
+
+fn sessions_that_have_ended_are_cleared_away() {
+    let (app, hiring) = start();
+    session(&app, &hiring);
+    session(&app, &hiring);
+    app.pass(1_799);
+    session(&app, &hiring);
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["3"]);
+    app.pass(1);
+    session(&app, &hiring);
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["2"]);
+}
+
+fn signing_out_ends_the_session_and_takes_the_cookie_back() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    let answer = sign_out(&client).expect(204);
+    let expected = "appliance_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax";
+    assert_eq!(answer.header("set-cookie"), Some(expected));
+    assert!(answer.body.is_empty());
+    client.get("/api/v1/me").refused(401, "unauthorized");
+    sign_out(&client).refused(401, "unauthorized");
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
+}
+
+fn signing_out_ends_no_other_session() {
+    let (app, hiring) = start();
+    let (here, there) = (session(&app, &hiring), session(&app, &hiring));
+    sign_out(&here).expect(204);
+    here.get("/api/v1/me").refused(401, "unauthorized");
+    there.get("/api/v1/me").expect(200);
+}
+
+fn signing_out_without_a_session_is_401() {
+    let (app, _) = start();
+    let answer = sign_out(&app.anonymous()).refused(401, "unauthorized");
+    assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"appliance\""));
+    assert_eq!(answer.header("set-cookie"), None);
+    let wrong = app.anonymous().with_header("Cookie", "appliance_session=wrong");
+    sign_out(&wrong).refused(401, "unauthorized");
+}
+
+fn signing_out_with_a_key_is_401_and_leaves_no_usage() {
+    let (app, hiring) = start();
+    session(&app, &hiring);
+    sign_out(&app.admin()).refused(401, "unauthorized");
+    app.admin().post_empty(SIGN_OUT).refused(401, "unauthorized");
+    assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["1"]);
+}
+
+fn signing_out_must_come_from_the_same_origin() {
+    let (app, hiring) = start();
+    let own = format!("http://{}", app.address);
+    let (other_port, secure) = (format!("http://{}:1", app.address.ip()), format!("https://{}", app.address));
+    let attempt = |headers: &[(&str, &str)]| {
+        let client = session(&app, &hiring);
+        let answer = client.send("POST", SIGN_OUT, headers, b"");
+        let alive = client.get("/api/v1/me").status == 200;
+        assert_eq!(alive, answer.status == 403, "{headers:?}");
+        if answer.status == 204 { true } else { answer.refused(403, "forbidden").status == 204 }
+    };
+    assert!(attempt(&[SAME_ORIGIN]));
+    assert!(attempt(&[("Origin", &own)]));
+    assert!(attempt(&[SAME_ORIGIN, ("Origin", "https://evil.example")]), "Sec-Fetch-Site decides");
+    for site in ["cross-site", "same-site", "none", "", "Same-Origin"] {
+        assert!(!attempt(&[("Sec-Fetch-Site", site)]), "{site}");
+        assert!(!attempt(&[("Sec-Fetch-Site", site), ("Origin", &own)]), "{site} and our own origin");
+    }
+    for origin in
+        ["https://evil.example", "null", "", &other_port, &secure, &format!("{own}/"), &format!("{own}.evil.example")]
+    {
+        assert!(!attempt(&[("Origin", origin)]), "{origin}");
+    }
+    assert!(!attempt(&[]), "a request that says nothing of where it comes from");
+}
+
+fn signing_out_of_a_service_behind_https_knows_its_origin() {
+    let base_url = Some("https://jobs.example.com/hiring".to_owned());
+    let (app, hiring) = start_with(Options { base_url, ..Options::default() });
+    for (origin, status) in [
+        ("https://jobs.example.com", 204),
+        ("http://jobs.example.com", 403),
+        ("https://jobs.example.com:444", 403),
+        ("https://example.com", 403),
+    ] {
+        let client = session(&app, &hiring);
+        client.send("POST", SIGN_OUT, &[("Origin", origin)], b"").expect(status);
+    }
+}
+
+fn reading_with_a_session_needs_no_origin() {
+    let (app, hiring) = start();
+    let client = session(&app, &hiring);
+    client.get("/api/v1/me").expect(200);
+    client.send("GET", "/api/v1/me", &[("Sec-Fetch-Site", "cross-site")], b"").expect(200);
+    client.send("HEAD", "/api/v1/me", &[("Origin", "https://evil.example")], b"").expect(200);
+}
+
+fn signing_in_from_another_origin_is_forbidden() {
+    let (app, hiring) = start();
+    let own = format!("http://{}", app.address);
+    let body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string();
+    let status = |headers: &[(&str, &str)]| {
+        let answer = app.anonymous().send("POST", SIGN_IN, headers, body.as_bytes());
+        assert_eq!(answer.header("set-cookie").is_some(), answer.status == 200, "{headers:?}");
+        if answer.status == 403 { answer.refused(403, "forbidden").status } else { answer.status }
+    };
+    assert_eq!(status(&[]), 200);
+    assert_eq!(status(&[SAME_ORIGIN]), 200);
+    assert_eq!(status(&[("Origin", &own)]), 200);
+    for site in ["cross-site", "same-site", "none"] {
+        assert_eq!(status(&[("Sec-Fetch-Site", site)]), 403, "{site}");
+    }
+    for origin in ["https://evil.example", "null", &format!("{own}0")] {
+        assert_eq!(status(&[("Origin", origin)]), 403, "{origin}");
+    }
+    let undecodable = app.anonymous().raw_to_end(
+        format!("POST {SIGN_IN} HTTP/1.1\r\nHost: a\r\nOrigin: \u{e4}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            .as_bytes(),
+    );
+    assert!(undecodable.starts_with(b"HTTP/1.1 403 "), "{}", String::from_utf8_lossy(&undecodable));
+}
+
+fn a_forbidden_sign_in_is_no_failure() {
+    let (app, hiring) = start();
+    let body = json!({ "email": hiring.email("owner"), "password": "a wrong password" });
+    let foreign = app.anonymous().with_header("Origin", "https://evil.example");
+    for _ in 0..10 {
+        foreign.post(SIGN_IN, &body).refused(403, "forbidden");
+    }
+    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+}
+
+fn a_session_is_rate_limited() {
+    let (app, hiring) = start_with(Options { per_minute: Some(2), ..Options::default() });
+    let (first, second) = (session(&app, &hiring), session(&app, &hiring));
+    let answer = first.get("/api/v1/me").expect(200);
+    assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=2;w=60"));
+    assert_eq!(answer.header("ratelimit"), Some("\"default\";r=1;t=30"));
+    // The limit is the user's, not the session's.
+    second.get("/api/v1/me").expect(200);
+    let limited = sign_out(&first).refused(429, "rate_limited");
+    assert_eq!(retry_after(&limited), 30);
+    app.pass(29);
+    sign_out(&first).refused(429, "rate_limited");
+    app.pass(1);
+    sign_out(&first).expect(204);
+}
+
+fn five_failures_are_free_and_then_an_account_waits_twice_as_long_each_time() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    fail(&app, &email, 5);
+    for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900] {
+        assert_eq!(wait(&app, &email, "a wrong password"), seconds);
+        app.world.pass(Duration::from_secs(seconds) - Duration::from_micros(1));
+        assert_eq!(wait(&app, &email, "a wrong password"), 1, "a microsecond before {seconds} s are over");
+        app.world.pass(Duration::from_micros(1));
+        fail(&app, &email, 1);
+    }
+}
+
+fn a_wait_is_told_in_whole_seconds_rounded_up() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    fail(&app, &email, 5);
+    app.pass(1);
+    fail(&app, &email, 1);
+    app.pass(2);
+    fail(&app, &email, 1);
+    assert_eq!(wait(&app, &email, PASSWORD), 4);
+    app.world.pass(Duration::from_micros(1));
+    assert_eq!(wait(&app, &email, PASSWORD), 4);
+    app.world.pass(Duration::from_micros(999_999));
+    assert_eq!(wait(&app, &email, PASSWORD), 3);
+    app.pass(3);
+    try_to(&app, &email, PASSWORD).expect(200);
+}
+
+fn the_right_password_waits_too_and_works_after_the_wait() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    fail(&app, &email, 5);
+    let told = try_to(&app, &email, PASSWORD).refused(429, "rate_limited");
+    assert_eq!((retry_after(&told), told.header("set-cookie")), (1, None));
+    app.pass(1);
+    try_to(&app, &email, PASSWORD).expect(200);
+}
+
+fn an_attempt_during_the_wait_does_not_lengthen_it() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    fail(&app, &email, 5);
+    app.pass(1);
+    fail(&app, &email, 1);
+    for _ in 0..20 {
+        assert_eq!(wait(&app, &email, "a wrong password"), 2);
+    }
+    app.pass(2);
+    try_to(&app, &email, PASSWORD).expect(200);
+}
+
+fn a_success_forgets_the_failures() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    fail(&app, &email, 4);
+    try_to(&app, &email, PASSWORD).expect(200);
+    fail(&app, &email, 5);
+    assert_eq!(wait(&app, &email, PASSWORD), 1);
+    app.pass(1);
+    try_to(&app, &email, PASSWORD).expect(200);
+    fail(&app, &email, 5);
+    assert_eq!(wait(&app, &email, PASSWORD), 1);
+}
+
+fn an_hour_forgets_the_failures() {
+    let (app, hiring) = start();
+    let (owner, member) = (hiring.email("owner"), hiring.email("member"));
+    fail(&app, &owner, 5);
+    fail(&app, &member, 5);
+    app.pass(3_599);
+    fail(&app, &owner, 1);
+    assert_eq!(wait(&app, &owner, PASSWORD), 2, "the sixth failure within the hour");
+    app.pass(1);
+    fail(&app, &member, 5);
+    assert_eq!(wait(&app, &member, PASSWORD), 1, "an hour later the count begins anew");
+}
+
+fn an_account_waits_whatever_the_spelling_of_its_address() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    for spelling in [&email, &email.to_uppercase(), &format!(" {email}"), &format!("{email}\n"), &email] {
+        fail(&app, spelling, 1);
+    }
+    assert_eq!(wait(&app, &format!("\t{}", email.to_uppercase()), PASSWORD), 1);
+}
+
+fn another_account_does_not_wait() {
+    let (app, hiring) = start();
+    fail(&app, &hiring.email("member"), 5);
+    wait(&app, &hiring.email("member"), PASSWORD);
+    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+}
+
+fn an_unknown_address_waits_like_a_known_one() {
+    let (app, hiring) = start();
+    for email in ["nobody@example.org", &hiring.email("member"), "no address", &"x".repeat(1_000)] {
+        fail(&app, email, 5);
+        for seconds in [1, 2, 4] {
+            assert_eq!(wait(&app, email, PASSWORD), seconds, "{email}");
+            app.pass(seconds);
+            fail(&app, email, 1);
+        }
+    }
+}
+
+fn a_request_that_is_no_attempt_is_no_failure() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    for _ in 0..10 {
+        app.anonymous().post(SIGN_IN, &json!({ "email": email })).refused(400, "validation_error");
+        app.anonymous().send("POST", SIGN_IN, &[], b"{").refused(400, "bad_request");
+    }
+    fail(&app, &email, 4);
+    try_to(&app, &email, PASSWORD).expect(200);
+}
+
+fn an_address_waits_after_fifty_failures() {
+    let (app, hiring) = start_with(Options { trusted_proxies: vec!["127.0.0.0/8"], ..Options::default() });
+    let from = |address: &str, email: &str, password: &str| {
+        let client = app.anonymous().with_header("X-Forwarded-For", address);
+        client.post(SIGN_IN, &json!({ "email": email, "password": password }))
+    };
+    for number in 0..50 {
+        from("203.0.113.9", &format!("{number}@example.org"), "a wrong password").refused(401, "unauthorized");
+    }
+    for seconds in [1, 2, 4] {
+        let told = from("203.0.113.9", &hiring.email("owner"), PASSWORD).refused(429, "rate_limited");
+        assert_eq!(retry_after(&told), seconds);
+        from("203.0.113.10", &hiring.email("owner"), PASSWORD).expect(200);
+        app.pass(seconds);
+        from("203.0.113.9", &format!("more-{seconds}@example.org"), "a wrong password").refused(401, "unauthorized");
+    }
+    app.pass(8);
+    from("203.0.113.9", &hiring.email("owner"), PASSWORD).expect(200);
+}
+
+fn an_address_that_only_the_client_claims_is_not_believed() {
+    let (app, hiring) = start();
+    for number in 0..50 {
+        let claimed = app.anonymous().with_header("X-Forwarded-For", &format!("203.0.113.{number}"));
+        let body = json!({ "email": format!("{number}@example.org"), "password": "a wrong password" });
+        claimed.post(SIGN_IN, &body).refused(401, "unauthorized");
+    }
+    assert_eq!(wait(&app, &hiring.email("owner"), PASSWORD), 1);
+}
+
+fn of_attempts_at_once_five_are_let_through() {
+    let (app, hiring) = start();
+    let body = json!({ "email": hiring.email("owner"), "password": "a wrong password" }).to_string();
+    let runner = || Runner { client: app.anonymous(), method: "POST", path: SIGN_IN.to_owned(), body: body.clone() };
+    let answers = race((0..20).map(|_| runner()).collect());
+    let count = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((count(401), count(429)), (5, 15));
+    let told: Vec<Value> =
+        answers.iter().filter(|answer| answer.status == 429).map(|answer| json!(retry_after(answer))).collect();
+    assert_eq!(told, vec![json!(1); 15]);
+}
+
+fn changing_the_password_ends_the_sessions_and_the_old_password() {
+    let (app, hiring) = start();
+    app.set_password(&hiring.email("member"), PASSWORD);
+    let email = hiring.email("owner");
+    let (first, second) = (session(&app, &hiring), session(&app, &hiring));
+    let member = app.sign_in(&hiring.email("member"), PASSWORD);
+    app.set_password(&email, "another horse battery");
+    first.get("/api/v1/me").refused(401, "unauthorized");
+    sign_out(&second).refused(401, "unauthorized");
+    member.get("/api/v1/me").expect(200);
+    try_to(&app, &email, PASSWORD).refused(401, "unauthorized");
+    try_to(&app, &email, "another horse battery").expect(200);
+}

@@ -1,3 +1,489 @@
-//! To be written.
+//! The usage log: which requests of a key have a row in it, what a row holds, and that none is ever lost.
 
-crate::tests![];
+use std::collections::BTreeSet;
+
+use appliance::domain::timestamp::{Rounding, Timestamp};
+use serde_json::{Value, json};
+
+use crate::support::app::Options;
+use crate::support::{App, Client};
+
+crate::tests![
+    every_answer_to_a_decision_has_its_row,
+    every_answer_to_an_admin_has_its_row,
+    what_no_key_authenticated_has_no_row,
+    a_session_has_no_row,
+    a_row_is_of_the_key_that_was_sent_and_of_no_other,
+    the_path_is_the_raw_one_without_its_query,
+    a_head_is_logged_as_one,
+    the_address_is_the_peers_unless_a_trusted_proxy_tells_another,
+    without_trusted_proxies_nobody_is_believed,
+    a_user_agent_is_cut_at_512_characters,
+    a_request_without_user_agent_has_an_empty_one,
+    a_row_is_there_when_its_answer_is,
+    the_count_is_exact_and_the_last_request_is_the_newest_row,
+    times_grow_while_the_clock_stands_still,
+    times_grow_while_the_clock_steps_back,
+    times_are_the_clocks_once_it_is_ahead_again,
+    rows_outlive_a_restart,
+    times_grow_over_a_restart,
+    parallel_requests_of_one_key_each_have_a_row,
+    a_log_of_many_keys_in_parallel_is_sorted_out,
+];
+
+const ME: &str = "/api/v1/me";
+const KEYS: &str = "/api/admin/api-keys";
+const REJECT: &str = "/api/v1/candidate-steps/{id}/reject";
+const HIRE: &str = "/api/v1/candidate-steps/{id}/hire";
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// What the admin sees of a key's log.
+fn log(app: &App, id: &str) -> Value {
+    app.admin().get(&format!("{KEYS}/{id}/usage?limit=500")).expect(200).json()["data"].clone()
+}
+
+/// The rows of a key, the oldest first.
+fn rows(app: &App, id: &str) -> Vec<Value> {
+    let mut rows = log(app, id)["rows"].as_array().unwrap().clone();
+    rows.reverse();
+    rows
+}
+
+/// One field of each row, the oldest first.
+fn column(app: &App, id: &str, field: &str) -> Vec<String> {
+    rows(app, id).iter().map(|row| row[field].as_str().unwrap().to_owned()).collect()
+}
+
+/// How many requests the list says that a key made.
+fn request_count(app: &App, id: &str) -> Value {
+    let all = app.admin().get(KEYS).expect(200).json();
+    all["data"].as_array().unwrap().iter().find(|key| key["id"] == id).unwrap()["requestCount"].clone()
+}
+
+/// Sends each request, looks at its status, and then at the rows of the key: one for each, in their order.
+fn each_has_its_row(app: &App, (id, secret): &(String, String), requests: &[Sent<'_>]) {
+    let client = app.key(secret);
+    let mut expected = Vec::new();
+    for sent in requests {
+        let answer = client.send(sent.method, &sent.path, &[sent.media_type], sent.body);
+        let code = answer.json()["code"].as_str().unwrap_or_default().to_owned();
+        assert_eq!((answer.status, code.as_str()), sent.answer, "{} {}", sent.method, sent.path);
+        expected.push(json!([sent.method, sent.path, sent.route]));
+    }
+    let rows = rows(app, id);
+    let found: Vec<Value> = rows.iter().map(|row| json!([row["method"], row["path"], row["authEndpoint"]])).collect();
+    assert_eq!(found, expected);
+    assert_eq!(request_count(app, id), requests.len());
+}
+
+/// A request, its route, and the answer that it gets.
+struct Sent<'a> {
+    method: &'static str,
+    path: String,
+    route: &'static str,
+    media_type: (&'static str, &'static str),
+    body: &'a [u8],
+    answer: (u16, &'static str),
+}
+
+impl<'a> Sent<'a> {
+    fn new(method: &'static str, path: &str, route: &'static str, body: &'a [u8], answer: (u16, &'static str)) -> Self {
+        Self { method, path: path.to_owned(), route, media_type: JSON, body, answer }
+    }
+
+    fn of_type(mut self, media_type: &'static str) -> Self {
+        self.media_type.1 = media_type;
+        self
+    }
+}
+
+fn every_answer_to_a_decision_has_its_row() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let long = vec![b' '; 128 * 1_024 + 1];
+    let (reject, hire) = (hiring.reject(0), hiring.hire(1));
+    let post = |path: &str, route, body, answer| Sent::new("POST", path, route, body, answer);
+    let requests = [
+        Sent::new("GET", ME, ME, b"", (200, "")),
+        post(&reject, REJECT, br#"{"outcomeNotes":5}"#, (400, "bad_request")),
+        post(&reject, REJECT, b"{", (400, "bad_request")),
+        post(&reject, REJECT, b"x", (415, "unsupported_media_type")).of_type("text/plain"),
+        post(&reject, REJECT, &long, (413, "payload_too_large")),
+        post("/api/v1/candidate-steps/none/reject", REJECT, b"", (404, "not_found")),
+        post("/api/v1/candidate-steps/no%20id/hire", HIRE, b"", (404, "not_found")),
+        post(&reject, REJECT, b"", (200, "")),
+        post(&reject, REJECT, b"", (409, "conflict")),
+        post(&hire, HIRE, b"{}", (200, "")),
+        post(&hire, HIRE, b"{}", (409, "conflict")),
+        Sent::new("GET", KEYS, KEYS, b"", (403, "forbidden")),
+    ];
+    each_has_its_row(&app, &app.make_key(&hiring.staff("owner")), &requests);
+    let member = app.make_key(&hiring.staff("member"));
+    each_has_its_row(&app, &member, &[post(&hiring.reject(2), REJECT, b"", (403, "forbidden"))]);
+    let unscoped = app.make_key_with(json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
+    let requests = [
+        post(&hiring.reject(2), REJECT, b"", (403, "insufficient_scope")),
+        post("/api/v1/candidate-steps/none/hire", HIRE, b"{", (403, "insufficient_scope")),
+    ];
+    each_has_its_row(&app, &unscoped, &requests);
+}
+
+fn every_answer_to_an_admin_has_its_row() {
+    let app = App::start();
+    let key = app.make_key("user_admin");
+    let (usage, one) = ("/api/admin/api-keys/{id}/usage", "/api/admin/api-keys/{id}");
+    let (none, none_usage, own_usage) =
+        (format!("{KEYS}/none"), format!("{KEYS}/none/usage"), format!("{KEYS}/{}/usage", key.0));
+    let long = vec![b' '; 128 * 1_024 + 1];
+    let requests = [
+        Sent::new("GET", KEYS, KEYS, b"", (200, "")),
+        Sent::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"user_admin"}"#, (200, "")),
+        Sent::new("POST", KEYS, KEYS, b"{}", (400, "validation_error")),
+        Sent::new("POST", KEYS, KEYS, b"[]", (400, "bad_request")),
+        Sent::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"nobody"}"#, (404, "not_found")),
+        Sent::new("POST", KEYS, KEYS, b"{}", (415, "unsupported_media_type")).of_type("text/plain"),
+        Sent::new("POST", KEYS, KEYS, &long, (413, "payload_too_large")),
+        Sent::new("GET", &own_usage, usage, b"", (200, "")),
+        Sent::new("GET", &none_usage, usage, b"", (404, "not_found")),
+        Sent::new("DELETE", &none, one, b"", (404, "not_found")),
+    ];
+    each_has_its_row(&app, &key, &requests);
+}
+
+fn what_no_key_authenticated_has_no_row() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    client.get("/api/v1/nothing").expect(404);
+    client.get("/").expect(200);
+    client.get("/api/admin/api-keys/%FF/usage").expect(404);
+    client.get("/api/admin/api-keys/a/b/usage").expect(404);
+    client.get("/api/v1/me/").expect(404);
+    client.delete(ME).expect(405);
+    client.send("PUT", KEYS, &[], b"").expect(405);
+    client.get(&hiring.reject(0)).expect(405);
+    // Nobody looks at a key here.
+    client.get(&hiring.portal()).expect(200);
+    client.get("/healthz").expect(200);
+    // A key is not what this one asks for.
+    client.post_empty("/api/auth/sign-out").expect(401);
+    assert_eq!(log(&app, &id)["rows"], json!([]));
+    assert_eq!(request_count(&app, &id), 0);
+    client.get(ME).expect(200);
+    app.admin().delete(&format!("{KEYS}/{id}")).expect(200);
+    client.get(ME).expect(401);
+    client.post_empty(&hiring.reject(0)).expect(401);
+    assert_eq!(column(&app, &id, "path"), [ME]);
+    assert_eq!(request_count(&app, &id), 1);
+}
+
+fn a_session_has_no_row() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (id, _) = app.make_key(&hiring.staff("owner"));
+    app.set_password(&hiring.email("owner"), "correct horse battery");
+    let before = app.sql("SELECT count(*) FROM api_key_usage");
+    let session = app.sign_in(&hiring.email("owner"), "correct horse battery");
+    session.get(ME).expect(200);
+    session.get(KEYS).expect(401);
+    session.with_header("Sec-Fetch-Site", "same-origin").post_empty("/api/auth/sign-out").expect(204);
+    assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), before);
+    assert_eq!(request_count(&app, &id), 0);
+}
+
+fn a_row_is_of_the_key_that_was_sent_and_of_no_other() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (first, _) = app.make_key(&hiring.staff("owner"));
+    let (second, secret) = app.make_key(&hiring.staff("owner"));
+    app.set_password(&hiring.email("owner"), "correct horse battery");
+    let both = app.sign_in(&hiring.email("owner"), "correct horse battery");
+    both.with_header("Authorization", &format!("Bearer {secret}")).get(ME).expect(200);
+    assert_eq!((request_count(&app, &first), request_count(&app, &second)), (json!(0), json!(1)));
+}
+
+fn the_path_is_the_raw_one_without_its_query() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    for path in [
+        "/api/v1/me?token=secret&x=%20#",
+        "/api/v1/me?",
+        "/api/admin/api-keys/%6bey%5F1/usage?limit=1",
+        "/api/admin/api-keys/a%2Fb/usage",
+        "/api/admin/api-keys/%C3%A4/usage",
+        "/api/admin/api-keys/%252F/usage",
+        "/api/admin/api-keys/a;b=c,d:e@f!$&'()*+/usage",
+    ] {
+        let answer = client.get(path);
+        assert!(matches!(answer.status, 200 | 404), "{path}");
+    }
+    let long = "x".repeat(4_000);
+    client.get(&format!("/api/admin/api-keys/{long}/usage")).expect(404);
+    let expected = [
+        "/api/v1/me",
+        "/api/v1/me",
+        "/api/admin/api-keys/%6bey%5F1/usage",
+        "/api/admin/api-keys/a%2Fb/usage",
+        "/api/admin/api-keys/%C3%A4/usage",
+        "/api/admin/api-keys/%252F/usage",
+        "/api/admin/api-keys/a;b=c,d:e@f!$&'()*+/usage",
+        &format!("/api/admin/api-keys/{long}/usage"),
+    ];
+    assert_eq!(column(&app, &id, "path"), expected);
+    let mut routes = column(&app, &id, "authEndpoint");
+    routes.dedup();
+    assert_eq!(routes, [ME, "/api/admin/api-keys/{id}/usage"]);
+}
+
+fn a_head_is_logged_as_one() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    client.send("HEAD", "/api/v1/me?x", &[], b"").expect(200);
+    client.send("HEAD", "/api/admin/api-keys/none/usage", &[], b"").expect(404);
+    assert_eq!(column(&app, &id, "method"), ["HEAD", "HEAD"]);
+    assert_eq!(column(&app, &id, "path"), ["/api/v1/me", "/api/admin/api-keys/none/usage"]);
+    assert_eq!(column(&app, &id, "authEndpoint"), [ME, "/api/admin/api-keys/{id}/usage"]);
+}
+
+fn the_address_is_the_peers_unless_a_trusted_proxy_tells_another() {
+    let app = App::with(Options { trusted_proxies: vec!["127.0.0.0/8", "10.0.0.0/8"], ..Options::default() });
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    let mut expected = Vec::new();
+    for (forwarded, ip) in [
+        (vec![], "127.0.0.1"),
+        (vec!["198.51.100.7"], "198.51.100.7"),
+        (vec!["203.0.113.9, 198.51.100.7"], "198.51.100.7"),
+        (vec!["203.0.113.9,198.51.100.7,10.1.2.3"], "198.51.100.7"),
+        (vec!["203.0.113.9", "198.51.100.7, 10.1.2.3"], "198.51.100.7"),
+        (vec!["2001:DB8::1"], "2001:db8::1"),
+        (vec!["10.1.2.3"], "10.1.2.3"),
+        (vec!["198.51.100.7, rubbish"], "127.0.0.1"),
+        (vec![""], "127.0.0.1"),
+        (vec!["203.0.113.9", "ä, 198.51.100.7"], "198.51.100.7"),
+        (vec!["203.0.113.9", "ä"], "127.0.0.1"),
+    ] {
+        let headers: Vec<(&str, &str)> = forwarded.iter().map(|value| ("X-Forwarded-For", *value)).collect();
+        client.send("GET", ME, &headers, b"").expect(200);
+        expected.push(ip);
+    }
+    assert_eq!(column(&app, &id, "ip"), expected);
+}
+
+fn without_trusted_proxies_nobody_is_believed() {
+    for trusted_proxies in [vec![], vec!["10.0.0.0/8", "::1/128"]] {
+        let app = App::with(Options { trusted_proxies, ..Options::default() });
+        let (id, secret) = app.make_key("user_admin");
+        let headers =
+            [("X-Forwarded-For", "198.51.100.7"), ("Forwarded", "for=198.51.100.7"), ("X-Real-IP", "10.0.0.1")];
+        app.key(&secret).send("GET", ME, &headers, b"").expect(200);
+        assert_eq!(column(&app, &id, "ip"), ["127.0.0.1"]);
+    }
+}
+
+fn a_user_agent_is_cut_at_512_characters() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let mut expected = Vec::new();
+    for (given, kept) in [
+        ("curl/8.16".to_owned(), "curl/8.16".to_owned()),
+        ("x".repeat(512), "x".repeat(512)),
+        ("x".repeat(513), "x".repeat(512)),
+        ("ä".repeat(512), "ä".repeat(512)),
+        ("ä".repeat(513), "ä".repeat(512)),
+        (format!("{}😀!", "y".repeat(511)), format!("{}😀", "y".repeat(511))),
+        ("😀".repeat(2_000), "😀".repeat(512)),
+        ("<b>\"quoted\"</b> \\".to_owned(), "<b>\"quoted\"</b> \\".to_owned()),
+    ] {
+        app.key(&secret).with_header("User-Agent", &given).get(ME).expect(200);
+        expected.push(kept);
+    }
+    assert_eq!(column(&app, &id, "userAgent"), expected);
+}
+
+fn a_request_without_user_agent_has_an_empty_one() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    app.key(&secret).get(ME).expect(200);
+    app.key(&secret).with_header("User-Agent", "").get(ME).expect(200);
+    assert_eq!(column(&app, &id, "userAgent"), ["", ""]);
+    // Bytes that are no UTF-8 are no reason to refuse, and none to lose the row.
+    let head = format!("GET {ME} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {secret}\r\nUser-Agent: a");
+    let answer = app.anonymous().raw(&[head.as_bytes(), b"\xffb\r\n\r\n"].concat());
+    assert_eq!(answer.status, 200);
+    assert_eq!(column(&app, &id, "userAgent"), ["", "", "a\u{fffd}b"]);
+}
+
+fn a_row_is_there_when_its_answer_is() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (id, secret) = app.make_key(&hiring.staff("owner"));
+    let client = app.key(&secret);
+    for number in 1..=20 {
+        let answer = if number % 2 == 0 { client.get(ME) } else { client.post_empty(&hiring.reject(0)) };
+        assert!(matches!(answer.status, 200 | 409));
+        // Seen by another connection at once, so by the next start too.
+        let sql = format!(
+            "SELECT count(*) FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number WHERE k.id = '{id}'"
+        );
+        assert_eq!(app.sql(&sql), [number.to_string()]);
+    }
+}
+
+fn the_count_is_exact_and_the_last_request_is_the_newest_row() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    for count in 1..=5 {
+        app.pass(1);
+        client.get(ME).expect(200);
+        client.get(KEYS).expect(200);
+        let log = log(&app, &id);
+        assert_eq!(log["rows"].as_array().unwrap().len(), 2 * count);
+        assert_eq!(log["key"]["requestCount"], 2 * count);
+        assert_eq!(log["key"]["lastRequest"], log["rows"][0]["timestamp"]);
+        assert_eq!(request_count(&app, &id), 2 * count);
+    }
+}
+
+/// The times of a key's rows, the oldest first.
+fn times(app: &App, id: &str) -> Vec<Timestamp> {
+    let times = column(app, id, "timestamp");
+    times.iter().map(|text| Timestamp::parse(text, Rounding::Down).unwrap()).collect()
+}
+
+fn moment(text: &str) -> Timestamp {
+    Timestamp::parse(text, Rounding::Down).unwrap()
+}
+
+fn times_grow_while_the_clock_stands_still() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    app.pass(60);
+    let client = app.key(&secret);
+    for _ in 0..50 {
+        client.get(ME).expect(200);
+    }
+    // The first at the very moment, each other in the next microsecond.
+    let begin = moment("2026-11-21T09:01:00Z").micros();
+    let expected: Vec<Timestamp> = (begin..begin + 50).map(Timestamp::from_micros).collect();
+    assert_eq!(times(&app, &id), expected);
+    let ids: BTreeSet<String> = column(&app, &id, "id").into_iter().collect();
+    assert_eq!(ids.len(), 50);
+}
+
+fn times_grow_while_the_clock_steps_back() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    app.pass(3_600);
+    client.get(ME).expect(200);
+    for back in ["2026-11-21T09:59:59.999999Z", "2026-11-21T09:00:00Z", "2020-01-01T00:00:00Z", "1971-01-01T00:00:00Z"]
+    {
+        app.world.set(moment(back));
+        client.get(ME).expect(200);
+        client.get(ME).expect(200);
+    }
+    let times = times(&app, &id);
+    assert_eq!(times.len(), 9);
+    assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
+    assert_eq!(times[0], moment("2026-11-21T10:00:00Z"));
+    assert!(*times.last().unwrap() < moment("2026-11-21T10:00:00.001Z"), "{times:?}");
+    assert_eq!(log(&app, &id)["key"]["requestCount"], 9);
+}
+
+fn times_are_the_clocks_once_it_is_ahead_again() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    let moments = ["2026-11-21T09:30:00.000000Z", "2026-11-21T09:30:00.500000Z", "2026-11-21T09:30:00.500020Z"];
+    for text in moments {
+        app.world.set(moment(text));
+        client.get(ME).expect(200);
+    }
+    assert_eq!(column(&app, &id, "timestamp"), moments);
+}
+
+fn rows_outlive_a_restart() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (id, secret) = app.make_key(&hiring.staff("owner"));
+    let client = app.key(&secret).with_header("User-Agent", "Mozilla/5.0");
+    client.get(ME).expect(200);
+    client.post_empty(&hiring.reject(0)).expect(200);
+    let before = log(&app, &id);
+    assert_eq!(before["key"]["requestCount"], 2);
+    app.stop();
+    app.start_again();
+    assert_eq!(log(&app, &id), before);
+    app.key(&secret).get(ME).expect(200);
+    let after = log(&app, &id);
+    assert_eq!(after["key"]["requestCount"], 3);
+    assert_eq!(after["rows"].as_array().unwrap()[1..], before["rows"].as_array().unwrap()[..]);
+}
+
+fn times_grow_over_a_restart() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    for back in ["2026-11-21T08:00:00Z", "2026-11-21T07:00:00Z"] {
+        app.key(&secret).get(ME).expect(200);
+        app.key(&secret).get(ME).expect(200);
+        app.stop();
+        app.world.set(moment(back));
+        app.start_again();
+    }
+    app.key(&secret).get(ME).expect(200);
+    let times = times(&app, &id);
+    assert_eq!(times.len(), 5);
+    assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
+    assert_eq!(request_count(&app, &id), 5);
+}
+
+/// Sends the same request from each client on a thread of its own, so many times each.
+fn send_in_parallel(clients: Vec<Client>, times_each: usize) {
+    let threads: Vec<_> = clients
+        .into_iter()
+        .map(|client| {
+            std::thread::spawn(move || {
+                for _ in 0..times_each {
+                    client.get(ME).expect(200);
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+fn parallel_requests_of_one_key_each_have_a_row() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    app.key(&secret).get(ME).expect(200);
+    send_in_parallel((0..8).map(|_| app.key(&secret)).collect(), 25);
+    let times = times(&app, &id);
+    assert_eq!(times.len(), 201);
+    assert!(times.is_sorted_by(|earlier, later| earlier < later));
+    let log = log(&app, &id);
+    assert_eq!(log["key"]["requestCount"], 201);
+    assert_eq!(log["key"]["lastRequest"], log["rows"][0]["timestamp"]);
+    let ids: BTreeSet<String> = column(&app, &id, "id").into_iter().collect();
+    assert_eq!(ids.len(), 201);
+}
+
+fn a_log_of_many_keys_in_parallel_is_sorted_out() {
+    let app = App::start();
+    let keys: Vec<(String, String)> = (0..6).map(|_| app.make_key("user_admin")).collect();
+    send_in_parallel(keys.iter().map(|(_, secret)| app.key(secret)).collect(), 20);
+    let mut all = BTreeSet::new();
+    for (id, _) in &keys {
+        assert_eq!(request_count(&app, id), 20);
+        let times = times(&app, id);
+        assert!(times.len() == 20 && times.is_sorted_by(|earlier, later| earlier < later));
+        all.extend(column(&app, id, "id"));
+    }
+    assert_eq!(all.len(), 120, "no two rows of the service have the same id");
+}

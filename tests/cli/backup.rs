@@ -1,0 +1,103 @@
+//! `backup` and `check`.
+
+use crate::support::{Place, mode};
+
+#[test]
+fn a_backup_is_a_sound_copy_that_only_its_owner_reads() {
+    let place = Place::new();
+    place.imported("a.db");
+    let ended = place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.contains("a.db") && ended.stderr.contains("copy.db"), "{ended:?}");
+    assert_eq!(mode(&place.path("copy.db")), 0o600);
+    place.run(&["check", "--db", "copy.db"]).succeeded();
+    let export = |db: &str| place.run(&["export", "--db", db, "--with-secrets"]).succeeded().stdout;
+    assert_eq!(export("copy.db"), export("a.db"));
+}
+
+#[test]
+fn a_backup_never_writes_over_a_file() {
+    let place = Place::new();
+    place.imported("a.db");
+    place.write("copy.db", "something of mine");
+    place.run(&["backup", "--db", "a.db", "copy.db"]).failed(1, "copy.db cannot be written");
+    assert_eq!(place.read("copy.db"), b"something of mine");
+    place.write("empty.db", "");
+    place.run(&["backup", "--db", "a.db", "empty.db"]).failed(1, "empty.db cannot be written");
+    let before = place.read("a.db");
+    place.run(&["backup", "--db", "a.db", "a.db"]).failed(1, "a.db cannot be written");
+    assert_eq!(place.read("a.db"), before);
+    place.run(&["backup", "--db", "a.db", "none/copy.db"]).failed(1, "none/copy.db cannot be written");
+}
+
+#[test]
+fn a_backup_of_a_running_service_has_what_was_answered() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let authorization = format!("Bearer {key}");
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    serving.send("POST", hire, &[("Authorization", &authorization)], "").expect(200);
+    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    let reject = "/api/v1/candidate-steps/cstep_2_1/reject";
+    serving.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
+    serving.stop("KILL");
+    assert_eq!(place.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    assert_eq!(place.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Not Selected'"), 0);
+    assert_eq!(place.number("copy.db", "SELECT count(*) FROM api_key_usage"), 1);
+    place.run(&["check", "--db", "copy.db"]).succeeded();
+    // It is used like any other file, by the same key.
+    let restored = place.serve(&["--db", "copy.db"]);
+    restored.send("POST", hire, &[("Authorization", &authorization)], "").expect(409);
+    restored.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
+}
+
+#[test]
+fn a_sound_file_has_no_findings_also_while_it_is_served() {
+    let place = Place::new();
+    place.imported("a.db");
+    let ended = place.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.ends_with("a.db is sound\n"), "{ended:?}");
+    let serving = place.serve(&["--db", "a.db"]);
+    place.run(&["check", "--db", "a.db"]).succeeded();
+    serving.send("GET", "/readyz", &[], "").expect(200);
+}
+
+#[test]
+fn a_finding_is_on_standard_output_and_fails() {
+    for (sql, words) in [
+        ("UPDATE organization_statuses SET hired = hired + 1", &["org_acme", "recount"][..]),
+        ("UPDATE organization_statuses SET open_roles = 0", &["org_acme", "recount"]),
+        ("UPDATE organization_statuses SET in_progress = 7", &["org_acme", "recount"]),
+        ("DELETE FROM organization_statuses", &["org_acme", "recount"]),
+        ("UPDATE candidate_roles SET status = 'Withdrawn' WHERE id = 'app_1'", &["org_acme", "recount"]),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM candidates WHERE id = 'cand_1'", &["foreign key", "candidates"]),
+    ] {
+        let place = Place::new();
+        place.imported("a.db");
+        place.change("a.db", sql);
+        let ended = place.run(&["check", "--db", "a.db"]);
+        assert_eq!(ended.code, Some(1), "{sql}: {ended:?}");
+        assert_eq!(ended.stdout.lines().count(), 1, "{sql}: {ended:?}");
+        for word in words {
+            assert!(ended.stdout.contains(word), "{sql}: {word}: {ended:?}");
+        }
+        let last = ended.stderr.lines().last().unwrap();
+        assert!(last.starts_with("appliance: a.db has 1 finding;"), "{sql}: {ended:?}");
+    }
+}
+
+#[test]
+fn damage_is_found() {
+    let place = Place::new();
+    place.imported("a.db");
+    let mut bytes = place.read("a.db");
+    bytes[8_192..].fill(0xa5);
+    place.write("a.db", bytes);
+    let ended = place.run(&["check", "--db", "a.db"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("integrity") || ended.stderr.contains("cannot be"), "{ended:?}");
+    assert!(!ended.stderr.contains("is sound"), "{ended:?}");
+}

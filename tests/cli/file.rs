@@ -1,0 +1,157 @@
+//! The database file: who makes one, and which are refused, untouched.
+
+use crate::support::{Place, mode};
+
+/// Every command that works on a file, with what else it needs.
+const COMMANDS: [&[&str]; 7] = [
+    &["serve", "--listen", "127.0.0.1:0"],
+    &["bootstrap-admin", "--email", "a@example.org"],
+    &["set-password", "--email", "a@example.org"],
+    &["import", "document.json"],
+    &["export"],
+    &["backup", "copy.db"],
+    &["check"],
+];
+
+/// Runs every command on a file that none can use: 78 from `serve`, 1 from the others, and this in the sentence.
+fn every_command_refuses(place: &Place, db: &str, sentence: &str) {
+    place.write("document.json", "{}");
+    for command in COMMANDS {
+        let ended = place.run_with(&[command, &["--db", db]].concat(), &[], b"correct horse battery");
+        let code = if command[0] == "serve" { 78 } else { 1 };
+        let ended = ended.failed(code, sentence);
+        assert!(ended.stderr.contains(db), "{ended:?}");
+        assert!(!place.path("copy.db").exists(), "{command:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let place = Place::new();
+    for bytes in [b"hello\n".to_vec(), b"%PDF-1.7\n".repeat(1_000), vec![0; 4_096]] {
+        place.write("a.db", &bytes);
+        every_command_refuses(&place, "a.db", "is not a file of this program");
+        assert_eq!(place.read("a.db"), bytes);
+    }
+}
+
+#[test]
+fn another_programs_database_is_refused() {
+    let place = Place::new();
+    place.change("a.db", "PRAGMA application_id = 123456; CREATE TABLE a (b INTEGER);");
+    place.change("b.db", "CREATE TABLE a (b INTEGER); PRAGMA user_version = 1;");
+    place.change("c.db", "PRAGMA application_id = 123456;");
+    for db in ["a.db", "b.db", "c.db"] {
+        let bytes = place.read(db);
+        every_command_refuses(&place, db, "is not a file of this program");
+        assert_eq!(place.read(db), bytes);
+    }
+}
+
+#[test]
+fn a_newer_file_is_refused_and_stays_as_it_is() {
+    let place = Place::new();
+    place.imported("a.db");
+    place.change("a.db", "PRAGMA user_version = 99;");
+    let bytes = place.read("a.db");
+    every_command_refuses(&place, "a.db", "has version 99");
+    assert_eq!(place.read("a.db"), bytes);
+    assert_eq!(std::fs::metadata(place.path("a.db-wal")).map_or(0, |metadata| metadata.len()), 0);
+}
+
+#[test]
+fn an_older_file_is_left_to_serve() {
+    let place = Place::new();
+    place.imported("a.db");
+    place.change("a.db", "PRAGMA user_version = 0;");
+    let bytes = place.read("a.db");
+    for command in &COMMANDS[1..] {
+        let ended = place.run_with(&[*command, &["--db", "a.db"]].concat(), &[], b"correct horse battery");
+        ended.failed(1, "start `appliance serve` on it once to upgrade it");
+    }
+    assert_eq!(place.read("a.db"), bytes);
+}
+
+#[test]
+fn a_directory_is_no_file() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("a.db")).unwrap();
+    every_command_refuses(&place, "a.db", "is not a file of this program");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused() {
+    let place = Place::new();
+    place.write("plain", "a file");
+    every_command_refuses(&place, "plain/a.db", "cannot be written");
+    assert_eq!(place.names(), ["document.json", "plain"]);
+}
+
+#[test]
+fn a_missing_directory_is_refused() {
+    let place = Place::new();
+    place.write("document.json", "{}");
+    for command in COMMANDS {
+        let ended = place.run_with(&[command, &["--db", "none/a.db"]].concat(), &[], b"correct horse battery");
+        let (code, sentence) = match command[0] {
+            "serve" => (78, "cannot be written"),
+            "bootstrap-admin" | "import" => (1, "cannot be written"),
+            _ => (1, "does not exist"),
+        };
+        ended.failed(code, sentence);
+    }
+    assert_eq!(place.names(), ["document.json"]);
+}
+
+#[test]
+fn a_read_only_file_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.imported("a.db");
+    std::fs::set_permissions(place.path("a.db"), std::fs::Permissions::from_mode(0o400)).unwrap();
+    // Whoever runs the tests as root may write it all the same, and nothing is to be seen.
+    if std::fs::OpenOptions::new().append(true).open(place.path("a.db")).is_err() {
+        place.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "cannot be written");
+        place.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "cannot be written");
+    }
+}
+
+#[test]
+fn only_serve_import_and_bootstrap_admin_make_a_file() {
+    let place = Place::new();
+    for command in [&["set-password", "--email", "a@example.org"][..], &["export"], &["backup", "copy.db"], &["check"]]
+    {
+        let ended = place.run_with(&[command, &["--db", "a.db"]].concat(), &[], b"correct horse battery");
+        ended.failed(1, "a.db does not exist");
+        assert_eq!(place.names(), Vec::<String>::new(), "{command:?}");
+    }
+    place.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).succeeded();
+    place.run_with(&["import", "--db", "b.db", "-"], &[], b"{}").succeeded();
+    place.serve(&["--db", "c.db"]).stop("TERM").succeeded();
+    for db in ["a.db", "b.db", "c.db"] {
+        assert_eq!(mode(&place.path(db)), 0o600, "{db}");
+        place.run(&["check", "--db", db]).succeeded();
+    }
+}
+
+#[test]
+fn an_empty_file_is_filled_by_who_would_have_made_it() {
+    let place = Place::new();
+    place.write("a.db", "");
+    for command in [&["export"][..], &["check"], &["backup", "copy.db"]] {
+        place.run(&[command, &["--db", "a.db"]].concat()).failed(1, "is not a file of this program");
+    }
+    assert_eq!(place.read("a.db"), b"");
+    place.admin_key("a.db");
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
+fn without_a_name_the_file_is_appliance_db() {
+    let place = Place::new();
+    place.run(&["bootstrap-admin", "--email", "a@example.org"]).succeeded();
+    assert!(place.names().contains(&"appliance.db".to_owned()));
+    place.run(&["check"]).succeeded();
+    place.serve(&[]).stop("TERM").succeeded();
+    assert!(!place.names().contains(&"demo.db".to_owned()));
+}

@@ -1,0 +1,222 @@
+//! Flags and variables of the environment.
+
+use serde_json::json;
+
+use crate::support::Place;
+
+/// Every command with its options; the variable of each follows from its name.
+const COMMANDS: [(&str, &[&str]); 7] = [
+    ("serve", &["db", "listen", "base-url", "demo", "rate-limit", "trusted-proxy", "metrics-listen", "log-format"]),
+    ("bootstrap-admin", &["db", "email", "name", "expires-in-days"]),
+    ("set-password", &["db", "email"]),
+    ("import", &["db"]),
+    ("export", &["db", "with-secrets"]),
+    ("backup", &["db"]),
+    ("check", &["db"]),
+];
+
+fn variable(option: &str) -> String {
+    format!("APPLIANCE_{}", option.replace('-', "_").to_uppercase())
+}
+
+#[test]
+fn help_lists_the_commands() {
+    let place = Place::new();
+    for args in [["--help"], ["-h"], ["help"]] {
+        let help = place.run(&args).succeeded();
+        assert_eq!(help.stderr, "", "{args:?}");
+        for (command, _) in COMMANDS {
+            let is_listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command}  ")));
+            assert!(is_listed, "{command} is not in {}", help.stdout);
+        }
+    }
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn help_of_a_command_names_every_option_and_its_variable() {
+    let place = Place::new();
+    for (command, options) in COMMANDS {
+        for args in [&[command, "--help"], &[command, "-h"], &["help", command]] {
+            let help = place.run(args).succeeded();
+            assert_eq!(help.stderr, "", "{args:?}");
+            for option in options {
+                let flag = format!("--{option}");
+                let named = help.stdout.split_whitespace().any(|word| word == flag);
+                assert!(named, "{flag} is not in the help of {command}");
+                let variable = format!("[env: {}=]", variable(option));
+                assert!(help.stdout.contains(&variable), "{variable} is not in the help of {command}: {}", help.stdout);
+            }
+            // And the other way round: no option without a variable.
+            assert_eq!(help.stdout.matches("[env: ").count(), options.len(), "{command}: {}", help.stdout);
+            let is_option = |line: &str| line.trim_start().starts_with("--") || line.trim_start().starts_with("-h,");
+            let listed = help.stdout.lines().filter(|line| is_option(line) && !line.contains("--version")).count();
+            assert_eq!(listed, options.len() + 1, "{command}: {}", help.stdout);
+        }
+    }
+}
+
+#[test]
+fn help_says_what_is_taken_when_nothing_is_said() {
+    let place = Place::new();
+    let help = |command: &str| place.run(&[command, "--help"]).succeeded().stdout;
+    for word in ["appliance.db", "demo.db", "127.0.0.1:8080", "1200", "text", "json", "listening on http://", "78"] {
+        assert!(help("serve").contains(word), "{word}");
+    }
+    assert!(help("bootstrap-admin").contains("[default: 90]"));
+    assert!(help("set-password").contains("12 characters"));
+    assert!(help("import").contains("JSON Pointer") && help("import").contains("20,000"));
+    for (command, _) in &COMMANDS[1..] {
+        assert!(help(command).contains("[default: appliance.db]"), "{command}");
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let place = Place::new();
+    let expected = format!("{}\n", env!("CARGO_PKG_VERSION"));
+    for args in [&["--version"][..], &["-V"], &["serve", "--version"]] {
+        let version = place.run(args).succeeded();
+        assert!(version.stdout.starts_with("appliance") && version.stdout.ends_with(&expected), "{version:?}");
+    }
+}
+
+#[test]
+fn wrong_flags_are_status_2_and_do_nothing() {
+    let place = Place::new();
+    let long_name = "a".repeat(256);
+    let admin = ["bootstrap-admin", "--email", "a@example.org"];
+    for (args, what) in [
+        (&[][..], "Usage: appliance"),
+        (&["nothing"], "nothing"),
+        (&["--db", "a.db"], "--db"),
+        (&["serve", "--nothing"], "--nothing"),
+        (&["serve", "more"], "more"),
+        (&["serve", "--listen", "nowhere"], "--listen"),
+        (&["serve", "--listen", "127.0.0.1"], "--listen"),
+        (&["serve", "--listen", "127.0.0.1:65536"], "--listen"),
+        (&["serve", "--listen", "256.0.0.1:80"], "--listen"),
+        (&["serve", "--listen"], "--listen"),
+        (&["serve", "--metrics-listen", ":9"], "--metrics-listen"),
+        (&["serve", "--trusted-proxy", "10.0.0.0/33"], "--trusted-proxy"),
+        (&["serve", "--trusted-proxy", "10.0.0.0/8,proxy"], "--trusted-proxy"),
+        (&["serve", "--base-url", "jobs.example.com"], "--base-url"),
+        (&["serve", "--base-url", "ftp://jobs.example.com"], "--base-url"),
+        (&["serve", "--base-url", "https://a:b@jobs.example.com"], "--base-url"),
+        (&["serve", "--base-url", "https://jobs.example.com/?a"], "--base-url"),
+        (&["serve", "--base-url", ""], "--base-url"),
+        (&["serve", "--rate-limit", "many"], "--rate-limit"),
+        (&["serve", "--rate-limit", "-1"], "-1"),
+        (&["serve", "--rate-limit", "1.5"], "--rate-limit"),
+        (&["serve", "--log-format", "xml"], "--log-format"),
+        (&["bootstrap-admin"], "--email"),
+        (&["bootstrap-admin", "--email", "nobody"], "--email"),
+        (&[&admin[..], &["--expires-in-days", "0"]].concat(), "--expires-in-days"),
+        (&[&admin[..], &["--expires-in-days", "366"]].concat(), "--expires-in-days"),
+        (&[&admin[..], &["--expires-in-days", "90.0"]].concat(), "--expires-in-days"),
+        (&[&admin[..], &["--name", " "]].concat(), "--name"),
+        (&[&admin[..], &["--name", &long_name]].concat(), "--name"),
+        (&["set-password"], "--email"),
+        (&["set-password", "--email", "a b@c"], "--email"),
+        (&["import"], "DOCUMENT"),
+        (&["import", "a.json", "b.json"], "b.json"),
+        (&["export", "a.json"], "a.json"),
+        (&["backup"], "TARGET"),
+        (&["check", "--db"], "--db"),
+    ] {
+        let ended = place.run(args).misused(what);
+        assert!(ended.stderr.contains("Usage: appliance") || ended.stderr.contains("--help"), "{args:?}: {ended:?}");
+    }
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
+    let place = Place::new();
+    for (name, value) in [
+        ("APPLIANCE_LISTEN", "nowhere"),
+        ("APPLIANCE_BASE_URL", "jobs"),
+        ("APPLIANCE_RATE_LIMIT", "many"),
+        ("APPLIANCE_TRUSTED_PROXY", "10.0.0.0/33"),
+        ("APPLIANCE_METRICS_LISTEN", "nowhere"),
+        ("APPLIANCE_LOG_FORMAT", "xml"),
+        ("APPLIANCE_DEMO", "perhaps"),
+    ] {
+        place.run_with(&["serve"], &[(name, value)], b"").misused(value);
+    }
+    let email = ("APPLIANCE_EMAIL", "a@example.org");
+    for (name, value) in [("APPLIANCE_EXPIRES_IN_DAYS", "366"), ("APPLIANCE_NAME", "")] {
+        place.run_with(&["bootstrap-admin"], &[email, (name, value)], b"").misused("--");
+    }
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_command_takes_its_options_from_variables() {
+    let place = Place::new();
+    let variables = [
+        ("APPLIANCE_DB", "b.db"),
+        ("APPLIANCE_EMAIL", "ada@example.org"),
+        ("APPLIANCE_NAME", "Ada"),
+        ("APPLIANCE_EXPIRES_IN_DAYS", "7"),
+    ];
+    let made = place.run_with(&["bootstrap-admin"], &variables, b"").succeeded();
+    assert!(made.stderr.contains("ada@example.org") && made.stderr.contains("7 days"), "{made:?}");
+    assert_eq!(place.number("b.db", "SELECT count(*) FROM users WHERE name = 'Ada'"), 1);
+    assert!(!place.path("appliance.db").exists());
+    place.run_with(&["set-password"], &variables, b"correct horse battery").succeeded();
+    place.run_with(&["check"], &variables, b"").succeeded();
+    place.run_with(&["backup", "c.db"], &variables, b"").succeeded();
+    let secret = json!({ "url": "https://hr.example", "secret": "0123456789abcdef0123456789", "enabled": true });
+    let organization = json!({ "slug": "acme", "name": "Acme", "hrIntegration": secret });
+    let document = json!({ "organizations": [organization] }).to_string();
+    place.run_with(&["import", "-"], &variables, document.as_bytes()).succeeded();
+    for (value, is_told) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
+        let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
+        let exported = place.run_with(&["export"], &variables, b"").succeeded().stdout;
+        assert_eq!(exported.contains("0123456789abcdef0123456789"), is_told, "{value}");
+    }
+}
+
+#[test]
+fn a_flag_goes_before_its_variable() {
+    let place = Place::new();
+    place.admin_key("a.db");
+    let variables = [("APPLIANCE_DB", "none.db")];
+    place.run_with(&["check"], &variables, b"").failed(1, "none.db does not exist");
+    place.run_with(&["check", "--db", "a.db"], &variables, b"").succeeded();
+}
+
+#[test]
+fn a_service_takes_its_options_from_variables() {
+    let place = Place::new();
+    place.imported("b.db");
+    let key = place.admin_key("b.db");
+    let serving = place.serve_with(
+        &[],
+        &[
+            ("APPLIANCE_DB", "b.db"),
+            ("APPLIANCE_LISTEN", "127.0.0.1:0"),
+            ("APPLIANCE_BASE_URL", "https://jobs.example.com/"),
+            ("APPLIANCE_RATE_LIMIT", "7"),
+            ("APPLIANCE_TRUSTED_PROXY", "10.0.0.0/8,127.0.0.1"),
+            ("APPLIANCE_LOG_FORMAT", "json"),
+            ("APPLIANCE_METRICS_LISTEN", "127.0.0.1:0"),
+            ("APPLIANCE_DEMO", "false"),
+        ],
+    );
+    let authorization = format!("Bearer {key}");
+    let headers = [("Authorization", authorization.as_str()), ("X-Forwarded-For", "198.51.100.7, 10.0.0.9")];
+    let me = serving.send("GET", "/api/v1/me", &headers, "").expect(200);
+    assert_eq!(me.header("ratelimit-policy"), Some("\"default\";q=7;w=60"));
+    let apply = serving.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#).expect(200);
+    let invite = apply.json()["inviteUrl"].as_str().unwrap().to_owned();
+    assert!(invite.starts_with("https://jobs.example.com/signup/"), "{invite}");
+    let id = serving.get("/api/admin/api-keys", &key).json()["data"][0]["id"].as_str().unwrap().to_owned();
+    let usage = serving.get(&format!("/api/admin/api-keys/{id}/usage"), &key).expect(200).json();
+    assert_eq!(usage["data"]["rows"][1]["path"], "/api/v1/me");
+    assert_eq!(usage["data"]["rows"][1]["ip"], "198.51.100.7");
+    let ended = serving.stop("TERM").succeeded();
+    assert!(ended.stderr.contains("metrics on http://127.0.0.1:"), "{ended:?}");
+    assert!(ended.stderr.contains(r#""route":"/api/v1/me""#), "{ended:?}");
+}

@@ -1,0 +1,129 @@
+//! The log of `serve`: one line a request, with nothing in it that is a secret or says who somebody is.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Ended, Place, Serving};
+
+/// What a line must never hold.
+const SECRETS: [&str; 9] = [
+    "query-of-mine",
+    "agent-of-mine",
+    "rpk_",
+    "owner@acme.example",
+    "correct horse",
+    "cstep_1_1",
+    "127.0.0.1:",
+    "198.51.100.7",
+    "path-of-mine",
+];
+
+/// Requests of every kind, each with what must not be logged. Their answers, with the route of each.
+fn requests(serving: &Serving, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
+    let authorization = format!("Bearer {key}");
+    let headers = [
+        ("Authorization", authorization.as_str()),
+        ("User-Agent", "agent-of-mine"),
+        ("X-Forwarded-For", "198.51.100.7"),
+        ("Referer", "https://path-of-mine.example/"),
+    ];
+    let send = |method, path: &str, body: &str| serving.send(method, path, &headers, body);
+    let sign_in = json!({ "email": "owner@acme.example", "password": "correct horse battery" }).to_string();
+    let apply = serving.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#);
+    let invite = apply.json()["inviteUrl"].as_str().unwrap().strip_prefix(&serving.url()).unwrap().to_owned();
+    vec![
+        ("POST", "/api/public/portal/{orgSlug}/apply", apply),
+        ("GET", "/signup/{token}", send("GET", &invite, "")),
+        ("GET", "/api/v1/me", send("GET", "/api/v1/me?token=query-of-mine", "")),
+        ("POST", "/api/v1/candidate-steps/{id}/reject", send("POST", "/api/v1/candidate-steps/cstep_1_1/reject", "")),
+        ("POST", "/api/v1/candidate-steps/{id}/reject", send("POST", "/api/v1/candidate-steps/cstep_1_1/reject", "{")),
+        ("GET", "-", send("GET", "/path-of-mine?query-of-mine", "")),
+        ("PUT", "-", send("PUT", "/api/v1/me", "")),
+        ("OTHER", "-", send("PATH-OF-MINE", "/path-of-mine", "")),
+        ("POST", "/api/auth/sign-in", send("POST", "/api/auth/sign-in", &sign_in)),
+        ("HEAD", "/healthz", send("HEAD", "/healthz?query-of-mine", "")),
+        ("GET", "/api/v1/me", serving.get("/api/v1/me", "rpk_query-of-mine")),
+    ]
+}
+
+/// A service with a log of this format, after those requests.
+fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, Ended) {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let password = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
+    place.run_with(&password, &[], b"correct horse battery").succeeded();
+    let serving = place.serve(&["--db", "a.db", "--log-format", format]);
+    let answers = requests(&serving, &key);
+    let ended = serving.stop("TERM").succeeded();
+    let id = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    let id: String = id.query_row("SELECT id FROM api_keys", [], |row| row.get(0)).unwrap();
+    (answers, id, ended)
+}
+
+/// The lines about requests. What a service says of itself is of another form.
+fn lines(ended: &Ended) -> Vec<&str> {
+    let own = ["listening on ", "stopping", "stopped"];
+    ended.stderr.lines().filter(|line| !own.iter().any(|own| line.starts_with(own))).collect()
+}
+
+fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Answer)]) {
+    let token = answers[0].2.json()["inviteUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let token = token.split('?').next().unwrap();
+    for line in lines {
+        for secret in SECRETS.iter().chain([&token]) {
+            assert!(!line.contains(secret), "{secret}: {line}");
+        }
+    }
+}
+
+/// The bytes that the log counts: those of the answer's body, sent or not.
+fn body_bytes(answer: &Answer) -> usize {
+    answer.header("content-length").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_text_line_is_time_id_method_route_status_duration_bytes_and_key() {
+    let (answers, key_id, ended) = logged("text");
+    let lines = lines(&ended);
+    assert_eq!(lines.len(), answers.len(), "{ended:?}");
+    require_no_secret(&lines, &answers);
+    for (line, (method, route, answer)) in lines.iter().zip(&answers) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [time, id, logged_method, logged_route, status, duration, bytes, key] = words[..] else {
+            panic!("{line}");
+        };
+        assert!(time.starts_with("20") && time.ends_with('Z') && time.len() == 27, "{line}");
+        assert_eq!(Some(id), answer.header("x-request-id"), "{line}");
+        assert_eq!((logged_method, logged_route), (*method, *route), "{line}");
+        assert_eq!(status, answer.status.to_string(), "{line}");
+        assert!(duration.strip_suffix("ms").unwrap().parse::<f64>().is_ok(), "{line}");
+        assert_eq!(bytes, format!("{}B", body_bytes(answer)), "{line}");
+        let expected = if is_by_key(answer, route) { key_id.as_str() } else { "-" };
+        assert_eq!(key, expected, "{line}");
+    }
+}
+
+/// Whether the key was seen: on a route that wants one, and let in.
+fn is_by_key(answer: &Answer, route: &str) -> bool {
+    route.starts_with("/api/v1/") && answer.status != 401
+}
+
+#[test]
+fn a_json_line_is_one_object_with_the_same() {
+    let (answers, key_id, ended) = logged("json");
+    let lines = lines(&ended);
+    assert_eq!(lines.len(), answers.len(), "{ended:?}");
+    require_no_secret(&lines, &answers);
+    for (line, (method, route, answer)) in lines.iter().zip(&answers) {
+        let logged: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(logged.as_object().unwrap().len(), 8, "{line}");
+        assert_eq!(logged["time"].as_str().map(str::len), Some(27), "{line}");
+        assert_eq!(logged["requestId"].as_str(), answer.header("x-request-id"), "{line}");
+        assert_eq!((logged["method"].as_str(), logged["route"].as_str()), (Some(*method), Some(*route)), "{line}");
+        assert_eq!(logged["status"], answer.status, "{line}");
+        assert!(logged["durationMs"].is_f64(), "{line}");
+        assert_eq!(logged["bytes"], body_bytes(answer), "{line}");
+        let expected = if is_by_key(answer, route) { json!(key_id) } else { Value::Null };
+        assert_eq!(logged["keyId"], expected, "{line}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The command line, by the real binary: its flags and variables, exit statuses, what it prints and where, and how a
+//! service starts, logs and stops.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod admin;
+mod backup;
+mod demo;
+mod document;
+mod file;
+mod flags;
+mod log;
+mod serve;
+mod support;

@@ -1,0 +1,365 @@
+//! The real binary in a directory of its own: commands that end, and a service that runs.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long anything is waited for before the test fails.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A directory in which the binary runs, so that a file can be named without its path.
+pub(crate) struct Place(tempfile::TempDir);
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The names of everything in the directory, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
+        self.run_with(args, &[], b"")
+    }
+
+    /// The same with variables of the environment and something on standard input.
+    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Ended {
+        let mut child = self.spawn(args, variables);
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        // A command that fails early closes its side.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let stdout = read_to_end(child.stdout.take().unwrap());
+        let stderr = read_to_end(child.stderr.take().unwrap());
+        let both = stdout.recv_timeout(PATIENCE).and_then(|out| Ok((out, stderr.recv_timeout(PATIENCE)?)));
+        let Ok((stdout, stderr)) = both else {
+            child.kill().unwrap();
+            panic!("`appliance {}` does not end", args.join(" "));
+        };
+        writer.join().unwrap();
+        Ended { code: child.wait().unwrap().code(), stdout, stderr }
+    }
+
+    /// Starts a service on a free port, and waits until it listens.
+    pub(crate) fn serve(&self, args: &[&str]) -> Serving {
+        self.serve_with(args, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Serving {
+        let listen = ["serve", "--listen", "127.0.0.1:0"];
+        let is_told = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
+        let all = [if is_told { &listen[..1] } else { &listen }, args].concat();
+        let mut child = self.spawn(&all, variables);
+        let (sender, lines) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
+        let mut stdout = child.stdout.take().unwrap();
+        let stdout = std::thread::spawn(move || {
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).map(|_| text).unwrap_or_default()
+        });
+        let address = "127.0.0.1:0".parse().unwrap();
+        let mut serving = Serving { child, address, lines, seen: Vec::new(), stdout: Some(stdout) };
+        let line = serving.wait_for(|line| line.starts_with("listening on http://"));
+        let port = line.rsplit(':').next().unwrap().parse().unwrap();
+        serving.address = SocketAddr::from(([127, 0, 0, 1], port));
+        serving
+    }
+
+    fn spawn(&self, args: &[&str], variables: &[(&str, &str)]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
+        // What happens to be set where the tests run must not decide anything.
+        command.args(args).current_dir(self.0.path()).env_clear().envs(variables.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Makes an admin in a file; their key.
+    pub(crate) fn admin_key(&self, db: &str) -> String {
+        let made = self.run(&["bootstrap-admin", "--db", db, "--email", "root@example.org"]).succeeded();
+        made.stdout.trim_end().to_owned()
+    }
+
+    /// Makes a file with one organization that hires; the document that it was made from.
+    pub(crate) fn imported(&self, db: &str) -> Value {
+        let document = document();
+        self.write("document.json", document.to_string());
+        self.run(&["import", "--db", db, "document.json"]).succeeded();
+        document
+    }
+
+    /// Changes a file by SQL, with nothing left in its write-ahead log.
+    pub(crate) fn change(&self, db: &str, sql: &str) {
+        let connection = rusqlite::Connection::open(self.path(db)).unwrap();
+        connection.busy_timeout(PATIENCE).unwrap();
+        connection.execute_batch(sql).unwrap();
+    }
+
+    /// A number that a query finds in a file.
+    pub(crate) fn number(&self, db: &str, sql: &str) -> i64 {
+        rusqlite::Connection::open(self.path(db)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+}
+
+fn read_to_end(mut source: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = source.read_to_end(&mut bytes);
+        let _ = sender.send(String::from_utf8(bytes).unwrap_or_else(|_| "output that is no UTF-8".to_owned()));
+    });
+    receiver
+}
+
+impl Ended {
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// It failed with this status, nothing on standard output, and one sentence that says this.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
+        let lines: Vec<&str> = self.stderr.lines().collect();
+        assert!(lines.len() == 1 && lines[0].starts_with("appliance: "), "{self:?}");
+        assert!(lines[0].contains(sentence), "{sentence}: {self:?}");
+        for noise in ["panicked", "Error(", "Os {", "SqliteFailure", "src/", "RUST_BACKTRACE"] {
+            assert!(!self.stderr.contains(noise), "{noise}: {self:?}");
+        }
+        self
+    }
+
+    /// Its flags were wrong, and it says what about them.
+    #[track_caller]
+    pub(crate) fn misused(self, what: &str) -> Self {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
+        assert!(self.stderr.contains(what), "{what}: {self:?}");
+        self
+    }
+}
+
+/// A service that runs.
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+    stdout: Option<JoinHandle<String>>,
+}
+
+/// An answer over HTTP.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Serving {
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next line on standard error that is so, or one that was seen already.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, is_it: impl Fn(&str) -> bool) -> String {
+        if let Some(line) = self.seen.iter().find(|line| is_it(line)) {
+            return line.clone();
+        }
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.seen.push(line.clone());
+                    if is_it(&line) {
+                        return line;
+                    }
+                }
+                Err(why) => panic!("{why}; standard error had {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
+    /// Sends a signal and waits for the end.
+    pub(crate) fn stop(self, signal: &str) -> Ended {
+        self.signal(signal);
+        self.ended()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn ended(mut self) -> Ended {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => self.seen.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end; standard error had {:?}", self.seen),
+            }
+        }
+        let status: ExitStatus = self.child.wait().unwrap();
+        let stdout = self.stdout.take().unwrap().join().unwrap();
+        Ended { code: status.code(), stdout, stderr: self.seen.join("\n") }
+    }
+
+    pub(crate) fn get(&self, path: &str, key: &str) -> Answer {
+        self.send("GET", path, &[("Authorization", &format!("Bearer {key}"))], "")
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        send_to(self.address, method, path, headers, body)
+    }
+
+    /// What a sign-in with these is answered.
+    pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
+        let body = json!({ "email": email, "password": password }).to_string();
+        self.send("POST", "/api/auth/sign-in", &[], &body)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends one request on a connection of its own.
+pub(crate) fn send_to(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut request = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+    let mut stream = connect(address);
+    stream.write_all(request.as_bytes()).unwrap();
+    read_answer(&mut stream)
+}
+
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Reads all that comes as one answer.
+pub(crate) fn read_answer(stream: &mut TcpStream) -> Answer {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+impl Answer {
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+        fields.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+}
+
+/// Asks again until it is so. Another process's change may take a moment to be seen.
+#[track_caller]
+pub(crate) fn eventually(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "it never is so");
+    }
+}
+
+/// Whether a text is a key and nothing else.
+pub(crate) fn is_key(text: &str) -> bool {
+    appliance::domain::api_key::Secret::parse(text).is_some()
+}
+
+/// The mode of a file.
+pub(crate) fn mode(path: &Path) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o7777
+}
+
+/// An organization with an owner, an open public role of two steps, and two candidates at the first.
+pub(crate) fn document() -> Value {
+    let candidate = |number: usize| {
+        json!({
+            "id": format!("cand_{number}"), "applicationId": format!("app_{number}"),
+            "name": format!("Candidate {number}"), "email": format!("candidate-{number}@example.net"),
+            "appliedAt": "2026-11-01T10:00:00Z",
+            "steps": [
+                { "id": format!("cstep_{number}_1"), "roleStepId": "step_1", "status": "in_progress" },
+                { "id": format!("cstep_{number}_2"), "roleStepId": "step_2", "status": "pending" },
+            ],
+        })
+    };
+    json!({
+        "users": [
+            { "id": "user_owner", "email": "Owner@Acme.example", "name": "The Owner" },
+            { "id": "user_member", "email": "member@acme.example", "name": "A Member" },
+        ],
+        "organizations": [{
+            "id": "org_acme", "slug": "acme", "name": "Acme", "domain": "acme.example",
+            "portal": { "enabled": true, "theme": { "primaryColor": "#0f766e", "showSalary": true } },
+            "hrIntegration": { "url": "https://hr.acme.example/hook", "secret": "a-secret-of-hr-0123456789", "enabled": true },
+            "members": [
+                { "userId": "user_owner", "orgRole": "owner" },
+                { "userId": "user_member", "orgRole": "member" },
+            ],
+            "roles": [{
+                "id": "role_1", "name": "Engineer", "status": "open", "public": true, "positions": 2,
+                "createdAt": "2026-10-01T08:00:00Z",
+                "steps": [
+                    { "id": "step_1", "name": "Call", "stepType": "screening" },
+                    { "id": "step_2", "name": "Offer", "stepType": "offer" },
+                ],
+                "candidates": [candidate(1), candidate(2)],
+            }],
+        }],
+    })
+}

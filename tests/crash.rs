@@ -1,0 +1,268 @@
+//! What was answered is in the file, even when the process is killed right after; and no secret ever is.
+//!
+//! The real binary, on a file and a port of its own, under load from many connections. `APPLIANCE_CRASH_ROUNDS` says
+//! how often it is killed.
+
+#[path = "crash/client.rs"]
+mod client;
+#[path = "crash/company.rs"]
+mod company;
+#[path = "crash/history.rs"]
+mod history;
+#[path = "crash/load.rs"]
+mod load;
+#[path = "crash/service.rs"]
+mod service;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use client::{Client, Request};
+use company::Company;
+use history::History;
+use load::{Load, Moment};
+use service::{Service, run, run_with_input};
+
+/// How often the service is killed when `APPLIANCE_CRASH_ROUNDS` does not say.
+const ROUNDS: usize = 20;
+
+/// Connections with a request each.
+const CONNECTIONS: usize = 64;
+
+/// Requests that are unanswered at the moment of a kill, at least.
+const UNANSWERED_MIN: usize = 32;
+
+/// Kills of one round. One that met the service with too few requests unanswered is looked at like any other, and
+/// does not count.
+const KILLS_MAX: usize = 10;
+
+/// Copies that are made of a file that is being written to.
+const BACKUPS: usize = 3;
+
+/// A directory with a file that a company was imported into.
+struct Place {
+    db: PathBuf,
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn of(company: &Company) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (db, document) = (dir.path().join("appliance.db"), dir.path().join("company.json"));
+        std::fs::write(&document, company.document().to_string()).unwrap();
+        run(&["import", "--db", text(&db), text(&document)]);
+        Self { db, dir }
+    }
+
+    fn admin_key(&self) -> String {
+        run(&["bootstrap-admin", "--db", text(&self.db), "--email", "admin@appliance.example"]).trim().to_owned()
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn check(db: &Path) {
+    run(&["check", "--db", text(db)]);
+}
+
+/// A key for each of these users: its id and its text.
+fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    let mut admin = Client::connect(service.address).unwrap();
+    let make = |(number, user): (usize, String)| {
+        let body = json!({ "name": format!("key-{number}"), "userId": user });
+        let request = Request::new("POST", "/api/admin/api-keys").with_key(admin_key).with_body(&body);
+        let data = admin.ask(&request).unwrap().expect(200).json()["data"].take();
+        (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
+    };
+    users.enumerate().map(make).collect()
+}
+
+/// The texts of a key for each connection, of the owners in turn.
+fn load_keys(service: &Service, place: &Place, company: &Company) -> Vec<String> {
+    let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
+    make_keys(service, &place.admin_key(), owners).into_iter().map(|(_, key)| key).collect()
+}
+
+#[test]
+fn what_was_answered_is_in_the_file_after_kill_9() {
+    let rounds = std::env::var("APPLIANCE_CRASH_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    let company = Arc::new(Company::for_rounds(rounds));
+    let place = Place::of(&company);
+    let mut service = Service::start(&place.db, &[]);
+    let keys = load_keys(&service, &place, &company);
+    let mut history = History::default();
+    for round in 1..=rounds {
+        let counts = (0..KILLS_MAX).any(|kill| {
+            let load = Load::begin(&company, &service, &keys, &format!("{round}-{kill}"), true);
+            let crash = load.until_killed(&Moment::of_round(round + kill));
+            service.require_killed();
+            service = Service::start(&place.db, &[]);
+            println!(
+                "round {round}: {} answered, {} unanswered at the kill",
+                crash.answered.len(),
+                crash.unanswered_at_kill
+            );
+            history.add(&crash.answered, &crash.unanswered);
+            let findings = history.settle(&place.db, &company);
+            assert!(findings.is_empty(), "round {round}: {} findings:\n{}", findings.len(), findings.join("\n"));
+            check(&place.db);
+            if round % 2 == 0 {
+                history::checkpoint(&place.db);
+            }
+            crash.unanswered_at_kill >= UNANSWERED_MIN
+        });
+        assert!(counts, "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} requests unanswered");
+    }
+    history.require_variety();
+}
+
+#[test]
+fn a_backup_made_under_load_holds_every_decision_that_was_answered_before_it_began() {
+    let company = Arc::new(Company::for_rounds(10 * BACKUPS));
+    let place = Place::of(&company);
+    let service = Service::start(&place.db, &[]);
+    let keys = load_keys(&service, &place, &company);
+    let mut history = History::default();
+    for number in 1..=BACKUPS {
+        let target = place.dir.path().join(format!("copy-{number}.db"));
+        let load = Load::begin(&company, &service, &keys, &format!("backup-{number}"), false);
+        load.await_decisions(100);
+        let before = load.answered();
+        run(&["backup", "--db", text(&place.db), text(&target)]);
+        let during = load::decisions(&load.answered()) - load::decisions(&before);
+        let answered = load.stop();
+        println!("backup {number}: {} decisions before, {during} meanwhile", load::decisions(&before));
+        assert!(during > 0, "no decision was answered while the copy was made");
+        history.add(&before, &[]);
+        let findings = history.missing(&target);
+        assert!(findings.is_empty(), "copy {number}: {} findings:\n{}", findings.len(), findings.join("\n"));
+        check(&target);
+        history.add(&answered[before.len()..], &[]);
+    }
+    assert_eq!(history.settle(&place.db, &company), Vec::<String>::new());
+    check(&place.db);
+}
+
+#[test]
+fn no_key_cookie_or_password_is_in_the_file_or_in_the_log_as_text() {
+    no_secret_is_kept("text");
+}
+
+#[test]
+fn no_key_cookie_or_password_is_in_the_file_or_in_the_log_as_json() {
+    no_secret_is_kept("json");
+}
+
+fn no_secret_is_kept(log_format: &str) {
+    let company = Company::for_rounds(1);
+    let place = Place::of(&company);
+    let admin_key = place.admin_key();
+    let mut service = Service::start(&place.db, &["--log-format", log_format]);
+    let users = company.organizations.iter().map(|organization| organization.owner_id.clone());
+    let keys = make_keys(&service, &admin_key, users);
+    let mut secrets = use_keys(&service, &company, &admin_key, &keys);
+    secrets.extend(use_passwords(&service, &place, &company));
+    service.kill();
+    require_absent(&place.db, &secrets, &service.log());
+    let file = [std::fs::read(&place.db).unwrap(), std::fs::read(service::beside(&place.db, "-wal")).unwrap()].concat();
+    // What may be there is found, so what is not found is not there.
+    for (key_id, key) in &keys {
+        assert!(holds(&file, &key[..8]), "the file has each key's start");
+        assert!(holds(&service.log(), key_id), "the log has each key's id");
+    }
+    // The same once everything has moved from the write-ahead log into the file.
+    let mut service = Service::start(&place.db, &["--log-format", log_format]);
+    service.terminate();
+    require_absent(&place.db, &secrets, &service.log());
+    assert!(holds(&std::fs::read(&place.db).unwrap(), &keys[0].1[..8]));
+}
+
+/// Uses keys in every way, good and bad; everything that must not be kept.
+fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(String, String)]) -> Vec<String> {
+    let mut client = Client::connect(service.address).unwrap();
+    let mut ask = |request: Request, status: u16| {
+        client.ask(&request).unwrap().expect(status);
+    };
+    let mut secrets = vec![admin_key.to_owned()];
+    for (organization, (key_id, key)) in company.organizations.iter().zip(keys) {
+        let step = |number: usize| organization.wide[number].steps[0].clone();
+        let decide =
+            |what: &str, number| Request::new("POST", &format!("/api/v1/candidate-steps/{}/{what}", step(number)));
+        let mistyped = format!("{}{}", &key[..key.len() - 1], if key.ends_with('0') { '1' } else { '0' });
+        ask(Request::new("GET", "/api/v1/me").with_key(key), 200);
+        ask(Request::new("GET", &format!("/api/v1/me?key={key}")).with_key(key), 200);
+        ask(Request::new("GET", &format!("/api/v1/me?key={key}")), 401);
+        ask(Request::new("GET", "/api/v1/me").with_key(&mistyped), 401);
+        ask(decide("hire", 0).with_key(key), 200);
+        ask(decide("reject", 1).with_key(key).with_body(&json!({ "outcomeNotes": "no" })), 200);
+        ask(decide("reject", 1).with_key(key), 409);
+        ask(decide("reject", 2).with_key(key).with_body(&json!({ "outcomeNotes": 1 })), 400);
+        ask(Request::new("GET", "/api/admin/api-keys").with_key(key), 403);
+        ask(Request::new("GET", &format!("/api/admin/api-keys/{key_id}/usage?before={key}")).with_key(key), 403);
+        ask(Request::new("GET", &format!("/{key}")).with_key(key), 404);
+        ask(Request::new("DELETE", &format!("/api/admin/api-keys/{key_id}")).with_key(admin_key), 200);
+        ask(Request::new("GET", "/api/v1/me").with_key(key), 401);
+        secrets.extend([key.clone(), mistyped]);
+    }
+    // A key's first characters are kept to show it by.
+    secrets.iter().map(|secret| secret[8..].to_owned()).collect()
+}
+
+/// Signs in in every way, good and bad; everything that must not be kept.
+fn use_passwords(service: &Service, place: &Place, company: &Company) -> Vec<String> {
+    let (right, wrong, old) = ("Tr0ub4dor-and-a-horse", "Tr0ub4dor-or-no-horse", "an-older-battery-staple");
+    let email = &company.organizations[0].owner_email;
+    for password in [old, right] {
+        run_with_input(&["set-password", "--db", text(&place.db), "--email", email], &format!("{password}\n"));
+    }
+    let mut client = Client::connect(service.address).unwrap();
+    let mut sign_in = |body: &str, status: u16| {
+        let request = Request::new("POST", "/api/auth/sign-in").with_text(body);
+        client.ask(&request).unwrap().expect(status)
+    };
+    let body = |password: &str| json!({ "email": email, "password": password }).to_string();
+    sign_in(&body(wrong), 401);
+    sign_in(&body(old), 401);
+    sign_in(&format!("{{\"email\":\"{email}\",\"password\":\"{right}\""), 400);
+    sign_in(&format!("{{\"email\":1,\"password\":\"{right}\"}}"), 400);
+    let cookies: Vec<String> = (0..2).map(|_| sign_in(&body(right), 200).cookie()).collect();
+    for cookie in &cookies {
+        let me = Request::new("GET", "/api/v1/me").with_header("Cookie", cookie);
+        client.ask(&me).unwrap().expect(200);
+    }
+    // One session ends, the other stays.
+    let sign_out = Request::new("POST", "/api/auth/sign-out").with_header("Cookie", &cookies[0]);
+    client.ask(&sign_out.with_header("Sec-Fetch-Site", "same-origin")).unwrap().expect(204);
+    let values = cookies.iter().map(|cookie| cookie.split_once('=').unwrap().1.to_owned());
+    [right, wrong, old].map(str::to_owned).into_iter().chain(values).collect()
+}
+
+/// Nothing beside the database, and no line of the log, holds one of these texts.
+fn require_absent(db: &Path, secrets: &[String], log: &[u8]) {
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let bytes = std::fs::read(service::beside(db, suffix)).unwrap_or_default();
+        for secret in secrets {
+            assert!(!holds(&bytes, secret), "{secret} is in the file's {suffix:?} part");
+        }
+    }
+    for secret in secrets {
+        assert!(!holds(log, secret), "{secret} is in the log");
+    }
+}
+
+fn holds(bytes: &[u8], needle: &str) -> bool {
+    assert!(needle.len() >= 8, "{needle:?} is too short to be looked for");
+    let first = needle.as_bytes()[0];
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|byte| *byte == first) {
+        if bytes[from + at..].starts_with(needle.as_bytes()) {
+            return true;
+        }
+        from += at + 1;
+    }
+    false
+}
