@@ -21,11 +21,13 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 pub struct Failures {
     count: u32,
     last_at: Duration,
+    /// When the one before the last was, for taking the last one back.
+    before_at: Duration,
 }
 
 impl Failures {
     /// No failure yet.
-    pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO };
+    pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO, before_at: Duration::ZERO };
 
     /// How long an attempt now would have to wait; `None` where it may go ahead. `now` never steps back.
     pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
@@ -42,13 +44,13 @@ impl Failures {
     #[must_use]
     pub fn plus_one(self, now: Duration) -> Self {
         let count = if self.is_forgotten(now) { 0 } else { self.count };
-        Self { count: count.saturating_add(1), last_at: now }
+        Self { count: count.saturating_add(1), last_at: now, before_at: self.last_at }
     }
 
-    /// With one failure taken back, because that attempt succeeded after all.
+    /// With the last failure taken back, because that attempt succeeded after all: nobody waits for a success.
     #[must_use]
     pub fn less_one(self) -> Self {
-        Self { count: self.count.saturating_sub(1), last_at: self.last_at }
+        Self { count: self.count.saturating_sub(1), last_at: self.before_at, before_at: self.before_at }
     }
 
     /// When the last one was.
@@ -95,5 +97,7 @@ mod tests {
         assert!(!failures.is_forgotten(at(3_599)) && failures.is_forgotten(at(3_600)));
         assert_eq!(failures.plus_one(at(3_600)), failed(1, at(3_600)));
         assert_eq!(failed(5, at(0)).less_one().wait(5, at(0)), None);
+        let after_its_wait = failed(9, at(0)).plus_one(at(100)).less_one();
+        assert_eq!(after_its_wait.wait(5, at(100)), None, "a success makes nobody wait again");
     }
 }

@@ -1,6 +1,8 @@
 //! The service over real sockets: a file an endpoint or a matter, one binary, so that when all of it has run the
 //! answers that were seen can be compared with the answers that the route table declares.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod api_key_create;
 mod api_key_list;
 mod api_key_revoke;

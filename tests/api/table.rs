@@ -8,7 +8,8 @@ crate::tests![the_table_is_the_contract, every_route_declares_its_success_and_it
 
 fn the_table_is_the_contract() {
     let table = Table::new();
-    let mut found: Vec<String> = table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
+    let mut found: Vec<String> =
+        table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     found.sort();
     let mut expected = [
         // The contract.

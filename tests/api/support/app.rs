@@ -58,7 +58,6 @@ pub(crate) struct App {
 }
 
 struct Running {
-    ctx: Arc<Ctx>,
     stop: tokio::sync::oneshot::Sender<()>,
     thread: JoinHandle<Stopped>,
 }
@@ -228,11 +227,6 @@ impl App {
         // Closing would drop SQLite's locks on the file in this process.
         std::mem::forget(file);
     }
-
-    /// The counters, as the metrics address shows them.
-    pub(crate) fn ctx(&self) -> Arc<Ctx> {
-        Arc::clone(&self.running.borrow().as_ref().expect("the service runs").ctx)
-    }
 }
 
 impl Drop for App {
@@ -244,8 +238,7 @@ impl Drop for App {
 }
 
 fn stop(running: Running) -> Stopped {
-    let Running { ctx, stop, thread } = running;
-    drop(ctx);
+    let Running { stop, thread } = running;
     let _ = stop.send(());
     thread.join().unwrap()
 }
@@ -265,7 +258,6 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
     let world = Arc::clone(world) as Arc<dyn World>;
     let ctx = Arc::new(Ctx::new(store, world, settings, Telemetry::new(LogFormat::Off)));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let ours = Arc::clone(&ctx);
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -278,10 +270,10 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
             let until = async {
                 let _ = stopped.await;
             };
-            Server::new(listener, ours).run(until).await
+            Server::new(listener, ctx).run(until).await
         })
     });
-    (address, Running { ctx, stop, thread })
+    (address, Running { stop, thread })
 }
 
 fn make_admin(path: &Path, world: &dyn World) -> String {
