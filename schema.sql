@@ -5,9 +5,10 @@
 
 -- A company on this appliance. Everything but users belongs to exactly one.
 CREATE TABLE organizations (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
-  slug_key TEXT NOT NULL UNIQUE CHECK (length(slug_key) BETWEEN 1 AND 64 AND slug_key = lower(slug)),
+  slug_key TEXT NOT NULL UNIQUE CHECK
+    (length(slug_key) BETWEEN 1 AND 64 AND slug_key = lower(slug) AND slug_key NOT GLOB '*[^a-z0-9-]*'),
   name TEXT NOT NULL CHECK (name <> ''),
   domain TEXT NOT NULL,
   logo TEXT NOT NULL,
@@ -40,7 +41,7 @@ CREATE TABLE organization_statuses (
 
 -- A person of staff. `email_key` is the lower-cased copy that addresses are compared by.
 CREATE TABLE users (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   email TEXT NOT NULL,
   email_key TEXT NOT NULL UNIQUE CHECK (email_key <> ''),
   name TEXT NOT NULL CHECK (name <> ''),
@@ -73,7 +74,7 @@ CREATE INDEX sessions_of_user ON sessions (user_id);
 -- A key that acts as a user. Only the SHA-256 of its text is here. Revoked keys stay, for the audit.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
   user_id TEXT NOT NULL REFERENCES users (id),
   name TEXT,
@@ -103,7 +104,7 @@ CREATE INDEX api_key_usage_of_key ON api_key_usage (key_number, at);
 -- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
 -- there are, all of them when it is filled, not all of them while it is open.
 CREATE TABLE roles (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   name TEXT NOT NULL CHECK (name <> ''),
   description TEXT NOT NULL CHECK (json_type(description) = 'object'),
@@ -126,11 +127,11 @@ CREATE TABLE roles (
   CHECK (status <> 'filled' OR hired = positions),
   CHECK (status <> 'open' OR hired < positions)
 ) STRICT;
-CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at);
+CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
 -- One step of a role's pipeline.
 CREATE TABLE role_steps (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
   name TEXT NOT NULL CHECK (name <> ''),
   step_order INTEGER NOT NULL CHECK (step_order >= 1),
@@ -151,7 +152,7 @@ CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
 
 -- A person who applies to one organization, unique there by address.
 CREATE TABLE candidates (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   name TEXT NOT NULL CHECK (name <> ''),
   email TEXT NOT NULL,
@@ -164,7 +165,7 @@ CREATE TABLE candidates (
 
 -- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
 CREATE TABLE candidate_roles (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
   candidate_id TEXT NOT NULL,
   role_id TEXT NOT NULL,
@@ -178,6 +179,7 @@ CREATE TABLE candidate_roles (
   FOREIGN KEY (candidate_id, organization_id) REFERENCES candidates (id, organization_id),
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
   UNIQUE (candidate_id, role_id),
+  UNIQUE (id, organization_id),
   CHECK ((status = 'Hired') = (hired_date IS NOT NULL)),
   CHECK (status = 'Hired' OR
     (offer_accepted_date IS NULL AND external_position_id IS NULL AND hire_notes IS NULL))
@@ -187,7 +189,7 @@ CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id
 
 -- One step of an application, copied from the role's steps when the application was made.
 CREATE TABLE candidate_role_steps (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   candidate_role_id TEXT NOT NULL REFERENCES candidate_roles (id),
   role_step_id TEXT NOT NULL REFERENCES role_steps (id),
   name TEXT NOT NULL CHECK (name <> ''),
@@ -211,7 +213,7 @@ CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_ste
 
 -- What was decided: who (a user, and the key they used), when, on what, and the facts as JSON.
 CREATE TABLE activities (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   at INTEGER NOT NULL,
   action TEXT NOT NULL,
@@ -219,9 +221,10 @@ CREATE TABLE activities (
   api_key_id TEXT REFERENCES api_keys (id),
   role_id TEXT NOT NULL REFERENCES roles (id),
   candidate_id TEXT NOT NULL REFERENCES candidates (id),
-  candidate_role_id TEXT NOT NULL REFERENCES candidate_roles (id),
+  candidate_role_id TEXT NOT NULL,
   candidate_role_step_id TEXT REFERENCES candidate_role_steps (id),
-  detail TEXT NOT NULL CHECK (json_type(detail) = 'object')
+  detail TEXT NOT NULL CHECK (json_type(detail) = 'object'),
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
 ) STRICT;
 CREATE INDEX activities_of_organization ON activities (organization_id, at);
 
@@ -229,15 +232,16 @@ CREATE INDEX activities_of_organization ON activities (organization_id, at);
 -- `number` is the order within an application. While the integration is disabled the rows wait.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
-  candidate_role_id TEXT NOT NULL REFERENCES candidate_roles (id),
+  candidate_role_id TEXT NOT NULL,
   type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed')),
   payload TEXT NOT NULL CHECK (json_type(payload) = 'object'),
   state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
   attempts INTEGER NOT NULL CHECK (attempts >= 0),
   created_at INTEGER NOT NULL,
-  next_attempt_at INTEGER NOT NULL
+  next_attempt_at INTEGER NOT NULL,
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
 ) STRICT;
 CREATE INDEX hr_deliveries_due ON hr_deliveries (state, next_attempt_at);
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);

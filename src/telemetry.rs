@@ -5,13 +5,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
 /// Upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// Log lines that may wait to be written: a few seconds' worth under load.
+const LINES_WAITING_MAX: usize = 16_384;
+
+/// How long the end of the service waits for its last lines to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +39,10 @@ pub struct Line<'a> {
     pub at: Timestamp,
     /// The request's id.
     pub request_id: &'a str,
-    /// The method.
-    pub method: &'a str,
+    /// The method, of a closed set.
+    pub method: &'static str,
     /// The route's template, or `-` where no route was found.
-    pub route: &'a str,
+    pub route: &'static str,
     /// The answer's status.
     pub status: u16,
     /// From the head to the answer.
@@ -49,7 +57,20 @@ pub struct Line<'a> {
 #[derive(Debug)]
 pub struct Telemetry {
     format: LogFormat,
-    routes: Mutex<BTreeMap<(String, u16), Figures>>,
+    routes: Mutex<BTreeMap<Place, Figures>>,
+    log: Option<Log>,
+}
+
+/// Method, route and status.
+type Place = (&'static str, &'static str, u16);
+
+/// The thread that writes the log. Whoever reads standard error may be slow, or stand still: then lines are dropped
+/// and counted, and no request waits.
+#[derive(Debug)]
+struct Log {
+    lines: SyncSender<String>,
+    ended: Mutex<Receiver<()>>,
+    dropped: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -62,22 +83,22 @@ struct Figures {
 impl Telemetry {
     /// Nothing counted yet.
     pub fn new(format: LogFormat) -> Self {
-        Self { format, routes: Mutex::default() }
+        Self { format, routes: Mutex::default(), log: (format != LogFormat::Off).then(Log::start) }
     }
 
     /// Counts a request and writes its line.
     pub fn request(&self, line: &Line<'_>) {
         let seconds = line.duration.as_secs_f64();
         {
-            let mut routes = self.routes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let figures = routes.entry((format!("{} {}", line.method, line.route), line.status)).or_default();
+            let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+            let figures = routes.entry((line.method, line.route, line.status)).or_default();
             figures.count += 1;
             figures.seconds += seconds;
             for (bucket, bound) in figures.buckets.iter_mut().zip(BUCKETS_S) {
                 *bucket += u64::from(seconds <= bound);
             }
         }
-        self.write(&match self.format {
+        self.write(match self.format {
             LogFormat::Off => return,
             LogFormat::Text => text_line(line),
             LogFormat::Json => json_line(line),
@@ -86,7 +107,7 @@ impl Telemetry {
 
     /// Writes a sentence about the service itself, or about a defect. `request_id` ties it to a request's answer.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
-        self.write(&match self.format {
+        self.write(match self.format {
             LogFormat::Off => return,
             LogFormat::Text => format!("{at} {} {}\n", request_id.unwrap_or("-"), one_line(message)),
             LogFormat::Json => {
@@ -102,9 +123,8 @@ impl Telemetry {
             "# HELP appliance_request_duration_seconds Time from a request's head to its answer.\n\
              # TYPE appliance_request_duration_seconds histogram\n",
         );
-        let routes = self.routes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        for ((route, status), figures) in &routes {
-            let (method, route) = route.split_once(' ').unwrap_or(("-", route));
+        let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for ((method, route, status), figures) in &routes {
             let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
             let name = "appliance_request_duration_seconds";
             for (bound, count) in BUCKETS_S.iter().zip(figures.buckets) {
@@ -120,9 +140,45 @@ impl Telemetry {
         text
     }
 
-    fn write(&self, line: &str) {
-        // A closed or full standard error must not stop the service.
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    fn write(&self, line: String) {
+        if let Some(log) = &self.log
+            && log.lines.try_send(line).is_err()
+        {
+            log.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Log {
+    fn start() -> Self {
+        let (lines, queued) = mpsc::sync_channel::<String>(LINES_WAITING_MAX);
+        let (end, ended) = mpsc::channel();
+        let dropped = Arc::new(AtomicU64::new(0));
+        let ours = Arc::clone(&dropped);
+        std::thread::spawn(move || {
+            for line in queued {
+                // A closed standard error is no reason to stop.
+                let mut out = std::io::stderr().lock();
+                let _ = out.write_all(line.as_bytes());
+                match ours.swap(0, Ordering::Relaxed) {
+                    0 => {}
+                    lost => {
+                        let _ = writeln!(out, "{lost} log lines were dropped: standard error was not read in time");
+                    }
+                }
+            }
+            let _ = end.send(());
+        });
+        Self { lines, ended: Mutex::new(ended), dropped }
+    }
+}
+
+/// What is queued is written before the service ends, unless nobody reads it.
+impl Drop for Log {
+    fn drop(&mut self) {
+        // The thread ends when its last sender is gone.
+        drop(std::mem::replace(&mut self.lines, mpsc::sync_channel(0).0));
+        let _ = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(FLUSH_TIMEOUT);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `appliance bootstrap-admin`: the first admin, and a key that does everything.
 
-use super::{DbArg, Failure, email, print, say};
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
+use super::{DbArg, Failure, act_and_print, email, say};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
 use crate::domain::id::UserId;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
 use crate::domain::user::PlatformRole;
@@ -27,28 +27,30 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
     name: Option<String>,
 
-    /// Days until the key ends, 1 to 365.
     #[arg(long, env = "APPLIANCE_EXPIRES_IN_DAYS", value_name = "DAYS", default_value_t = EXPIRES_IN_DAYS_DEFAULT,
-        value_parser = clap::value_parser!(i64).range(1..=365))]
+        value_parser = clap::value_parser!(i64).range(EXPIRES_IN_DAYS),
+        help = format!("Days until the key ends, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Exit status 1 where the file cannot be used.
+/// Exit status 1 where the file cannot be used, or the key cannot be printed; then there is no key.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();
-    let secret =
-        store::act_alone(&args.db.db, world, |tx| make(tx, world, &args.email, name, "admin", args.expires_in_days))?;
+    act_and_print(&args.db.db, world, |tx| {
+        let secret = make(tx, world, &args.email, name, "admin", args.expires_in_days)?;
+        Ok(secret.reveal().to_owned())
+    })?;
     say(&format!(
-        "{} is an admin of {}. This key works for {} days and is not shown again:",
+        "{} is an admin of {}. The key above works for {} days and is not shown again.",
         args.email.as_str(),
         args.db.db.display(),
         args.expires_in_days
     ));
-    print(secret.reveal())
+    Ok(())
 }
 
 /// Makes or promotes the admin, and makes the key, in one transaction.

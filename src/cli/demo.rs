@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Failure, bootstrap_admin, print, say};
+use super::{Failure, act_and_print, bootstrap_admin, print, say};
 use crate::document;
 use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
 use crate::domain::text::{Email, Slug};
@@ -15,7 +15,7 @@ pub(super) const FILE: &str = "demo.db";
 /// The sample company, as anybody could import it.
 const DOCUMENT: &str = include_str!("../../examples/demo.json");
 
-/// The slug of the company whose portal is on.
+/// The slug of the company, by which its file is known.
 const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
@@ -40,18 +40,18 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
     let company = parsed.map_err(|findings| Failure::new(format!("the sample company cannot be read: {findings}")))?;
     let admin = Email::parse(ADMIN).ok_or_else(|| Failure::new("the sample admin has no address"))?;
     say("making the sample company");
-    let key = store::act_alone(path, world, |tx| {
+    act_and_print(path, world, |tx| {
         document::import(tx, &company)?;
-        bootstrap_admin::make(tx, world, &admin, Some("Demo admin"), "demo", EXPIRES_IN_DAYS_DEFAULT)
-    })?;
-    print(&format!("portal: {portal}"))?;
-    print(&format!("key: {}", key.reveal()))?;
-    print(&format!("try: curl -H 'Authorization: Bearer {}' {base_url}/api/v1/me", key.reveal()))
+        let key = bootstrap_admin::make(tx, world, &admin, Some("Demo admin"), "demo", EXPIRES_IN_DAYS_DEFAULT)?;
+        let key = key.reveal();
+        Ok(format!("portal: {portal}\nkey: {key}\ntry: curl -H 'Authorization: Bearer {key}' {base_url}/api/v1/me"))
+    })
 }
 
+/// Whether the sample company is there, also with its portal switched off.
 fn has_company(tx: &Tx<'_>) -> Result<bool, Error> {
     match Slug::parse(SLUG) {
-        Some(slug) => Ok(store::portal::organization(tx, &slug)?.is_some()),
+        Some(slug) => store::organization::slug_exists(tx, &slug),
         None => Ok(false),
     }
 }

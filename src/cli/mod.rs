@@ -13,20 +13,17 @@ pub mod serve;
 pub mod set_password;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::domain::text::Email;
-use crate::store::{Error, OpenError};
-use crate::world::Real;
+use crate::store::{self, Error, OpenError, Tx};
+use crate::world::{Real, World};
 
 /// The exit status of something that failed.
 pub const EXIT_FAILED: u8 = 1;
-
-/// The exit status of wrong flags.
-pub const EXIT_USAGE: u8 = 2;
 
 /// The exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits).
 pub const EXIT_CONFIG: u8 = 78;
@@ -57,7 +54,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(match error {
             Error::Unavailable(why) => format!("the file is not available now, nothing was changed: {why}"),
-            Error::Refused(refusal) => format!("refused: {refusal:?}"),
+            Error::Refused(refusal) => refusal.sentence(),
             Error::Defect(why) => format!("the file cannot be used: {why}"),
         })
     }
@@ -138,6 +135,27 @@ fn print(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{line}").and_then(|()| out.flush());
     written.map_err(|error| Failure::new(format!("standard output cannot be written: {error}")))
+}
+
+/// Runs one act on a file and prints what it gives, which nobody can look up again: it is printed before the act
+/// counts, so where it cannot be printed, nothing was done.
+///
+/// # Errors
+/// Where the file, or standard output, cannot be used.
+fn act_and_print(
+    path: &Path,
+    world: &dyn World,
+    act: impl FnOnce(&Tx<'_>) -> Result<String, Error>,
+) -> Result<(), Failure> {
+    let mut unprinted = None;
+    let done = store::act_alone(path, world, |tx| {
+        print(&act(tx)?).map_err(|failure| {
+            let why = failure.sentence.clone();
+            unprinted = Some(failure);
+            Error::Unavailable(why)
+        })
+    });
+    unprinted.map_or_else(|| done.map_err(Failure::from), Err)
 }
 
 /// An address as a flag has it.

@@ -18,13 +18,15 @@ use crate::store::{OpenError, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// Threads for reads and password hashes: fewer than the store has readers, so that none of them waits for one.
+/// Threads for reads and password hashes, and for everything else. Both read the file, and together they are as many as
+/// the store has readers, so that none of them waits for one.
 const BLOCKING_THREADS_MAX: usize = 8;
+const WORKER_THREADS_MAX: usize = 8;
 
 /// Run the service.
 ///
 /// Makes the file where there is none, upgrades one of an older version (a copy is kept beside it), and prints
-/// `listening on http://…` to standard error when it is ready. SIGTERM and SIGINT stop it: what has begun is answered,
+/// `listening on http://…` to standard error when it is ready. SIGTERM, SIGINT and SIGHUP stop it: what has begun is answered,
 /// and the exit status is 0. It is 78 where starting again would not help.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
@@ -84,8 +86,10 @@ enum Format {
 /// Exit status 78 for a file that is newer, foreign or not writable; 1 for one that another `serve` holds, and for a
 /// port that is taken.
 pub fn run(args: Args) -> Result<(), Failure> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .worker_threads(workers)
         .max_blocking_threads(BLOCKING_THREADS_MAX)
         .build()
         .map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
@@ -95,6 +99,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 async fn serve(args: Args) -> Result<(), Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;
     let mut interrupt = listen_for(SignalKind::interrupt())?;
+    let mut hangup = listen_for(SignalKind::hangup())?;
     let (listener, address) = bind(args.listen).await?;
     let metrics = match args.metrics_listen {
         Some(address) => Some(bind(address).await?),
@@ -134,6 +139,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
         }
         say("stopping: answering what has begun");
     };
@@ -178,6 +184,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// A network, or one address.
 fn network(text: &str) -> Result<IpNet, String> {
+    let text = text.trim();
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse().or_else(|_| address()).map_err(|_| "a network looks like 127.0.0.1/32 or 10.0.0.0/8".to_owned())
 }

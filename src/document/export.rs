@@ -1,5 +1,7 @@
-//! From the file to a document, which `import` takes back: written as it is read, so an organization of any size goes
-//! through in little memory. One query for each role and each application, all by their indexes.
+//! From the file to a document, which `import` takes back: an array is read when it is written, and forgotten before
+//! the next. So what is held at once is all users, or all organizations without what is in them, the members or roles
+//! of one, the applications to one role and the steps of one application: memory grows with the users and with the
+//! largest role, not with the file. One query for each of these arrays, all by their indexes.
 //!
 //! Keys, passwords, usage and activity are not in it.
 
@@ -10,6 +12,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
+use super::json;
 use crate::domain::candidate_step::CandidateStep;
 use crate::domain::hr_integration::Secret;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
@@ -153,7 +156,7 @@ fn organization<'s>(
     organization: store::organization::Record,
 ) -> Result<Organization<'s>, Error> {
     let integration = store::hr_integration::of_organization(source.tx, &organization.id)?;
-    let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.expose().to_owned());
+    let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
     let (id, again) = (organization.id.clone(), organization.id.clone());
     let members = Box::new(move || store::membership::of_organization(source.tx, &id));
     let roles = Box::new(move || store::role::of_organization(source.tx, &again));
@@ -163,7 +166,7 @@ fn organization<'s>(
         name: organization.name,
         domain: organization.domain,
         logo: organization.logo,
-        portal: Portal { enabled: organization.portal_enabled, theme: json(&organization.portal_theme)? },
+        portal: Portal { enabled: organization.portal_enabled, theme: value(&organization.portal_theme)? },
         require_external_position_id: organization.require_external_position_id,
         hr_integration: integration.map(|integration| HrIntegration {
             url: integration.url.as_str().to_owned(),
@@ -222,13 +225,13 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
     Ok(Role {
         id: role.id.to_string(),
         name: role.name,
-        description: json(&role.description)?,
+        description: value(&role.description)?,
         department: role.department,
         location: role.location,
         work_type: role.work_type.map(WorkType::as_str),
         collar_type: role.collar_type.map(CollarType::as_str),
-        salary_min: role.salary.min.and_then(number),
-        salary_max: role.salary.max.and_then(number),
+        salary_min: role.salary.min.and_then(json::number),
+        salary_max: role.salary.max.and_then(json::number),
         salary_currency: role.salary.currency,
         salary_period: role.salary.period.map(SalaryPeriod::as_str),
         status: role.seats.status.as_str(),
@@ -330,12 +333,7 @@ fn shown(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-/// A whole amount without a fraction, as people write it.
-fn number(amount: f64) -> Option<Number> {
-    if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
-}
-
 /// A column that holds JSON.
-fn json(text: &str) -> Result<Value, Error> {
+fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))
 }

@@ -4,12 +4,13 @@
 //! object is given up. `null` counts as not given.
 
 use std::fmt::Display;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::findings::At;
-use crate::domain::id::Id;
+use crate::domain::id::{ID_CHARACTERS_MAX, Id};
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
@@ -93,22 +94,22 @@ impl<'a, 'w> Fields<'a, 'w> {
 
     /// An id that may be missing.
     pub(super) fn optional_id<I: Id>(&mut self, name: &str) -> Option<Option<I>> {
-        self.optional(name, ID, |value| I::parse(value.as_str()?))
+        self.optional(name, &ID, |value| I::parse(value.as_str()?))
     }
 
     /// The id of another thing.
     pub(super) fn required_id<I: Id>(&mut self, name: &str, whose: &str) -> Option<I> {
-        self.required(name, &format!("{whose}: {ID}"), |value| I::parse(value.as_str()?))
+        self.required(name, &format!("{whose}: {}", *ID), |value| I::parse(value.as_str()?))
     }
 
     /// The name of a thing.
     pub(super) fn name(&mut self) -> Option<String> {
-        self.required("name", NAME, name)
+        self.required("name", &NAME, name)
     }
 
     /// The name of a thing that may have none of its own.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
-        self.optional("name", NAME, name)
+        self.optional("name", &NAME, name)
     }
 
     /// A text, where it is given.
@@ -167,9 +168,11 @@ impl<'a, 'w> Fields<'a, 'w> {
     }
 }
 
-const ID: &str = "an id of 1 to 64 characters of A-Z a-z 0-9 _ -";
+static ID: LazyLock<String> =
+    LazyLock::new(|| format!("an id of 1 to {ID_CHARACTERS_MAX} characters of A-Z a-z 0-9 _ -"));
 
-const NAME: &str = "a text of 1 to 255 characters that is not blank";
+static NAME: LazyLock<String> =
+    LazyLock::new(|| format!("a text of 1 to {NAME_CHARACTERS_MAX} characters that is not blank"));
 
 fn name(value: &Value) -> Option<String> {
     let text = value.as_str()?;

@@ -67,7 +67,11 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "the document" } else { &self.pointer };
-        write!(f, "{place}: {}", self.detail)
+        // What a document's own names bring with them, such as colours for a terminal, is shown and not carried out.
+        for c in format!("{place}: {}", self.detail).chars() {
+            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
+        }
+        Ok(())
     }
 }
 

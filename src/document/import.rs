@@ -177,14 +177,14 @@ fn there_already(what: impl fmt::Display) -> String {
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let mut counts = Counts { users: document.users.len(), ..Counts::default() };
     let users = At::ROOT.member("users");
-    let mut times = Times::after(tx.now);
+    let mut times = Times::starting_at(tx.now);
     for (index, user) in document.users.iter().enumerate() {
         let is_new = store::user::insert_new(tx, user, times.next())?;
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
     // Whose membership is the oldest is decided by time, so these are later than every other, whatever the clock does.
     let newest = store::membership::newest(tx)?;
-    let mut member_times = Times::after(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
+    let mut member_times = Times::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
     let organizations = At::ROOT.member("organizations");
     for (index, organization) in document.organizations.iter().enumerate() {
         let at = organizations.item(index);
@@ -203,11 +203,11 @@ pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// Times a microsecond apart, so that an order by time is the order of the document.
+/// Times a microsecond apart, from the first on, so that an order by time is the order of the document.
 struct Times(Timestamp);
 
 impl Times {
-    fn after(first: Timestamp) -> Self {
+    fn starting_at(first: Timestamp) -> Self {
         Self(first)
     }
 

@@ -15,6 +15,12 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
+/// An amount, which is far below what an `i64` holds, as a JSON number: 65000 and not 65000.0. `None` for one that is
+/// not finite.
+pub fn number(amount: f64) -> Option<Number> {
+    if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
+}
+
 /// Reads one JSON value into what the seed makes of it.
 ///
 /// # Errors

@@ -12,9 +12,8 @@ use super::findings::At;
 use super::reader::{self, Array, Object};
 use crate::domain::candidate_step::{ApplicationStatus, StepType};
 use crate::domain::role::{
-    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, SalaryPeriod, Seats, WorkType, is_currency,
+    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats, WorkType, is_currency,
 };
-use crate::store::portal::Salary;
 use crate::store::{role, role_step};
 
 /// The longest `department` or `location`.
@@ -83,7 +82,11 @@ impl Object for Role {
         let steps = numbered(arrays.steps.unwrap_or_default());
         let entries = arrays.candidates.unwrap_or_default();
         let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
-        let seats = seats(&mut fields, hired as i64, entries.complete);
+        let mut seats = seats(&mut fields, hired as i64);
+        // What the role has hired is only known where every one of its candidates could be read.
+        if entries.complete {
+            seats = seats.filter(|seats| agree(&mut fields, *seats));
+        }
         let record = record(&mut fields, seats);
         // Against steps that could not be read, every application would look wrong.
         let applications = steps.complete.then(|| settled(&mut fields, entries, &steps.items));
@@ -117,21 +120,23 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     })
 }
 
-/// The role's status and positions beside those it has hired. What it has hired is only known where every one of its
-/// candidates could be read.
-fn seats(fields: &mut Fields<'_, '_>, hired: i64, is_known: bool) -> Option<Seats> {
+/// The role's status and positions beside those it has hired.
+fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
     let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {
         value.as_i64().filter(|positions| (1..=POSITIONS_MAX).contains(positions))
     });
-    let seats = Seats { status: status?.unwrap_or(RoleStatus::Draft), positions: positions?.unwrap_or(1), hired };
-    match seats.contradiction() {
-        Some(contradiction) if is_known => {
-            fields.clash(format!("{contradiction} ({hired} hired, {} positions)", seats.positions));
-            None
-        }
-        _ => Some(seats),
+    Some(Seats { status: status?.unwrap_or(RoleStatus::Draft), positions: positions?.unwrap_or(1), hired })
+}
+
+/// Whether the role's seats agree with each other; a finding where they do not.
+fn agree(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
+    let contradiction = seats.contradiction();
+    if let Some(contradiction) = contradiction {
+        let Seats { hired, positions, .. } = seats;
+        fields.clash(format!("{contradiction} ({hired} hired, {positions} positions)"));
     }
+    contradiction.is_none()
 }
 
 fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
@@ -142,10 +147,8 @@ fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
     });
     let period = fields.word("salaryPeriod", SalaryPeriod::WORDS, SalaryPeriod::parse);
     let salary = Salary { min: min?, max: max?, currency: currency?, period: period? };
-    if let (Some(min), Some(max)) = (salary.min, salary.max)
-        && min > max
-    {
-        fields.clash("salaryMin is more than salaryMax");
+    if let Some(contradiction) = salary.contradiction() {
+        fields.clash(contradiction);
         return None;
     }
     Some(salary)

@@ -65,8 +65,8 @@ impl Secret {
         (plain && (1..=SECRET_CHARACTERS_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
     }
 
-    /// The secret itself.
-    pub fn expose(&self) -> &str {
+    /// The text itself, for the file, and for a document that is to have it.
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_secret_can_be_typed_and_is_not_printed() {
         let secret = Secret::parse("whsec_c2VjcmV0").unwrap();
-        assert_eq!((secret.expose(), format!("{secret:?}").as_str()), ("whsec_c2VjcmV0", "Secret"));
+        assert_eq!((secret.reveal(), format!("{secret:?}").as_str()), ("whsec_c2VjcmV0", "Secret"));
         assert!(Secret::parse(&"x".repeat(255)).is_some());
         for bad in ["", "a b", "ä", "a\n", &"x".repeat(256)] {
             assert!(Secret::parse(bad).is_none(), "{bad:?}");

@@ -31,9 +31,9 @@ pub fn reused_from(now: Timestamp) -> Timestamp {
     now.plus(REUSED_WITH_LEFT)
 }
 
-/// Whether a link still leads somewhere.
-pub fn is_alive(expires_at: Timestamp, ended: bool, now: Timestamp) -> bool {
-    !ended && now < expires_at
+/// Whether a link still leads somewhere: it was not ended, and its time has not run out.
+pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timestamp) -> bool {
+    ended_at.is_none() && now < expires_at
 }
 
 /// Whole days until a link ends, rounded up, for the people who follow it.
@@ -63,6 +63,15 @@ mod tests {
         for bad in ["", "e", "engl", "en_US", "en-", "en-a", "en-123456789", "e1", "en ", "../x", "en-ü"] {
             assert!(!is_locale(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_link_leads_somewhere_until_its_end_or_until_it_is_ended() {
+        let made = Timestamp::from_micros(0);
+        let end = expires_at(made);
+        assert!(is_alive(end, None, Timestamp::from_micros(end.micros() - 1)));
+        assert!(!is_alive(end, None, end));
+        assert!(!is_alive(end, Some(made), made));
     }
 
     #[test]

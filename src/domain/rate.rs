@@ -46,8 +46,7 @@ impl Bucket {
             return Err(whole_seconds(missing - capacity).max(1));
         }
         self.full_at = after;
-        let remaining = ((capacity - missing).as_nanos() / token.as_nanos()) as u32;
-        Ok(Left { remaining, reset_s: whole_seconds(missing) })
+        Ok(self.left(policy, now))
     }
 
     /// What is left without taking anything, for an answer that takes nothing.

@@ -11,6 +11,12 @@ pub struct FieldError {
     pub detail: String,
 }
 
+/// One sentence about all of them.
+pub fn sentences(errors: &[FieldError]) -> String {
+    let sentences: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
+    sentences.join("; ")
+}
+
 /// Why a request was not carried out. Every text is for the caller: no secret, no SQL, no path of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -71,5 +77,48 @@ impl Refusal {
             }
             (first, second) => Ok((first?, second?)),
         }
+    }
+
+    /// The fields at fault, where there are any.
+    pub fn errors(&self) -> &[FieldError] {
+        match self {
+            Self::BadRequest(_, errors) | Self::Invalid(errors) => errors,
+            _ => &[],
+        }
+    }
+
+    /// What the caller is told: what is wrong, and what to do next where there is something to do.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::BadRequest(detail, _) => detail.clone(),
+            Self::Invalid(errors) => sentences(errors),
+            Self::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
+            Self::InsufficientScope(scope) => {
+                format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
+            }
+            Self::Forbidden(detail) | Self::NotFound(detail) | Self::Conflict(detail) => (*detail).to_owned(),
+            Self::MethodNotAllowed(allow) => format!("this path takes {allow}"),
+            Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
+            Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
+            Self::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
+            Self::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
+            Self::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_about_fields_names_each_with_what_is_wrong() {
+        let field = |field: &str, detail: &str| FieldError { field: field.to_owned(), detail: detail.to_owned() };
+        let errors = vec![field("name", "is required"), field("scopes", "must be a list")];
+        let sentence = "name is required; scopes must be a list";
+        assert_eq!(sentences(&errors), sentence);
+        assert_eq!(Refusal::Invalid(errors).sentence(), sentence);
+        assert_eq!(Refusal::invalid("limit", "must be an integer").sentence(), "limit must be an integer");
+        assert_eq!(Refusal::RateLimited { retry_after_s: 3 }.sentence(), "too many requests; try again in 3 s");
     }
 }

@@ -107,6 +107,29 @@ impl Seats {
     }
 }
 
+/// A role's salary. Parts that the role does not have are `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Salary {
+    /// From, in units of the currency; at most `max`.
+    pub min: Option<f64>,
+    /// To, in units of the currency.
+    pub max: Option<f64>,
+    /// ISO 4217.
+    pub currency: Option<String>,
+    /// What it is paid for.
+    pub period: Option<SalaryPeriod>,
+}
+
+impl Salary {
+    /// What is wrong with a salary from elsewhere; `None` where its parts agree with each other.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) if min > max => Some("salaryMin is more than salaryMax"),
+            _ => None,
+        }
+    }
+}
+
 /// Whether a text is in the form of a currency code (ISO 4217): three capital letters.
 pub fn is_currency(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
@@ -138,5 +161,15 @@ mod tests {
         for fine in [seats(Open, 2, 1), seats(Filled, 2, 2), seats(Closed, 1, 1), seats(Draft, 1, 0)] {
             assert_eq!(fine.contradiction(), None);
         }
+    }
+
+    #[test]
+    fn a_salary_goes_from_its_lower_figure_to_its_higher_one() {
+        let salary = |min, max| Salary { min, max, currency: None, period: None };
+        for fine in [(None, None), (Some(2.0), None), (None, Some(1.0)), (Some(1.0), Some(1.0)), (Some(1.0), Some(2.0))]
+        {
+            assert_eq!(salary(fine.0, fine.1).contradiction(), None, "{fine:?}");
+        }
+        assert!(salary(Some(1.5), Some(1.0)).contradiction().is_some());
     }
 }

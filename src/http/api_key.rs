@@ -1,4 +1,4 @@
-//! `/api/admin/api-keys`: admins make, list, audit and revoke keys.
+//! `/api/admin/api-keys`: admins make, list and revoke keys. What a key was used for is in `usage`.
 
 use hyper::Method;
 use serde::Serialize;
@@ -8,17 +8,14 @@ use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, KEY_PREFIX, Scope, Secret};
-use crate::domain::id::{self, ApiKeyId, Id, UserId};
+use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::NAME_CHARACTERS_MAX;
-use crate::domain::timestamp::{Rounding, Timestamp};
-use crate::domain::usage;
-use crate::domain::user::Admin;
+use crate::domain::user::{Admin, OrgRole};
 use crate::store::api_key::{ApiKey, NewApiKey};
-use crate::store::usage::UsageRow;
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_KEY: Refusal = Refusal::NotFound("there is no such API key");
+pub(super) const NO_KEY: Refusal = Refusal::NotFound("there is no such API key");
 
 pub(super) fn routes() -> Vec<Route> {
     let keys = "/api/admin/api-keys";
@@ -40,14 +37,6 @@ pub(super) fn routes() -> Vec<Route> {
             (403, "forbidden"),
             (429, "rate_limited"),
         ]),
-        Route::admin(Method::GET, "/api/admin/api-keys/{id}/usage", decode_usage, usage_page).answering(&[
-            (200, ""),
-            (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
         Route::admin(Method::DELETE, "/api/admin/api-keys/{id}", decode_id, revoke).writes(Grade::Durable).answering(
             &[(200, ""), (401, "unauthorized"), (403, "forbidden"), (404, "not_found"), (429, "rate_limited")],
         ),
@@ -61,6 +50,11 @@ struct CreateWish {
     scopes: Vec<Scope>,
 }
 
+/// What a new key is to be. All fields at fault are told at once.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `validation_error` without a `name` or `userId`, for days that a
+/// key may not live, or for a scope that there is none of.
 fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -73,6 +67,10 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
     Ok(CreateWish { name: name.unwrap_or_default(), user_id, days, scopes })
 }
 
+/// `POST /api/admin/api-keys`: makes a key for a user, and shows its text this once.
+///
+/// # Errors
+/// `not_found` where there is no such user.
 fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &CreateWish) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
     let user_id = wish.user_id.clone().ok_or(no_user.clone())?;
@@ -101,66 +99,26 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &CreateWish) -> Result<Reply,
     Ok(Reply::json(&WireData { success: true, data }))
 }
 
+/// `GET /api/admin/api-keys`: every key, newest first, the revoked and expired ones too.
+///
+/// # Errors
+/// None of its own; admins only, as the whole path.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (): &()) -> Result<Reply, Error> {
     let keys = store::api_key::list(tx)?;
     let data: Vec<WireApiKey<'_>> = keys.iter().map(wire).collect();
     Ok(Reply::json(&WireData { success: true, data }))
 }
 
-struct UsageWish {
-    id: Option<ApiKeyId>,
-    rows: usize,
-    before: Option<Timestamp>,
-}
-
-fn decode_usage(_: &Ctx, request: &Request) -> Result<UsageWish, Error> {
-    let rows = request.query("limit").and_then(|text| page_rows(text.as_deref()));
-    let before = request.query("before").and_then(|text| cursor(text.as_deref()));
-    let (rows, before) = Refusal::both(rows, before)?;
-    Ok(UsageWish { id: ApiKeyId::parse(request.param("id")), rows, before })
-}
-
-fn page_rows(text: Option<&str>) -> Result<usize, Refusal> {
-    let Some(text) = text else { return Ok(usage::PAGE_ROWS_DEFAULT) };
-    usage::page_rows(text).ok_or_else(|| Refusal::invalid("limit", "must be an integer; 1 to 500 rows make a page"))
-}
-
-fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
-    let Some(text) = text else { return Ok(None) };
-    // A `+` that was not escaped in the query has become a space.
-    let moment = Timestamp::parse(&text.replace(' ', "+"), Rounding::Up);
-    let what = "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is";
-    moment.map(Some).ok_or_else(|| Refusal::invalid("before", what))
-}
-
-fn usage_page(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &UsageWish) -> Result<Reply, Error> {
-    let id = wish.id.as_ref().ok_or(NO_KEY)?;
-    let key = store::api_key::find(tx, id)?.ok_or(NO_KEY)?;
-    // One row more than the page has tells whether there are more.
-    let mut rows = store::usage::page(tx, key.number, wish.before, wish.rows + 1)?;
-    let has_more = rows.len() > wish.rows;
-    rows.truncate(wish.rows);
-    let next_before = rows.last().filter(|_| has_more).map(|row| row.at.to_string());
-    let data = WireUsage {
-        key: WireUsageKey {
-            id: key.id.as_str(),
-            name: key.name.as_deref(),
-            created_at: key.created_at.to_string(),
-            last_request: key.last_request.map(|at| at.to_string()),
-            request_count: key.request_count,
-            owner: WireUsageOwner { id: key.owner.id.as_str(), email: &key.owner.email, name: &key.owner.name },
-        },
-        rows: rows.iter().map(wire_row).collect(),
-        pagination: WirePagination { limit: wish.rows, has_more, next_before },
-    };
-    Ok(Reply::json(&WireData { success: true, data }))
-}
-
+/// The key that a path names; an id that none can have names nothing.
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
 fn decode_id(_: &Ctx, request: &Request) -> Result<Option<ApiKeyId>, Error> {
     Ok(ApiKeyId::parse(request.param("id")))
 }
 
+/// `DELETE /api/admin/api-keys/{id}`: revokes a key for good. A second time is no mistake.
+///
+/// # Errors
+/// `not_found` where there is no such key.
 fn revoke(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &Option<ApiKeyId>) -> Result<Reply, Error> {
     let id = id.as_ref().ok_or(NO_KEY)?;
     if !store::api_key::revoke(tx, id)? {
@@ -191,21 +149,9 @@ fn wire(key: &ApiKey) -> WireApiKey<'_> {
             email: &key.owner.email,
             name: &key.owner.name,
             platform_role: key.owner.platform_role.as_str(),
-            org_role: key.owner.org_role.map(crate::domain::user::OrgRole::as_str),
+            org_role: key.owner.org_role.map(OrgRole::as_str),
             organization_id: key.owner.organization_id.as_deref(),
         },
-    }
-}
-
-fn wire_row(row: &UsageRow) -> WireUsageRow<'_> {
-    WireUsageRow {
-        id: id::usage_id(row.at),
-        timestamp: row.at.to_string(),
-        method: &row.method,
-        path: &row.path,
-        ip: &row.ip,
-        user_agent: &row.user_agent,
-        auth_endpoint: &row.auth_endpoint,
     }
 }
 
@@ -214,10 +160,11 @@ struct WireSuccess {
     success: bool,
 }
 
+/// What an admin's question is answered with.
 #[derive(Serialize)]
-struct WireData<T> {
-    success: bool,
-    data: T,
+pub(super) struct WireData<T> {
+    pub(super) success: bool,
+    pub(super) data: T,
 }
 
 #[derive(Serialize)]
@@ -259,49 +206,4 @@ struct WireOwner<'a> {
     platform_role: &'static str,
     org_role: Option<&'static str>,
     organization_id: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct WireUsage<'a> {
-    key: WireUsageKey<'a>,
-    rows: Vec<WireUsageRow<'a>>,
-    pagination: WirePagination,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WireUsageKey<'a> {
-    id: &'a str,
-    name: Option<&'a str>,
-    created_at: String,
-    last_request: Option<String>,
-    request_count: i64,
-    owner: WireUsageOwner<'a>,
-}
-
-#[derive(Serialize)]
-struct WireUsageOwner<'a> {
-    id: &'a str,
-    email: &'a str,
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WireUsageRow<'a> {
-    id: String,
-    timestamp: String,
-    method: &'a str,
-    path: &'a str,
-    ip: &'a str,
-    user_agent: &'a str,
-    auth_endpoint: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WirePagination {
-    limit: usize,
-    has_more: bool,
-    next_before: Option<String>,
 }

@@ -44,6 +44,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// `…/reject`: all three members are optional texts.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object, a member that is no text, or one that is too long.
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), Error> {
     let mut fields = request.object()?;
     let wish = RejectWish {
@@ -55,6 +58,11 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), 
     Ok((Addressed::read(request), wish))
 }
 
+/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step; a hire is reversed by it.
+///
+/// # Errors
+/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
+/// organization is that of a plain member; `conflict` where the step is already rejected.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -67,6 +75,9 @@ fn reject(
 }
 
 /// `…/hire`: `notes` and `outcomeNotes` are the same; where both are given the first counts.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object, a member that is no text or no date, or one that is too long.
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Error> {
     let mut fields = request.object()?;
     let notes = fields.text("notes", NOTES_CHARACTERS_MAX);
@@ -81,12 +92,20 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Erro
     Ok((Addressed::read(request), wish))
 }
 
+/// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate, from whichever step of the application is named.
+///
+/// # Errors
+/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
+/// organization is that of a plain member; `conflict` where the candidate is already hired or rejected for the role, or
+/// has withdrawn; `bad_request` where its positions are filled, it is not open, or the organization wants an external
+/// position id and there is none.
 fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireWish)) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::hire(&facts, wish, tx.now)?;
     saved(ctx, tx, who, Action::Hired, &facts, &decision)
 }
 
+/// Saves a decision, and answers with the step as it is now.
 fn saved(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -26,6 +26,13 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
 }
 
+impl Settings {
+    /// Whether the service is reached by https.
+    pub(super) fn is_https(&self) -> bool {
+        self.origin.starts_with("https:")
+    }
+}
+
 /// One service.
 pub struct Ctx {
     /// The file.

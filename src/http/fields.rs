@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::refusal::{self, FieldError, Refusal};
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 
@@ -108,9 +108,7 @@ impl Fields {
         if self.errors.is_empty() {
             return Ok(());
         }
-        let sentences: Vec<String> =
-            self.errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
-        Err(Refusal::BadRequest(sentences.join("; "), self.errors))
+        Err(Refusal::BadRequest(refusal::sentences(&self.errors), self.errors))
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {

@@ -6,21 +6,22 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 use tokio::sync::oneshot;
 
+use super::body;
 use super::ctx::Ctx;
 use super::reply::Reply;
-use super::request::{self, BODY_BYTES_MAX, Request};
+use super::request::{self, Request};
 use super::route::{Act, Entry, Next, Route, Work};
 use super::session;
-use super::table::Found;
+use super::table::{self, Found};
 use crate::domain::api_key::Secret;
 use crate::domain::id::RequestId;
 use crate::domain::rate::Left;
@@ -29,14 +30,8 @@ use crate::domain::user::{Auth, Principal};
 use crate::store::{self, Error, Grade, Tx};
 use crate::telemetry::Line;
 
-/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Bytes of a refused body that are read all the same, so that the client gets to read its answer.
-const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
-
-/// How long that may take.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the credentials of this service open (RFC 9110 §11.5).
+const REALM: &str = "appliance";
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -52,7 +47,7 @@ enum Credential {
 #[derive(Default)]
 struct Trail {
     request_id: String,
-    method: String,
+    method: &'static str,
     route: Option<&'static str>,
     page: bool,
     cors: bool,
@@ -73,20 +68,20 @@ pub(super) async fn answer(
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail {
         request_id: ctx.world.id::<RequestId>().to_string(),
-        method: parts.method.to_string(),
-        cors: parts.uri.path().starts_with("/api/public/"),
+        method: known(&parts.method),
+        cors: table::is_public(parts.uri.path()),
         ..Trail::default()
     };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
     let outcome = settle(&ctx, &mut trail, outcome).await;
     if !body.is_end_stream() && !expects_continue {
-        drain(body).await;
+        body::drain(body).await;
     }
     let reply = finish(&ctx, &trail, outcome);
     ctx.telemetry.request(&Line {
         at: ctx.world.now(),
         request_id: &trail.request_id,
-        method: known_method(&trail.method),
+        method: trail.method,
         route: trail.route.unwrap_or("-"),
         status: reply.status(),
         duration: started.elapsed(),
@@ -108,7 +103,7 @@ async fn respond(
         Found::Route(route, params) => (route, params),
         Found::Preflight(path, methods) => {
             trail.route = Some(path);
-            return Ok(preflight(&methods));
+            return Ok(Reply::preflight(&methods));
         }
     };
     trail.route = Some(route.path);
@@ -116,7 +111,7 @@ async fn respond(
     let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
     let request = Request::new(parts, params?, client);
     let credential = admit(ctx, route, &request, trail)?;
-    let request = if route.takes_body { request.with_body(read_body(body).await?) } else { request };
+    let request = if route.takes_body { request.with_body(body::read(body).await?) } else { request };
     match decode(ctx, route, request).await? {
         Next::Act(act) => transact(ctx, route, credential, act, trail).await,
         Next::Reply(reply) => Ok(reply),
@@ -128,13 +123,13 @@ fn admit(ctx: &Ctx, route: &Route, request: &Request, trail: &mut Trail) -> Resu
     if route.entry == Entry::Open {
         return Ok(None);
     }
-    let credential = credential(request)?;
+    let credential = credential(ctx, request)?;
     let who = ctx.store.read(|tx| prove(tx, &credential))?;
+    route.entry.accept(&who)?;
     let caller = match &who.auth {
         Auth::ApiKey { id, number, .. } => {
             trail.key_id = Some(id.to_string());
-            // A key does not open what only a session does, so it has no row for it.
-            trail.owed = (route.entry != Entry::Session).then(|| usage_entry(*number, route, request));
+            trail.owed = Some(usage_entry(*number, route, request));
             format!("key {id}")
         }
         Auth::Session { .. } => format!("user {}", who.user_id),
@@ -154,13 +149,13 @@ fn admit(ctx: &Ctx, route: &Route, request: &Request, trail: &mut Trail) -> Resu
 ///
 /// # Errors
 /// `unauthorized` where there is nothing, or a key that is not in the form of one.
-fn credential(request: &Request) -> Result<Credential, Refusal> {
+fn credential(ctx: &Ctx, request: &Request) -> Result<Credential, Refusal> {
     if let Some(value) = request.header_list(&header::AUTHORIZATION) {
         let (scheme, token) = value.split_once(' ').unwrap_or((&value, ""));
         let secret = Secret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
         return secret.map(|secret| Credential::ApiKey(secret.digest())).ok_or(Refusal::Unauthorized { sent: true });
     }
-    session::cookie(request).map(Credential::Session).ok_or(Refusal::Unauthorized { sent: false })
+    session::cookie(ctx, request).map(Credential::Session).ok_or(Refusal::Unauthorized { sent: false })
 }
 
 /// Who the credential is, in this very transaction.
@@ -183,25 +178,6 @@ fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usag
         ip: request.client().to_string(),
         user_agent: request.user_agent(),
         auth_endpoint: route.path,
-    }
-}
-
-/// The whole body, within its limit and its time.
-///
-/// # Errors
-/// `payload_too_large`; `bad_request` where it was cut off or did not arrive in time.
-async fn read_body(body: &mut Incoming) -> Result<Bytes, Refusal> {
-    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
-        return Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX));
-    }
-    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
-    match read {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX))
-        }
-        Ok(Err(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
-        Err(_) => Err(Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
     }
 }
 
@@ -301,8 +277,11 @@ async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> 
     match received(receiver).await {
         Ok(true) => outcome,
         Ok(false) => Err(Refusal::Unauthorized { sent: true }.into()),
-        // An answer without its row is a broken promise; the defect that was to be answered is worth more.
-        Err(error) => outcome.and(Err(error)),
+        // An answer without its row would be a broken promise. Only a defect is told all the same.
+        Err(error) => Err(match outcome {
+            Err(Error::Defect(why)) => Error::Defect(why),
+            _ => error,
+        }),
     }
 }
 
@@ -310,31 +289,8 @@ async fn received<T>(receiver: oneshot::Receiver<Result<T, Error>>) -> Result<T,
     receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
 }
 
-/// Reads on for a while where a body is left over, so that closing the connection does not take the answer with it.
-async fn drain(mut body: Incoming) {
-    let read = async {
-        let mut bytes = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            bytes += frame.data_ref().map_or(0, Bytes::len);
-            if bytes > DRAIN_BYTES_MAX {
-                break;
-            }
-        }
-    };
-    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read).await;
-}
-
-fn preflight(methods: &str) -> Reply {
-    Reply::no_content()
-        .with(header::ALLOW, methods)
-        .with(header::ACCESS_CONTROL_ALLOW_METHODS, methods)
-        .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match")
-        .with(header::ACCESS_CONTROL_MAX_AGE, "86400")
-}
-
 /// The answer with the fields that depend on the way the request took. What failed is told to the log, not the caller.
 fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
-    let realm = "appliance";
     let mut reply = match outcome {
         Ok(reply) => reply,
         Err(error) => {
@@ -342,7 +298,7 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
                 ctx.telemetry.note(ctx.world.now(), Some(&trail.request_id), why);
             }
             let render = if trail.page { Reply::problem_page } else { Reply::problem };
-            render(&error, realm, &trail.request_id)
+            render(&error, REALM, &trail.request_id)
         }
     };
     if trail.cors {
@@ -358,21 +314,16 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
     }
 }
 
-/// The method as the log and the counters name it: a closed set, whatever is sent.
-fn known_method(method: &str) -> &'static str {
-    const KNOWN: [Method; 7] =
-        [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
-    match KNOWN.iter().position(|known| known.as_str() == method) {
-        Some(index) => ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"][index],
-        None => "OTHER",
-    }
+/// The answer to a request whose way ended in a panic: a defect, told by its own id.
+pub(super) fn broken_off(ctx: &Ctx) -> Response<Full<Bytes>> {
+    let request_id = ctx.world.id::<RequestId>().to_string();
+    let error = Error::Defect("a request ended in a panic; its place is in the lines above".to_owned());
+    ctx.telemetry.note(ctx.world.now(), Some(&request_id), &error.to_string());
+    Reply::problem(&error, REALM, &request_id).into_response(&request_id)
 }
 
-/// The answer for a service that cannot take more, without a look at the request.
-pub(super) fn overloaded(ctx: &Ctx) -> Response<Full<Bytes>> {
-    let request_id = ctx.world.id::<RequestId>().to_string();
-    let error = Error::Unavailable("too many connections".to_owned());
-    let mut response = Reply::problem(&error, "appliance", &request_id).into_response(&request_id);
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
+/// The method as the log and the counters name it: a closed set, whatever is sent.
+fn known(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
 }

@@ -27,8 +27,11 @@ fn live() -> Reply {
 }
 
 /// `GET /readyz`: the file can be read and written, which is tried.
+///
+/// # Errors
+/// `unavailable` where it cannot be now, `internal_error` where it does not keep what is written.
 fn ready(_: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
-    store::check::touch(tx)?;
+    store::health::touch(tx)?;
     Ok(Reply::text("ready\n"))
 }
 

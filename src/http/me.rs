@@ -23,6 +23,10 @@ fn decode(_: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
+/// `GET /api/v1/me`: the caller and the credential, as they are in this very transaction.
+///
+/// # Errors
+/// None of its own; the gate lets nobody in without a credential that counts.
 fn act(_: &Ctx, _: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(Reply::json(&wire(who)))
 }

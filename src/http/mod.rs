@@ -5,6 +5,7 @@
 //! noun's two halves are plain functions. Nothing here holds SQL or a rule.
 
 mod api_key;
+mod body;
 mod candidate_step;
 pub mod ctx;
 mod fields;
@@ -22,6 +23,7 @@ mod session;
 mod signup;
 pub mod table;
 mod throttle;
+mod usage;
 
 pub use server::{Server, Stopped, serve_metrics};
 
@@ -32,6 +34,9 @@ pub fn origin(base_url: &str) -> Option<String> {
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
     let authority = uri.authority()?.as_str();
     let plain = !authority.contains('@') && uri.query().is_none() && !base_url.contains('#');
+    // Browsers leave a scheme's own port out of the origin.
+    let default_port = if scheme == "https" { ":443" } else { ":80" };
+    let authority = authority.strip_suffix(default_port).unwrap_or(authority);
     plain.then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
 }
 
@@ -43,6 +48,9 @@ mod tests {
     fn a_base_url_is_http_with_a_host_and_nothing_secret() {
         assert_eq!(origin("https://Jobs.example.com").as_deref(), Some("https://jobs.example.com"));
         assert_eq!(origin("http://127.0.0.1:8080/x").as_deref(), Some("http://127.0.0.1:8080"));
+        assert_eq!(origin("https://jobs.example.com:443").as_deref(), Some("https://jobs.example.com"));
+        assert_eq!(origin("http://[::1]:80").as_deref(), Some("http://[::1]"));
+        assert_eq!(origin("http://jobs.example.com:443").as_deref(), Some("http://jobs.example.com:443"));
         for bad in ["", "jobs.example.com", "ftp://a", "/x", "http://", "http://u:p@a", "http://a/?q", "http://a/#f"] {
             assert_eq!(origin(bad), None, "{bad}");
         }

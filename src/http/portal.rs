@@ -8,12 +8,14 @@ use super::ctx::Ctx;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
+use crate::document::json;
 use crate::domain::id::{self, Id, RoleId};
 use crate::domain::invitation::{self, LOCALE_CHARACTERS_MAX, LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
 use crate::domain::refusal::Refusal;
-use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::domain::role::{CollarType, Salary, SalaryPeriod, WorkType};
 use crate::domain::text::Slug;
-use crate::store::portal::{PublicOrganization, PublicRole};
+use crate::store::portal::PublicOrganization;
+use crate::store::role::Record;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
@@ -22,17 +24,19 @@ const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not acc
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode_portal, portal).with_cors().answering(&[
+        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode_portal, portal).answering(&[
             (200, ""),
             (304, ""),
             (404, "not_found"),
             (500, "internal_error"),
         ]),
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role)
-            .with_cors()
-            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role).answering(&[
+            (200, ""),
+            (304, ""),
+            (404, "not_found"),
+            (500, "internal_error"),
+        ]),
         Route::open(Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
-            .with_cors()
             .with_body()
             .writes(Grade::Durable)
             .answering(&[
@@ -58,11 +62,15 @@ fn decode_portal(_: &Ctx, request: &Request) -> Result<PortalWish, Error> {
     Ok(PortalWish { slug, if_none_match: request.header_list(&header::IF_NONE_MATCH) })
 }
 
+/// `GET /api/public/portal/{orgSlug}`: the organization and its roles that are public and open, newest first.
+///
+/// # Errors
+/// `not_found` where there is no organization with this slug, or its portal is off.
 fn portal(_: &Ctx, tx: &Tx<'_>, wish: &PortalWish) -> Result<Reply, Error> {
     let organization = organization(tx, wish.slug.as_ref())?;
     let theme = Theme::read(&organization)?;
     let roles = store::portal::roles(tx, &organization.id)?;
-    let roles = roles.into_iter().map(|role| wire_role(role, theme.show_salary)).collect::<Result<_, _>>()?;
+    let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
     let wire = WirePortal { org: wire_organization(&organization, theme), roles };
     Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
 }
@@ -71,11 +79,15 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<(PortalWish, Option<RoleI
     Ok((decode_portal(ctx, request)?, RoleId::parse(request.param("roleId"))))
 }
 
+/// `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one of these roles.
+///
+/// # Errors
+/// `not_found` where there is no such portal, or the role is none of its organization's that are public and open.
 fn role(_: &Ctx, tx: &Tx<'_>, (wish, role): &(PortalWish, Option<RoleId>)) -> Result<Reply, Error> {
     let organization = organization(tx, wish.slug.as_ref())?;
     let theme = Theme::read(&organization)?;
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
-    let role = wire_role(role, theme.show_salary)?;
+    let role = wire_role(role, &theme)?;
     let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
     Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
 }
@@ -86,6 +98,11 @@ struct ApplyWish {
     locale: String,
 }
 
+/// What an application names.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `validation_error` without a `roleId`, or for a `locale` that is no
+/// language tag.
 fn decode_apply(_: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
     let mut fields = request.object()?;
     let role = fields.required_text("roleId", usize::MAX);
@@ -104,6 +121,11 @@ fn decode_apply(_: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
     })
 }
 
+/// `POST /api/public/portal/{orgSlug}/apply`: a signup link for the role. The one that there is is given again while it
+/// has long enough to live.
+///
+/// # Errors
+/// `not_found` where there is no such portal, or the role is none of its organization's that are public and open.
 fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
     let organization = organization(tx, wish.slug.as_ref())?;
     let role = store::portal::role(tx, &organization.id, wish.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
@@ -121,6 +143,10 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
+/// The organization whose portal is asked for.
+///
+/// # Errors
+/// `not_found` where there is none with this slug, or its portal is off.
 fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<PublicOrganization, Error> {
     let found = store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?;
     found.ok_or(Error::Refused(NO_PORTAL))
@@ -140,6 +166,11 @@ impl Theme {
         members.insert("showSalary".to_owned(), Value::Bool(show_salary));
         Ok(Self { members, show_salary })
     }
+
+    /// The salary, where it is shown.
+    fn shown(&self, salary: Salary) -> Option<Salary> {
+        self.show_salary.then_some(salary)
+    }
 }
 
 fn wire_organization(organization: &PublicOrganization, theme: Theme) -> WireOrganization<'_> {
@@ -152,11 +183,11 @@ fn wire_organization(organization: &PublicOrganization, theme: Theme) -> WireOrg
     }
 }
 
-fn wire_role(role: PublicRole, show_salary: bool) -> Result<WireRole, Error> {
+/// A role as the portal shows it: never its status, its positions or how many of them are taken.
+fn wire_role(role: Record, theme: &Theme) -> Result<WireRole, Error> {
     let description = serde_json::from_str(&role.description)
         .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
-    let shown = show_salary.then_some(role.salary);
-    let number = |amount: Option<f64>| amount.and_then(amount_number);
+    let shown = theme.shown(role.salary);
     Ok(WireRole {
         id: role.id.to_string(),
         name: role.name,
@@ -165,17 +196,12 @@ fn wire_role(role: PublicRole, show_salary: bool) -> Result<WireRole, Error> {
         location: role.location,
         work_type: role.work_type.map(WorkType::as_str),
         collar_type: role.collar_type.map(CollarType::as_str),
-        salary_min: shown.as_ref().and_then(|salary| number(salary.min)),
-        salary_max: shown.as_ref().and_then(|salary| number(salary.max)),
+        salary_min: shown.as_ref().and_then(|salary| json::number(salary.min?)),
+        salary_max: shown.as_ref().and_then(|salary| json::number(salary.max?)),
         salary_currency: shown.as_ref().and_then(|salary| salary.currency.clone()),
         salary_period: shown.and_then(|salary| salary.period).map(SalaryPeriod::as_str),
         created_at: role.created_at.to_string(),
     })
-}
-
-/// An amount as a JSON number: 65000 and not 65000.0.
-fn amount_number(amount: f64) -> Option<Number> {
-    if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
 
 #[derive(Serialize)]

@@ -51,6 +51,15 @@ impl Reply {
         Self::empty(StatusCode::NO_CONTENT)
     }
 
+    /// 204 for a CORS preflight (WHATWG Fetch §3.3), with the methods of the path.
+    pub(super) fn preflight(methods: &str) -> Self {
+        Self::no_content()
+            .with(header::ALLOW, methods)
+            .with(header::ACCESS_CONTROL_ALLOW_METHODS, methods)
+            .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match")
+            .with(header::ACCESS_CONTROL_MAX_AGE, "86400")
+    }
+
     /// 200 with plain text.
     pub(super) fn text(body: impl Into<Bytes>) -> Self {
         Self::ok("text/plain; charset=utf-8", body.into()).with(header::CACHE_CONTROL, "no-store")
@@ -194,37 +203,15 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
     }
 }
 
-/// What the caller is told: what is wrong, and what to do next where there is something to do.
+/// What the caller is told: what is wrong, what to do next where there is something to do, and the fields at fault.
 fn words(error: &Error) -> (String, &[FieldError]) {
-    let refusal = match error {
+    match error {
         Error::Unavailable(_) => {
-            return ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[]);
+            ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
-        Error::Defect(_) => {
-            return ("something went wrong here; the request's id is in the service's log".to_owned(), &[]);
-        }
-        Error::Refused(refusal) => refusal,
-    };
-    let detail = match refusal {
-        Refusal::BadRequest(detail, errors) => return (detail.clone(), errors),
-        Refusal::Invalid(errors) => {
-            let sentences: Vec<String> =
-                errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
-            return (sentences.join("; "), errors);
-        }
-        Refusal::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
-        Refusal::InsufficientScope(scope) => {
-            format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
-        }
-        Refusal::Forbidden(detail) | Refusal::NotFound(detail) | Refusal::Conflict(detail) => (*detail).to_owned(),
-        Refusal::MethodNotAllowed(allow) => format!("this path takes {allow}"),
-        Refusal::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
-        Refusal::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
-        Refusal::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
-        Refusal::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
-        Refusal::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
-    };
-    (detail, &[])
+        Error::Defect(_) => ("something went wrong here; the request's id is in the service's log".to_owned(), &[]),
+        Error::Refused(refusal) => (refusal.sentence(), refusal.errors()),
+    }
 }
 
 fn title(status: StatusCode) -> String {
@@ -254,7 +241,12 @@ struct WireFieldError<'a> {
 
 /// Whether an `If-None-Match` list names the tag, weakly compared.
 fn names_tag(list: &str, tag: &str) -> bool {
-    list.trim() == "*" || list.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+    list.trim() == "*" || list.split(',').any(|one| weakly(one.trim()) == tag)
+}
+
+/// A tag without the mark of a weak one.
+fn weakly(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 #[cfg(test)]
@@ -266,7 +258,7 @@ mod tests {
         for list in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*", " * ", "\"b\",W/\"a\""] {
             assert!(names_tag(list, "\"a\""), "{list}");
         }
-        for list in ["", "a", "\"b\"", "\"A\"", "\"a\"x"] {
+        for list in ["", "a", "\"b\"", "\"A\"", "\"a\"x", "W/W/\"a\""] {
             assert!(!names_tag(list, "\"a\""), "{list}");
         }
     }

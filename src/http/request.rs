@@ -87,8 +87,12 @@ impl Request {
     /// Where it says that it comes from.
     pub(super) fn origin(&self) -> Origin<'_> {
         let site = HeaderName::from_static("sec-fetch-site");
-        // A field whose value cannot be read is told all the same, and is no origin of ours.
-        let told = |name| self.headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        // A field that is there twice, or cannot be read, is told all the same, and is no origin of ours.
+        let told = |name: HeaderName| {
+            let mut values = self.headers.get_all(name).iter();
+            let first = values.next()?.to_str().ok();
+            Some(first.filter(|_| values.next().is_none()).unwrap_or("?"))
+        };
         Origin { sec_fetch_site: told(site), origin: told(header::ORIGIN) }
     }
 
@@ -138,7 +142,10 @@ impl Request {
 /// # Errors
 /// `uri_too_long`, `headers_too_large`; `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
 pub(super) fn check_head(parts: &Parts) -> Result<(), Refusal> {
-    let uri_bytes = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    let scheme_bytes = parts.uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
+    let authority_bytes = parts.uri.authority().map_or(0, |authority| authority.as_str().len());
+    let target_bytes = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    let uri_bytes = scheme_bytes + authority_bytes + target_bytes;
     if uri_bytes > URI_BYTES_MAX {
         return Err(Refusal::UriTooLong(URI_BYTES_MAX));
     }
@@ -171,11 +178,13 @@ pub(super) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -
     // A value with bytes that are no text is still one: to pass over it would believe what stands left of it.
     let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let values: Vec<_> = values.collect();
-    for entry in values.iter().flat_map(|value| value.split(',')).rev() {
+    let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);
+    // Empty elements of a list mean nothing (RFC 9110 §5.6.1).
+    for entry in entries.filter(|entry| !entry.is_empty()).rev() {
         if !is_trusted(&client) {
             break;
         }
-        match forwarded_address(entry.trim()) {
+        match forwarded_address(entry) {
             Some(address) => client = address,
             None => break,
         }
@@ -212,6 +221,7 @@ mod tests {
         assert_eq!(seen("10.0.0.1", &["203.0.113.9, 198.51.100.7, 10.0.0.2"]), "198.51.100.7");
         assert_eq!(seen("10.0.0.1", &["203.0.113.9", "198.51.100.7"]), "198.51.100.7");
         assert_eq!(seen("10.0.0.1", &["10.0.0.3"]), "10.0.0.3");
+        assert_eq!(seen("10.0.0.1", &["198.51.100.7, ,"]), "198.51.100.7");
         assert_eq!(seen("::ffff:10.0.0.1", &["[2001:db8::1]:443"]), "2001:db8::1");
         assert_eq!(seen("10.0.0.1", &["203.0.113.9, unknown"]), "10.0.0.1");
         assert_eq!(seen("::1", &["198.51.100.7:5555"]), "198.51.100.7");

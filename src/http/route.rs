@@ -10,6 +10,7 @@ use hyper::Method;
 use super::ctx::Ctx;
 use super::reply::{Code, Reply};
 use super::request::Request;
+use super::table;
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Auth, Principal};
@@ -31,18 +32,28 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Whether a caller may enter, by what is known of them.
+    /// Whether the kind of the caller's credential counts here.
     ///
     /// # Errors
-    /// `unauthorized` for a kind of credential that does not count here, `insufficient_scope`, `forbidden`.
-    pub(super) fn admit(self, who: &Principal) -> Result<(), Refusal> {
+    /// `unauthorized` for a session where a key is asked for, and the other way round.
+    pub(super) fn accept(self, who: &Principal) -> Result<(), Refusal> {
         let by_key = matches!(who.auth, Auth::ApiKey { .. });
+        let counts = match self {
+            Self::Open | Self::Signed => true,
+            Self::Session => !by_key,
+            Self::Scoped(_) | Self::Admin => by_key,
+        };
+        if counts { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
+    }
+
+    /// Whether a caller whose credential counts may enter.
+    ///
+    /// # Errors
+    /// `insufficient_scope`, `forbidden`.
+    pub(super) fn admit(self, who: &Principal) -> Result<(), Refusal> {
         match self {
-            Self::Open | Self::Signed => Ok(()),
-            Self::Session if by_key => Err(Refusal::Unauthorized { sent: true }),
-            Self::Session => Ok(()),
+            Self::Open | Self::Signed | Self::Session => Ok(()),
             Self::Scoped(scope) => who.require_scope(scope),
-            Self::Admin if !by_key => Err(Refusal::Unauthorized { sent: true }),
             Self::Admin => Admin::prove(who.clone()).map(|_| ()),
         }
     }
@@ -85,7 +96,7 @@ pub struct Route {
     pub work: Work,
     /// Whether it reads a body.
     pub takes_body: bool,
-    /// Whether pages of other origins may call it.
+    /// Whether pages of other origins may call it: all that is public, by its path.
     pub cors: bool,
     /// Whether it answers people, with pages.
     pub page: bool,
@@ -174,12 +185,6 @@ impl Route {
         self
     }
 
-    /// The same, open to pages of other origins.
-    pub(super) fn with_cors(mut self) -> Self {
-        self.cors = true;
-        self
-    }
-
     /// The same, for people.
     pub(super) fn for_people(mut self) -> Self {
         self.page = true;
@@ -219,7 +224,7 @@ impl Route {
             entry,
             work: Work::Read,
             takes_body: false,
-            cors: false,
+            cors: table::is_public(path),
             page: false,
             hashes: false,
             answers: &[],
@@ -231,6 +236,7 @@ impl Route {
 /// The caller, seen in this very transaction, where they may enter.
 fn proven(who: Option<Principal>, entry: Entry) -> Result<Principal, Refusal> {
     let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
+    entry.accept(&who)?;
     entry.admit(&who)?;
     Ok(who)
 }

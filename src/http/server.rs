@@ -17,11 +17,18 @@ use super::ctx::Ctx;
 use super::gate;
 use crate::telemetry::Telemetry;
 
-/// Connections at once: far more than a small organization has, each some 10 KiB.
+/// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
+/// accepted until another ends.
 const CONNECTIONS_MAX: usize = 16_384;
+
+/// Connections of whoever reads the metrics.
+const METRICS_CONNECTIONS_MAX: usize = 16;
 
 /// How long a connection may take to send a request's head, and to begin the next one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client may leave its answer unread, or a network unacknowledged, before its connection is closed.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is read of a head before it is refused unseen: more than the limits that are answered in words.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
@@ -81,33 +88,33 @@ impl Server {
 }
 
 async fn accept_all(listener: &TcpListener, ctx: &Arc<Ctx>, graceful: &GracefulShutdown, places: &Arc<Semaphore>) {
-    loop {
+    while let Ok(place) = Arc::clone(places).acquire_owned().await {
         match listener.accept().await {
-            Ok((stream, peer)) => {
-                let place = Arc::clone(places).try_acquire_owned().ok();
-                connect(stream, peer, ctx, graceful, place);
-            }
+            Ok((stream, peer)) => connect(stream, peer, ctx, graceful, place),
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
     }
 }
 
-/// Serves one connection on a task of its own. Without a place it gets one answer that says so.
+/// Serves one connection on a task of its own, and each of its requests on one too: a client that hangs up does not
+/// interrupt what has begun, and a panic ends one request.
 fn connect(
     stream: TcpStream,
     peer: SocketAddr,
     ctx: &Arc<Ctx>,
     graceful: &GracefulShutdown,
-    place: Option<OwnedSemaphorePermit>,
+    place: OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    // Otherwise a client that never reads its answer keeps its place for ever.
+    let _ = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
     let ctx = Arc::clone(ctx);
-    let has_place = place.is_some();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let ctx = Arc::clone(&ctx);
         async move {
-            let response = if has_place { gate::answer(ctx, peer, request).await } else { gate::overloaded(&ctx) };
-            Ok::<_, Infallible>(response)
+            let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
+            Ok::<_, Infallible>(answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
         }
     });
     let connection = http1::Builder::new()
@@ -138,7 +145,8 @@ async fn broken(ctx: &Ctx) -> String {
 
 /// Answers `GET /metrics` on an address of its own, for as long as it is polled.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
-    loop {
+    let places = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -152,7 +160,10 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(connection);
+        tokio::spawn(async move {
+            let _place = place;
+            let _ = connection.await;
+        });
     }
 }
 

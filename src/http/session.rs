@@ -71,7 +71,10 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let begun = ctx.throttle.begin(&account_key, request.client(), ctx.world.monotonic());
     begun.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
     let account = match &email {
-        Some(email) => ctx.store.read(|tx| store::user::account(tx, email))?,
+        Some(email) => {
+            let found = ctx.store.read(|tx| store::user::account(tx, email));
+            found.inspect_err(|_| ctx.throttle.undone(&account_key, request.client()))?
+        }
         None => None,
     };
     let nobodys = ctx.no_password_hash();
@@ -107,13 +110,18 @@ fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, E
     Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))
 }
 
-/// The digest of the session cookie that a request carries. Either name is read: which one was set depends on the
-/// base URL, and a wrong one digests to nothing that is known.
-pub(super) fn cookie(request: &Request) -> Option<[u8; 32]> {
+/// The digest of the session cookie that a request carries. Only the name that a sign-in sets is read: behind https
+/// that is the one that no other host can set.
+pub(super) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let cookies = request.header_list(&header::COOKIE)?;
+    let wanted = cookie_name(ctx);
     let pairs = cookies.split([';', ',']).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(name, _)| *name == COOKIE || *name == COOKIE_OF_HOST).map(|(_, value)| value);
+    let mut values = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
     values.find(|value| !value.is_empty()).map(digest)
+}
+
+fn cookie_name(ctx: &Ctx) -> &'static str {
+    if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }
 
 fn digest(cookie: &str) -> [u8; 32] {
@@ -121,7 +129,7 @@ fn digest(cookie: &str) -> [u8; 32] {
 }
 
 fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {
-    let (name, secure) =
-        if ctx.settings.origin.starts_with("https:") { (COOKIE_OF_HOST, "; Secure") } else { (COOKIE, "") };
+    let name = cookie_name(ctx);
+    let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}")
 }

@@ -32,6 +32,11 @@ fn decode(_: &Ctx, request: &Request) -> Result<Token, Error> {
     Ok(Token(request.param("token").to_owned()))
 }
 
+/// `GET /signup/{token}`: the role that the link is for, and for how long it leads there.
+///
+/// # Errors
+/// `not_found` for a link that there is none of, that was ended or has run out, and while its role is not open and
+/// public or its organization's portal is off.
 fn act(ctx: &Ctx, tx: &Tx<'_>, Token(token): &Token) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, token)?.ok_or(NO_INVITATION)?;
     let days = invitation::days_left(invitation.expires_at, tx.now);

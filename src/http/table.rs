@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hyper::Method;
 
 use super::route::{Answer, Route};
-use super::{api_key, candidate_step, health, me, portal, request, session, signup};
+use super::{api_key, candidate_step, health, me, portal, request, session, signup, usage};
 use crate::domain::refusal::Refusal;
 
 /// What any route can answer with: the head is refused before a route is looked for, and what fails can fail anywhere.
@@ -19,6 +19,11 @@ pub const ANYWHERE: &[Answer] = &[
 
 /// What is answered where there is no route.
 pub const UNROUTED: &[Answer] = &[(404, "not_found"), (405, "method_not_allowed")];
+
+/// Whether a path is open to pages of other origins, errors included (WHATWG Fetch §3.3).
+pub(super) fn is_public(path: &str) -> bool {
+    path.starts_with("/api/public/")
+}
 
 /// Every route there is.
 pub struct Table {
@@ -42,6 +47,7 @@ impl Table {
             candidate_step::routes(),
             me::routes(),
             api_key::routes(),
+            usage::routes(),
             portal::routes(),
             session::routes(),
             signup::routes(),

@@ -42,6 +42,17 @@ impl Throttle {
         Ok(())
     }
 
+    /// The attempt that was begun was neither good nor bad: it is taken back.
+    pub(super) fn undone(&self, account: &str, address: IpAddr) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failures) = known.accounts.get_mut(account) {
+            *failures = failures.less_one();
+        }
+        if let Some(failures) = known.addresses.get_mut(&network(address)) {
+            *failures = failures.less_one();
+        }
+    }
+
     /// The attempt that was begun was a good one: the account's failures are forgotten, the address's attempt is
     /// taken back (its other failures stay, or one good account would free an attacker).
     pub(super) fn succeeded(&self, account: &str, address: IpAddr) {

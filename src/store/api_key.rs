@@ -141,16 +141,11 @@ pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
 /// # Errors
 /// When SQLite fails.
 pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
-    let sql = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at, k.expires_at,
-                 u.id, u.email, u.name, u.platform_role
-               FROM api_keys k
-               JOIN users u ON u.id = k.user_id
-               ORDER BY k.number DESC";
-    let mut keys = tx.all(sql, [], api_key)?;
-    for key in &mut keys {
-        complete(tx, key)?;
-    }
-    Ok(keys)
+    let sql = format!(
+        "{SELECT}
+         ORDER BY k.number DESC"
+    );
+    tx.all(&sql, [], api_key)
 }
 
 /// The key with this id.
@@ -158,14 +153,11 @@ pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
 /// # Errors
 /// When SQLite fails.
 pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
-    let sql = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at, k.expires_at,
-                 u.id, u.email, u.name, u.platform_role
-               FROM api_keys k
-               JOIN users u ON u.id = k.user_id
-               WHERE k.id = $1";
-    let Some(mut key) = tx.one(sql, [id.as_str()], api_key)? else { return Ok(None) };
-    complete(tx, &mut key)?;
-    Ok(Some(key))
+    let sql = format!(
+        "{SELECT}
+         WHERE k.id = $1"
+    );
+    tx.one(&sql, [id.as_str()], api_key)
 }
 
 /// Revokes the key for good (`DELETE /api/admin/api-keys/{id}`); one revoked before stays as it is. Whether there is
@@ -180,7 +172,25 @@ pub fn revoke(tx: &Tx<'_>, id: &ApiKeyId) -> Result<bool, Error> {
     Ok(tx.run(sql, (tx.now.micros(), id.as_str()))? > 0)
 }
 
+/// Keys with what other tables know of each: the newest row of its usage, which has its statistics, and the oldest
+/// membership of its owner. Either may be missing. One look at an index each.
+const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
+    k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
+  FROM api_keys k
+  JOIN users u ON u.id = k.user_id
+  LEFT JOIN api_key_usage n ON n.at =
+    (SELECT at FROM api_key_usage
+     WHERE key_number = k.number
+     ORDER BY at DESC
+     LIMIT 1)
+  LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id =
+    (SELECT organization_id FROM memberships
+     WHERE user_id = k.user_id
+     ORDER BY created_at, organization_id
+     LIMIT 1)";
+
 fn api_key(row: &Row<'_>) -> Result<ApiKey, Error> {
+    let org_role: Option<String> = row.get(15)?;
     Ok(ApiKey {
         number: row.get(0)?,
         id: tx::word(&row.get::<_, String>(1)?, ApiKeyId::parse)?,
@@ -191,43 +201,17 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, Error> {
         created_at: tx::time(row, 6)?,
         updated_at: tx::time(row, 7)?,
         expires_at: tx::time_or_none(row, 8)?,
-        last_request: None,
-        request_count: 0,
+        last_request: tx::time_or_none(row, 9)?,
+        request_count: row.get(10)?,
         owner: Owner {
-            id: user::id(&row.get::<_, String>(9)?)?,
-            email: row.get(10)?,
-            name: row.get(11)?,
-            platform_role: tx::word(&row.get::<_, String>(12)?, PlatformRole::parse)?,
-            org_role: None,
-            organization_id: None,
+            id: user::id(&row.get::<_, String>(11)?)?,
+            email: row.get(12)?,
+            name: row.get(13)?,
+            platform_role: tx::word(&row.get::<_, String>(14)?, PlatformRole::parse)?,
+            org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
+            organization_id: row.get(16)?,
         },
     })
-}
-
-/// Adds what other tables know: the newest row of the key's usage, and the owner's oldest membership.
-fn complete(tx: &Tx<'_>, key: &mut ApiKey) -> Result<(), Error> {
-    let sql = "SELECT at, number
-               FROM api_key_usage
-               WHERE key_number = $1
-               ORDER BY at DESC
-               LIMIT 1";
-    if let Some((at, number)) = tx.one(sql, [key.number], |row| Ok((tx::time(row, 0)?, row.get(1)?)))? {
-        key.last_request = Some(at);
-        key.request_count = number;
-    }
-    let sql = "SELECT org_role, organization_id
-               FROM memberships
-               WHERE user_id = $1
-               ORDER BY created_at, organization_id
-               LIMIT 1";
-    let membership = tx.one(sql, [key.owner.id.as_str()], |row| {
-        Ok((tx::word(&row.get::<_, String>(0)?, OrgRole::parse)?, row.get(1)?))
-    })?;
-    if let Some((org_role, organization_id)) = membership {
-        key.owner.org_role = Some(org_role);
-        key.owner.organization_id = Some(organization_id);
-    }
-    Ok(())
 }
 
 fn scopes(row: &Row<'_>, column: usize) -> Result<Vec<Scope>, Error> {

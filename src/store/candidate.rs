@@ -36,5 +36,5 @@ pub fn exists(tx: &Tx<'_>, candidate: &CandidateId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidates
                WHERE id = $1";
-    Ok(tx.one(sql, [candidate.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [candidate.as_str()])
 }

@@ -1,10 +1,10 @@
-//! Applications of candidates to roles.
+//! Applications of candidates to roles, and what decisions make of them.
 
 use rusqlite::Row;
 
 use super::candidate;
 use super::tx::{self, Error, Tx};
-use crate::domain::candidate_step::{ApplicationStatus, HireRecord};
+use crate::domain::candidate_step::{ApplicationStatus, Decision, Facts, HireRecord};
 use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -38,7 +38,7 @@ pub fn insert(
                  hired_date, offer_accepted_date, external_position_id, hire_notes)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
                ON CONFLICT DO NOTHING";
-    let hire = application.hire.as_ref();
+    let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(application.hire.as_ref());
     let touched = tx.run(
         sql,
         (
@@ -49,13 +49,44 @@ pub fn insert(
             application.status.as_str(),
             application.applied_at.micros(),
             tx.now.micros(),
-            hire.map(|hire| hire.hired_date.micros()),
-            hire.and_then(|hire| hire.offer_accepted_date).map(Timestamp::micros),
-            hire.and_then(|hire| hire.external_position_id.as_deref()),
-            hire.and_then(|hire| hire.notes.as_deref()),
+            hired_date,
+            offer_accepted_date,
+            external_position_id,
+            hire_notes,
         ),
     )?;
     Ok(touched == 1)
+}
+
+/// Saves what a decision made of an application.
+///
+/// # Errors
+/// [`Error::Defect`] where the application is not as the rule saw it.
+pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error> {
+    // Guarded by the status that the rule saw: a row that says otherwise was changed behind it.
+    let sql = "UPDATE candidate_roles
+               SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
+                 updated_at = $6
+               WHERE id = $7 AND status = $8";
+    let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(decision.hire.as_ref());
+    let touched = tx.run(
+        sql,
+        (
+            decision.application_status.as_str(),
+            hired_date,
+            offer_accepted_date,
+            external_position_id,
+            hire_notes,
+            tx.now.micros(),
+            facts.application_id.as_str(),
+            facts.application_status.as_str(),
+        ),
+    )?;
+    if touched == 1 {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("application {} is not as the rule saw it", facts.application_id)))
+    }
 }
 
 /// Every application to a role with its candidate, in the order in which they came.
@@ -73,20 +104,11 @@ pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(Record, candidate::Rec
 }
 
 fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
-    let hire = match tx::time_or_none(row, 3)? {
-        None => None,
-        Some(hired_date) => Some(HireRecord {
-            hired_date,
-            offer_accepted_date: tx::time_or_none(row, 4)?,
-            external_position_id: row.get(5)?,
-            notes: row.get(6)?,
-        }),
-    };
     let record = Record {
         id: tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse)?,
         status: tx::word(&row.get::<_, String>(1)?, ApplicationStatus::parse)?,
         applied_at: tx::time(row, 2)?,
-        hire,
+        hire: hire(row, 3)?,
     };
     let candidate = candidate::Record {
         id: tx::word(&row.get::<_, String>(7)?, CandidateId::parse)?,
@@ -94,6 +116,27 @@ fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
         email: tx::word(&row.get::<_, String>(9)?, Email::parse)?,
     };
     Ok((record, candidate))
+}
+
+/// The record of a hire, from its four columns as [`hire_columns`] has them, of which the first is at `first`.
+pub(super) fn hire(row: &Row<'_>, first: usize) -> Result<Option<HireRecord>, Error> {
+    let Some(hired_date) = tx::time_or_none(row, first)? else { return Ok(None) };
+    Ok(Some(HireRecord {
+        hired_date,
+        offer_accepted_date: tx::time_or_none(row, first + 1)?,
+        external_position_id: row.get(first + 2)?,
+        notes: row.get(first + 3)?,
+    }))
+}
+
+/// `hired_date`, `offer_accepted_date`, `external_position_id` and `hire_notes`.
+fn hire_columns(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&str>, Option<&str>) {
+    (
+        hire.map(|hire| hire.hired_date.micros()),
+        hire.and_then(|hire| hire.offer_accepted_date).map(Timestamp::micros),
+        hire.and_then(|hire| hire.external_position_id.as_deref()),
+        hire.and_then(|hire| hire.notes.as_deref()),
+    )
 }
 
 /// Whether there is such an application.
@@ -104,5 +147,5 @@ pub fn exists(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<bool, Error>
     let sql = "SELECT 1
                FROM candidate_roles
                WHERE id = $1";
-    Ok(tx.one(sql, [application.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [application.as_str()])
 }

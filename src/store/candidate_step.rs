@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::activity::{self, Action};
 use super::outbox::{self, Event};
 use super::tx::{self, Error, Tx};
-use super::{organization, role};
+use super::{candidate_role, organization, role};
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
 };
@@ -63,7 +63,7 @@ pub fn save(
     for step in &decision.steps {
         save_step(tx, facts, step)?;
     }
-    save_application(tx, facts, decision)?;
+    candidate_role::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
     activity::append(tx, &ids.activity, who, action, facts, &detail(facts, decision))?;
@@ -78,22 +78,13 @@ pub fn save(
 fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
     let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
     let org_role: Option<String> = row.get(13)?;
-    let hire = match tx::time_or_none(row, 5)? {
-        None => None,
-        Some(hired_date) => Some(HireRecord {
-            hired_date,
-            offer_accepted_date: tx::time_or_none(row, 6)?,
-            external_position_id: row.get(7)?,
-            notes: row.get(8)?,
-        }),
-    };
     Ok(Facts {
         application_id: tx::word(&text(0)?, CandidateRoleId::parse)?,
         organization_id: tx::word(&text(1)?, OrganizationId::parse)?,
         candidate_id: tx::word(&text(2)?, CandidateId::parse)?,
         role_id: tx::word(&text(3)?, RoleId::parse)?,
         application_status: tx::word(&text(4)?, ApplicationStatus::parse)?,
-        hire,
+        hire: candidate_role::hire(row, 5)?,
         seats: Seats { status: tx::word(&text(9)?, RoleStatus::parse)?, positions: row.get(10)?, hired: row.get(11)? },
         require_external_position_id: row.get(12)?,
         caller_org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
@@ -169,7 +160,7 @@ pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_role_steps
                WHERE id = $1";
-    Ok(tx.one(sql, [step.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [step.as_str()])
 }
 
 fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Error> {
@@ -191,32 +182,6 @@ fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Err
         ),
     )?;
     if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("step {} is gone", step.id))) }
-}
-
-fn save_application(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error> {
-    let sql = "UPDATE candidate_roles
-               SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
-                 updated_at = $6
-               WHERE id = $7 AND status = $8";
-    let hire = decision.hire.as_ref();
-    let touched = tx.run(
-        sql,
-        (
-            decision.application_status.as_str(),
-            hire.map(|hire| hire.hired_date.micros()),
-            hire.and_then(|hire| hire.offer_accepted_date).map(Timestamp::micros),
-            hire.and_then(|hire| hire.external_position_id.as_deref()),
-            hire.and_then(|hire| hire.notes.as_deref()),
-            tx.now.micros(),
-            facts.application_id.as_str(),
-            facts.application_status.as_str(),
-        ),
-    )?;
-    if touched == 1 {
-        Ok(())
-    } else {
-        Err(Error::Defect(format!("application {} is not as the rule saw it", facts.application_id)))
-    }
 }
 
 /// Before and after, with everything that the decision clears elsewhere.

@@ -20,6 +20,9 @@ const MOVE_FROM_PAGES: i64 = 10_000;
 /// Pages from which the log is also cut. Tried, never waited for: waiting behind a reader would hold the writer up.
 const CUT_FROM_PAGES: i64 = 16_000;
 
+/// Pages that a cut may have left to move, because the writer waits for them.
+const CUT_MOVES_PAGES_MAX: i64 = 1_000;
+
 /// The thread, and how to stop it.
 pub(super) struct Checkpoints {
     wal: PathBuf,
@@ -68,8 +71,8 @@ fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar)) {
         }
         // What fails now, because of a reader or a full disk, is tried again at the next look.
         let _ = checkpoint(connection, "NOOP").and_then(|(pages, moved)| match (pages, pages - moved) {
-            (CUT_FROM_PAGES.., _) => checkpoint(connection, "TRUNCATE"),
-            (_, MOVE_FROM_PAGES..) => checkpoint(connection, "PASSIVE"),
+            (CUT_FROM_PAGES.., ..=CUT_MOVES_PAGES_MAX) => checkpoint(connection, "TRUNCATE"),
+            (CUT_FROM_PAGES.., _) | (_, MOVE_FROM_PAGES..) => checkpoint(connection, "PASSIVE"),
             waiting => Ok(waiting),
         });
     }

@@ -7,6 +7,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::file;
 use super::tx::Error;
 
 /// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
@@ -27,11 +28,6 @@ pub(super) enum Use {
     Read,
 }
 
-/// The version of the SQLite that is built in, as `3.53.2`.
-pub fn sqlite_version() -> &'static str {
-    rusqlite::version()
-}
-
 /// Opens an existing file.
 ///
 /// # Errors
@@ -39,8 +35,20 @@ pub fn sqlite_version() -> &'static str {
 pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
     // Without CREATE: only the preparation of a file makes one, with its mode and its schema.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(file::resolve(path), flags)?;
     set_up(&connection, for_use)?;
+    Ok(connection)
+}
+
+/// Opens a file to see what it is. Closing it does not move the write-ahead log of a file that is then refused.
+///
+/// # Errors
+/// [`Error::Unavailable`] or [`Error::Defect`] when SQLite cannot.
+pub(super) fn look(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file::resolve(path), flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 

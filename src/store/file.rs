@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::MAIN_DB;
 
 use super::tx::Error;
 use super::{connection, schema};
@@ -132,7 +132,7 @@ impl Lock {
     /// # Errors
     /// [`OpenError::Held`] where another process has it, [`OpenError::NotWritable`] where its file cannot be made.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
-        let lock_path = beside(path, ".lock");
+        let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
             path: path.to_owned(),
             why: format!("its lock file {} cannot be made: {error}", lock_path.display()),
@@ -162,7 +162,7 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
         return Err(OpenError::Failed { path: path.to_owned(), why });
     }
     match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => return Err(OpenError::Foreign(path.to_owned())),
+        Ok(metadata) if !metadata.is_file() => return Err(OpenError::Foreign(path.to_owned())),
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => match missing {
             Missing::Refuse => return Err(OpenError::Missing(path.to_owned())),
@@ -170,7 +170,6 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
         },
         Err(error) => return Err(OpenError::NotWritable { path: path.to_owned(), why: error.to_string() }),
     }
-    require_writable(path)?;
     match inspect(path)? {
         Found::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
         Found::Empty => fill(path),
@@ -183,6 +182,12 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
             Older::Upgrade => schema::upgrade(path, &schema::CURRENT, found).map_err(|error| failed(path, &error)),
         },
     }
+}
+
+/// The path of the file itself, so that two names of one file are one: without links, and absolute.
+pub fn resolve(path: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.canonicalize().unwrap_or_else(|_| absolute())
 }
 
 /// A path with something behind its last part.
@@ -212,6 +217,8 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
 fn copy(path: &Path, target: &Path) -> Result<(), Error> {
     // Not a connection for reading only: that setting would hold for the copy too.
     let connection = connection::open(path, connection::Use::Write)?;
+    // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
+    let target = resolve(target);
     let target = target.to_str().ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
     // One read transaction, so a consistent copy, that holds nobody up.
     connection.execute("VACUUM INTO $1", [target])?;
@@ -228,17 +235,6 @@ fn create(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-fn require_writable(path: &Path) -> Result<(), OpenError> {
-    // Asked of SQLite and not by opening the file: closing it would drop the locks of SQLite in this process.
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;
-    keep_wal(&connection);
-    match connection.is_readonly(MAIN_DB) {
-        Ok(false) => Ok(()),
-        _ => Err(OpenError::NotWritable { path: path.to_owned(), why: "it is read-only".to_owned() }),
-    }
-}
-
 enum Found {
     /// A file of no bytes, or a database without tables.
     Empty,
@@ -246,12 +242,17 @@ enum Found {
     Version(i64),
 }
 
+/// What the file is. Asked of SQLite and not by opening it: closing it would drop SQLite's locks in this process.
 fn inspect(path: &Path) -> Result<Found, OpenError> {
+    let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
+    let connection = connection::look(path).map_err(|error| not_writable(error.to_string()))?;
+    if connection.is_readonly(MAIN_DB).unwrap_or(true) {
+        return Err(not_writable("it is read-only".to_owned()));
+    }
+    let pragma = |sql| connection.query_row(sql, [], |row| row.get(0));
     let look = || -> Result<(i64, i64, i64), rusqlite::Error> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.busy_timeout(std::time::Duration::from_secs(5))?;
-        keep_wal(&connection);
-        let pragma = |sql| connection.query_row(sql, [], |row| row.get(0));
+        // One moment of the file: another process may be making it just now.
+        connection.execute_batch("BEGIN")?;
         let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
         Ok((pragma("PRAGMA application_id")?, pragma("PRAGMA user_version")?, tables))
     };
@@ -264,11 +265,6 @@ fn inspect(path: &Path) -> Result<Found, OpenError> {
         }
         Err(error) => Err(OpenError::Failed { path: path.to_owned(), why: error.to_string() }),
     }
-}
-
-/// A look must not move the write-ahead log of a file that is then refused.
-fn keep_wal(connection: &Connection) {
-    let _ = connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
 }
 
 fn fill(path: &Path) -> Result<(), OpenError> {

@@ -24,7 +24,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &Record) 
                VALUES ($1, $2, $3, $4)
                ON CONFLICT DO NOTHING";
     let Record { url, secret, enabled } = integration;
-    Ok(tx.run(sql, (organization.as_str(), url.as_str(), secret.as_ref().map(Secret::expose), enabled))? == 1)
+    Ok(tx.run(sql, (organization.as_str(), url.as_str(), secret.as_ref().map(Secret::reveal), enabled))? == 1)
 }
 
 /// An organization's HR integration; `None` where it has none.

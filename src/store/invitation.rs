@@ -54,7 +54,7 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
                WHERE i.token = $1 AND r.status = 'open' AND r.public = 1 AND o.portal_enabled = 1";
     let found = tx.one(sql, [token], |row| {
         let expires_at = tx::time(row, 2)?;
-        let alive = invitation::is_alive(expires_at, row.get::<_, Option<i64>>(3)?.is_some(), tx.now);
+        let alive = invitation::is_alive(expires_at, tx::time_or_none(row, 3)?, tx.now);
         let invitation = Invitation { role_name: row.get(0)?, organization_name: row.get(1)?, expires_at };
         Ok(alive.then_some(invitation))
     })?;

@@ -13,6 +13,7 @@ pub mod check;
 mod checkpoint;
 mod connection;
 pub mod file;
+pub mod health;
 pub mod hr_integration;
 pub mod invitation;
 pub mod membership;
@@ -34,12 +35,11 @@ use std::sync::Arc;
 use r2d2_sqlite::SqliteConnectionManager;
 
 use crate::world::World;
-pub use connection::sqlite_version;
 pub use file::OpenError;
 pub use tx::{Error, Tx};
 pub use writer::Grade;
 
-/// Reading connections: what may read at once. A read is microseconds, so few serve many.
+/// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
 pub const READERS_MAX: u32 = 16;
 
 /// An open file, as the service uses it.
@@ -59,6 +59,7 @@ impl Store {
     /// # Errors
     /// Everything that [`OpenError`] names.
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
+        let path = &file::resolve(path);
         let lock = file::Lock::take(path)?;
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
         let writer = writer::Writer::start(path, Arc::clone(&world))?;

@@ -87,7 +87,7 @@ pub fn exists(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error>
     let sql = "SELECT 1
                FROM organizations
                WHERE id = $1";
-    Ok(tx.one(sql, [organization.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [organization.as_str()])
 }
 
 /// Whether there is an organization with this slug.
@@ -98,7 +98,7 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM organizations
                WHERE slug_key = $1";
-    Ok(tx.one(sql, [slug.key()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [slug.key()])
 }
 
 /// Whether the file has any organization at all.
@@ -109,7 +109,7 @@ pub fn any(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM organizations
                LIMIT 1";
-    Ok(tx.one(sql, [], |_| Ok(()))?.is_some())
+    tx.exists(sql, [])
 }
 
 /// Moves the figures of the status cache by what a decision changed.

@@ -3,13 +3,12 @@
 use rusqlite::{Row, ToSql};
 
 use super::invitation;
-use super::portal::Salary;
 use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
-use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, Seats, WorkType};
+use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;
 
-/// A role, as a document has one.
+/// A role, as documents and portals have one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Its id.
@@ -74,15 +73,21 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &Record) -> Resu
 /// # Errors
 /// When SQLite fails.
 pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<Record>, Error> {
-    let sql = "SELECT id, name, description, department, location, work_type, collar_type,
-                 salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at
-               FROM roles
-               WHERE organization_id = $1
-               ORDER BY created_at, id";
-    tx.all(sql, [organization.as_str()], record)
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM roles
+         WHERE organization_id = $1
+         ORDER BY created_at, id"
+    );
+    tx.all(&sql, [organization.as_str()], record)
 }
 
-fn record(row: &Row<'_>) -> Result<Record, Error> {
+/// What [`record`] reads.
+pub(super) const COLUMNS: &str = "id, name, description, department, location, work_type, collar_type, salary_min,
+  salary_max, salary_currency, salary_period, status, public, positions, hired, created_at";
+
+/// A row of [`COLUMNS`].
+pub(super) fn record(row: &Row<'_>) -> Result<Record, Error> {
     let word = |column| -> Result<Option<String>, Error> { Ok(row.get(column)?) };
     Ok(Record {
         id: tx::word(&row.get::<_, String>(0)?, RoleId::parse)?,
@@ -116,7 +121,7 @@ pub fn exists(tx: &Tx<'_>, role: &RoleId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM roles
                WHERE id = $1";
-    Ok(tx.one(sql, [role.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [role.as_str()])
 }
 
 /// Saves what a decision made of a role's seats. A role that stops being open ends its signup links.

@@ -56,5 +56,5 @@ pub fn exists(tx: &Tx<'_>, step: &RoleStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM role_steps
                WHERE id = $1";
-    Ok(tx.one(sql, [step.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [step.as_str()])
 }

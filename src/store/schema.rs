@@ -1,7 +1,7 @@
 //! The schema's version, and the way from an older file to this one.
 //!
-//! To change the schema: change `schema.sql`, add one to the version, and append the statements that take a file of
-//! the version before to this one. A test holds that both ways end at the same tables.
+//! To change the schema: change `schema.sql`, add one to the version, append the statements that take a file of the
+//! version before to this one, and hold by a test that both ways end at the same tables.
 
 use std::path::Path;
 
@@ -29,10 +29,7 @@ pub(super) const CURRENT: Schema = Schema { version: 1, sql: include_str!("../..
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
 pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
-        return Err(Error::Defect(format!("the file's place does not allow a write-ahead log (it is {mode})")));
-    }
+    use_wal(connection)?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if user_version(&tx)? == 0 {
         tx.execute_batch(schema.sql)?;
@@ -45,15 +42,21 @@ pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
     Ok(())
 }
 
+/// Puts the file under a write-ahead log, where it is not: a copy made by `appliance backup` is not.
+pub(super) fn use_wal(connection: &Connection) -> Result<(), Error> {
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode == "wal" {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("the file's place does not allow a write-ahead log (it is {mode})")))
+    }
+}
+
 /// Takes a file of an older version to this one: a verified copy beside it first (`FILE.before-version-N`), then all
 /// steps in one transaction.
 pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let connection = connection::open(path, Use::Write)?;
-    let copy = file::beside(path, &format!(".before-version-{}", schema.version));
-    if !copy.exists() {
-        file::backup(path, &copy).map_err(|error| Error::Unavailable(error.to_string()))?;
-        check::require_intact(&copy)?;
-    }
+    keep_copy(path, &format!(".before-version-{}", schema.version))?;
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
     // Off while tables are rebuilt, and looked at before the commit; it cannot change inside a transaction.
@@ -69,6 +72,19 @@ pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     tx.execute_batch(&format!("PRAGMA user_version = {}", schema.version))?;
     tx.commit()?;
     Ok(())
+}
+
+/// Makes a copy under a name that no file has. It gets the name only once it is whole and checked.
+fn keep_copy(path: &Path, suffix: &str) -> Result<(), Error> {
+    let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
+    let partial = file::beside(path, ".partial");
+    let _ = std::fs::remove_file(&partial);
+    file::backup(path, &partial).map_err(|error| unavailable(error.to_string()))?;
+    check::require_intact(&partial)?;
+    let names = (1..).map(|nth| if nth == 1 { suffix.to_owned() } else { format!("{suffix}.{nth}") });
+    let mut copies = names.map(|name| file::beside(path, &name));
+    let copy = copies.find(|copy| !copy.exists()).ok_or_else(|| unavailable("every name is taken".to_owned()))?;
+    std::fs::rename(&partial, &copy).map_err(|error| unavailable(error.to_string()))
 }
 
 fn user_version(connection: &Connection) -> Result<i64, Error> {
@@ -117,6 +133,15 @@ mod tests {
         assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 3);
         assert_eq!(columns(&path), 2);
         assert_eq!(columns(&file::beside(&path, ".before-version-3")), 1);
+    }
+
+    #[test]
+    fn a_copy_of_an_earlier_upgrade_is_kept() {
+        let (_dir, path) = first_file();
+        std::fs::write(file::beside(&path, ".before-version-3"), "earlier").unwrap();
+        upgrade(&path, &THIRD, 1).unwrap();
+        assert_eq!(std::fs::read(file::beside(&path, ".before-version-3")).unwrap(), b"earlier");
+        assert_eq!(columns(&file::beside(&path, ".before-version-3.2")), 1);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error
     Ok(())
 }
 
-/// Notes that the session was used now; false where it has ended.
+/// Notes that the session was used now; false where it is gone: signed out, or swept away. One that only ran out of
+/// time and is still there counts as used, so whoever calls this has asked for its [`principal`] before.
 ///
 /// # Errors
 /// When SQLite fails.

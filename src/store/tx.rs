@@ -1,9 +1,12 @@
 //! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
+
+/// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
+const SQLITE_IOERR_SHMSIZE: i32 = 10 | 19 << 8;
 
 /// Why something in the store did not happen.
 #[derive(Debug, Clone)]
@@ -28,6 +31,10 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
                 Self::Unavailable(error.to_string())
             }
+            // A full disk, told by the shared memory beside the write-ahead log.
+            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
+                Self::Unavailable(error.to_string())
+            }
             _ => Self::Defect(error.to_string()),
         }
     }
@@ -36,7 +43,7 @@ impl From<rusqlite::Error> for Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Refused(refusal) => write!(f, "refused: {refusal:?}"),
+            Self::Refused(refusal) => f.write_str(&refusal.sentence()),
             Self::Unavailable(message) | Self::Defect(message) => f.write_str(message),
         }
     }
@@ -78,6 +85,11 @@ impl Tx<'_> {
         Ok(found)
     }
 
+    /// Whether a query has any row.
+    pub(super) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
+        Ok(self.connection.prepare_cached(sql)?.exists(params)?)
+    }
+
     /// Runs a statement; how many rows it touched.
     pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
@@ -95,9 +107,13 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                self.run("ROLLBACK TO act", [])?;
-                self.run("RELEASE act", [])?;
-                Err(error)
+                // What went wrong first is what is told. After some errors, such as a full disk, SQLite has undone the
+                // whole transaction by itself; then the savepoint is gone, and the batch is undone for that error.
+                let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
+                match (error, undone) {
+                    (Error::Refused(_), Err(worse)) => Err(worse),
+                    (error, _) => Err(error),
+                }
             }
         }
     }
@@ -127,13 +143,9 @@ pub(super) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tx = Tx { connection, now };
-    tx.run("BEGIN DEFERRED", [])?;
-    let outcome = f(&tx);
-    let ended = end(connection, "ROLLBACK");
-    let value = outcome?;
-    ended?;
-    Ok(value)
+    // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
+    let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    f(&Tx { connection, now })
 }
 
 /// Runs `f` in one transaction of its own and commits.

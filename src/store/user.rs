@@ -47,19 +47,20 @@ pub fn exists(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM users
                WHERE id = $1";
-    Ok(tx.one(sql, [user.as_str()], |_| Ok(()))?.is_some())
+    tx.exists(sql, [user.as_str()])
 }
 
-/// Adds a user.
+/// Adds a user who is made now.
 ///
 /// # Errors
 /// [`Error::Defect`] where the id or the address is there already, which the caller looks at first.
 pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
-    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $6)";
-    let now = tx.now.micros();
-    tx.run(sql, (user.as_str(), email.as_str(), email.key(), name, role.as_str(), now))?;
-    Ok(())
+    let user = Record { id: user.clone(), email: email.clone(), name: name.to_owned(), platform_role: role };
+    if insert_new(tx, &user, tx.now)? {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("user {} is there already", user.id)))
+    }
 }
 
 /// Adds a user who was made at `created_at`. Whether there was none with this id or address before.

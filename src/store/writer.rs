@@ -9,9 +9,11 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::{self, Use};
+use super::schema;
 use super::tx::{self, Error, Tx};
 use crate::world::World;
 
@@ -94,6 +96,7 @@ impl Writer {
     /// Opens the writing connection and starts the thread.
     pub(super) fn start(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
+        schema::use_wal(&connection)?;
         // The checkpoint thread does this, not a commit.
         connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
         let shared = Arc::new(Shared::default());
@@ -165,6 +168,11 @@ impl Thread {
         while let Some(batch) = self.next_batch() {
             self.answer(batch);
         }
+        if self.shared.lock().broken.is_some() {
+            // Nothing more is written, not even by closing.
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            return;
+        }
         // Nothing waits any more: leave one whole file behind.
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
@@ -233,9 +241,10 @@ impl Thread {
         if known && undone.is_ok() { Err(Error::from(error)) } else { Err(self.break_off(&Error::from(error))) }
     }
 
-    /// After a commit that failed in a way that leaves its outcome open, nothing more may be written by this process.
+    /// After a commit or a rollback that failed in a way that leaves its outcome open, nothing more may be written by
+    /// this process.
     fn break_off(&self, error: &Error) -> Error {
-        let why = format!("a commit failed and its outcome is unknown until the next start: {error}");
+        let why = format!("the outcome of a transaction is unknown until the next start: {error}");
         self.shared.lock().broken = Some(why.clone());
         Error::Defect(why)
     }

@@ -273,7 +273,7 @@ fn a_key_without_scopes_decides_nothing() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
-    let client = app.key(&app.make_key_with(body).1);
+    let client = app.key(&app.make_key_with(&body).1);
     for path in [hiring.hire(0), hiring.reject(0)] {
         let answer = client.post_empty(&path).refused(403, "insufficient_scope");
         let challenge = answer.header("www-authenticate").unwrap();
@@ -386,7 +386,7 @@ fn a_new_key_acts_as_its_user_at_once() {
 
 fn a_key_of_an_admin_is_an_admins_whatever_its_scopes() {
     let app = App::start();
-    let (_, secret) = app.make_key_with(json!({ "name": "n", "userId": "user_admin", "scopes": [] }));
+    let (_, secret) = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "scopes": [] }));
     let client = app.key(&secret);
     let data = client.post(KEYS, &json!({ "name": "from it", "userId": "user_admin" })).expect(200).json();
     let listed = client.get(KEYS).expect(200).json();

@@ -37,7 +37,7 @@ fn a_key_is_listed_whole() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "Payroll", "userId": hiring.staff("moderator"), "scopes": ["roles:read"] });
-    let (id, secret) = app.make_key_with(body);
+    let (id, secret) = app.make_key_with(&body);
     let expected = json!({
         "id": id,
         "name": "Payroll",
@@ -95,7 +95,7 @@ fn the_newest_key_is_the_first() {
 
 fn revoked_and_expired_keys_stay() {
     let app = App::start();
-    let (expired, _) = app.make_key_with(json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
+    let (expired, _) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
     let (revoked, _) = app.make_key("user_admin");
     app.admin().delete(&format!("{KEYS}/{revoked}")).expect(200);
     app.pass(10 * 86_400);

@@ -131,7 +131,7 @@ fn the_log_of_a_revoked_key_stays() {
 
 fn a_key_that_has_ended_can_be_revoked() {
     let app = App::start();
-    let (id, _) = app.make_key_with(json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 }));
+    let (id, _) = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 }));
     app.pass(2 * 86_400);
     app.admin().delete(&path(&id)).expect(200);
     let key = item(&app, &id);

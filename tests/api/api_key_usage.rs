@@ -80,7 +80,7 @@ fn number(id: &Value) -> i64 {
 fn a_page_is_answered_whole() {
     let app = App::start();
     let hiring = app.hiring();
-    let (id, secret) = app.make_key_with(json!({ "name": "Payroll", "userId": hiring.staff("member") }));
+    let (id, secret) = app.make_key_with(&json!({ "name": "Payroll", "userId": hiring.staff("member") }));
     let client = app.key(&secret).with_header("User-Agent", "curl/8.16");
     app.pass(60);
     client.get("/api/v1/me?a=b").expect(200);

@@ -321,7 +321,7 @@ fn a_body_is_looked_at_after_the_credential_and_before_the_thing() {
             app.anonymous().send("POST", &path, &[("Content-Type", "text/plain")], body).refused(401, "unauthorized");
         }
     }
-    let scopeless = app.make_key_with(json!({ "name": "a", "userId": hiring.staff("owner"), "scopes": [] })).1;
+    let scopeless = app.make_key_with(&json!({ "name": "a", "userId": hiring.staff("owner"), "scopes": [] })).1;
     app.key(&scopeless).send("POST", &hiring.hire(0), &[], &large).refused(403, "insufficient_scope");
     let owner = app.user(&hiring.staff("owner"));
     owner.send("POST", "/api/admin/api-keys", &[], &large).refused(403, "forbidden");

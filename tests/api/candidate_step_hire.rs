@@ -427,7 +427,7 @@ fn another_role_of_the_same_candidate_is_decided_by_itself() {
 fn the_head_is_looked_at_before_the_body() {
     let (app, hiring, staff) = start();
     let body = json!({ "name": "narrow", "userId": hiring.staff("owner"), "scopes": ["roles:write"] });
-    let narrow = app.key(&app.make_key_with(body).1);
+    let narrow = app.key(&app.make_key_with(&body).1);
     let large = format!("{{\"pad\":\"{}\"}}", "x".repeat(140_000));
     for body in ["{", "null", r#"{"hiredDate":"never"}"#, &large] {
         let send = |client: &Client, path: &str, media_type: &str| {

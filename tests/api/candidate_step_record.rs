@@ -330,7 +330,7 @@ fn a_refused_decision_writes_nothing_but_its_usage_row() {
     let other = app.hiring_with(|document| integrate(document, true));
     let (key, secret) = app.make_key(&hiring.staff("owner"));
     let member = app.make_key(&hiring.staff("member"));
-    let narrow = app.make_key_with(json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
+    let narrow = app.make_key_with(&json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
     let (owner, member_client, narrow_client) = (app.key(&secret), app.key(&member.1), app.key(&narrow.1));
     let before = everything_but_usage(&app);
     let bad_date = json!({ "hiredDate": "2026-02-30" });

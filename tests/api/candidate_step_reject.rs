@@ -266,7 +266,7 @@ fn who_may_not_decide_is_refused_before_the_state_is_looked_at() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.reject(0)).expect(200);
     let body = json!({ "name": "narrow", "userId": hiring.staff("owner"), "scopes": ["candidates:write"] });
-    let narrow = app.key(&app.make_key_with(body).1);
+    let narrow = app.key(&app.make_key_with(&body).1);
     let member = app.user(&hiring.staff("member"));
     let broken = |client: &Client| client.send("POST", &hiring.reject(0), &[], b"{");
     broken(&app.anonymous()).refused(401, "unauthorized");

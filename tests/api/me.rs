@@ -32,7 +32,7 @@ fn a_key_is_answered_with_its_user_its_id_and_its_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": ["roles:write", "candidates:read"] });
-    let (id, secret) = app.make_key_with(body);
+    let (id, secret) = app.make_key_with(&body);
     let answer = app.key(&secret).get(ME).expect(200);
     let expected = json!({
         "user": { "id": "user_1_member", "email": "member@org-1.example", "role": "user" },
@@ -130,7 +130,7 @@ fn every_credential_that_does_not_count_is_answered_alike() {
     let owner = hiring.staff("owner");
     let (revoked_id, revoked) = app.make_key(&owner);
     app.admin().delete(&format!("/api/admin/api-keys/{revoked_id}")).expect(200);
-    let (_, expired) = app.make_key_with(json!({ "name": "n", "userId": owner, "expiresInDays": 1 }));
+    let (_, expired) = app.make_key_with(&json!({ "name": "n", "userId": owner, "expiresInDays": 1 }));
     app.set_password(&hiring.email("owner"), PASSWORD);
     let session = app.sign_in(&hiring.email("owner"), PASSWORD);
     app.pass(86_400);
@@ -227,7 +227,7 @@ fn a_key_lives_until_its_end_and_not_at_it() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("owner"), "expiresInDays": 1 });
-    let client = app.key(&app.make_key_with(body).1);
+    let client = app.key(&app.make_key_with(&body).1);
     app.pass(86_399);
     client.get(ME).expect(200);
     app.pass(1);

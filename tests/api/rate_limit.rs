@@ -67,7 +67,7 @@ fn every_authenticated_answer_tells_what_is_left() {
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
     let unscoped = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
-    let unscoped = app.key(&app.make_key_with(unscoped).1);
+    let unscoped = app.key(&app.make_key_with(&unscoped).1);
     app.pass(60);
     let long = vec![b' '; 128 * 1_024 + 1];
     let (reject, json_type) = (hiring.reject(0), ("Content-Type", "application/json"));
@@ -267,7 +267,7 @@ fn the_limit_comes_before_scope_shape_and_existence() {
     let app = limited(4);
     let hiring = app.hiring();
     let unscoped = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": [] });
-    let (_, unscoped) = app.make_key_with(unscoped);
+    let (_, unscoped) = app.make_key_with(&unscoped);
     let member = app.user(&hiring.staff("member"));
     let unscoped = app.key(&unscoped);
     assert_eq!((passing(&member, 5), passing(&unscoped, 5), passing(&app.admin(), 5)), (4, 4, 2));

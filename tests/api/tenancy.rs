@@ -78,7 +78,7 @@ fn whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer() {
     let (revoked_id, revoked) = app.make_key(&hiring.staff("owner"));
     app.admin().delete(&format!("/api/admin/api-keys/{revoked_id}")).expect(200);
     let body = json!({ "name": "short", "userId": hiring.staff("owner"), "expiresInDays": 1 });
-    let (_, expired) = app.make_key_with(body);
+    let (_, expired) = app.make_key_with(&body);
     app.pass(86_400);
     let changed: String = revoked.chars().rev().collect();
     let unknown = format!("rpk_{}", "0".repeat(38));
@@ -162,7 +162,7 @@ fn a_removed_member_sees_nothing_at_once() {
 fn a_demoted_admin_is_demoted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let second = app.key(&app.make_key_with(json!({ "name": "second", "userId": "user_admin", "scopes": SCOPES })).1);
+    let second = app.key(&app.make_key_with(&json!({ "name": "second", "userId": "user_admin", "scopes": SCOPES })).1);
     let (victim, _) = app.make_key(&hiring.staff("owner"));
     second.get("/api/admin/api-keys").expect(200);
     second.post_empty(&hiring.reject(0)).expect(200);
@@ -251,7 +251,7 @@ fn each_scope_but_one_lets_nobody_decide() {
     cases.extend([(json!([]), false), (all_others, false), (json!(SCOPES), true), (json!(null), true)]);
     for user in [hiring.staff("owner"), "user_admin".to_owned()] {
         for (scopes, decides) in &cases {
-            let client = app.key(&app.make_key_with(json!({ "name": "k", "userId": user, "scopes": scopes })).1);
+            let client = app.key(&app.make_key_with(&json!({ "name": "k", "userId": user, "scopes": scopes })).1);
             // An unknown step tells a scope that suffices from one that does not, and changes nothing.
             for decision in ["reject", "hire"] {
                 let answer = client.post_empty(&format!("/api/v1/candidate-steps/none/{decision}"));
@@ -269,7 +269,7 @@ fn each_scope_but_one_lets_nobody_decide() {
 fn scopes_never_widen_what_the_user_may() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
-    let all = |user: &str| app.key(&app.make_key_with(json!({ "name": "all", "userId": user, "scopes": SCOPES })).1);
+    let all = |user: &str| app.key(&app.make_key_with(&json!({ "name": "all", "userId": user, "scopes": SCOPES })).1);
     let (member, owner) = (all(&mine.staff("member")), all(&mine.staff("owner")));
     member.post_empty(&mine.reject(0)).refused(403, "forbidden");
     member.post_empty(&mine.hire(0)).refused(403, "forbidden");
@@ -287,7 +287,7 @@ fn a_missing_scope_is_named_in_the_challenge() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "reader", "userId": hiring.staff("owner"), "scopes": ["candidates:read"] });
-    let reader = app.key(&app.make_key_with(body).1);
+    let reader = app.key(&app.make_key_with(&body).1);
     for path in [hiring.reject(0), hiring.hire(0)] {
         let answer = reader.post_empty(&path).refused(403, "insufficient_scope");
         let challenge = answer.header("www-authenticate").unwrap();
@@ -319,7 +319,7 @@ fn a_key_goes_before_a_session() {
 fn every_endpoint_with_a_caller_has_a_limit() {
     let app = App::with(Options { per_minute: Some(10), ..Options::default() });
     let hiring = app.hiring();
-    let admin = app.key(&app.make_key_with(json!({ "name": "k", "userId": "user_admin", "scopes": SCOPES })).1);
+    let admin = app.key(&app.make_key_with(&json!({ "name": "k", "userId": "user_admin", "scopes": SCOPES })).1);
     for _ in 0..10 {
         admin.get("/api/v1/me").expect(200);
     }
@@ -340,10 +340,10 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     app.import(&home());
     let other = app.hiring();
     let key_with = |user: &str, scopes: Value| {
-        let (id, secret) = app.make_key_with(json!({ "name": "test", "userId": user, "scopes": scopes }));
+        let (id, secret) = app.make_key_with(&json!({ "name": "test", "userId": user, "scopes": scopes }));
         (id, app.key(&secret))
     };
-    let expired = app.make_key_with(json!({ "name": "short", "userId": "home_owner", "expiresInDays": 1 })).1;
+    let expired = app.make_key_with(&json!({ "name": "short", "userId": "home_owner", "expiresInDays": 1 })).1;
     app.pass(86_400);
     let (revoked, revoked_client) = key_with("home_owner", json!(SCOPES));
     app.admin().delete(&format!("/api/admin/api-keys/{revoked}")).expect(200);

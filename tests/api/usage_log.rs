@@ -120,7 +120,7 @@ fn every_answer_to_a_decision_has_its_row() {
     each_has_its_row(&app, &app.make_key(&hiring.staff("owner")), &requests);
     let member = app.make_key(&hiring.staff("member"));
     each_has_its_row(&app, &member, &[post(&hiring.reject(2), REJECT, b"", (403, "forbidden"))]);
-    let unscoped = app.make_key_with(json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
+    let unscoped = app.make_key_with(&json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
     let requests = [
         post(&hiring.reject(2), REJECT, b"", (403, "insufficient_scope")),
         post("/api/v1/candidate-steps/none/hire", HIRE, b"{", (403, "insufficient_scope")),

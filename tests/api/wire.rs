@@ -35,6 +35,7 @@ crate::tests![
     a_body_may_come_in_chunks,
     a_broken_chunk_is_a_bad_request,
     a_large_body_does_not_hide_an_early_refusal,
+    a_refused_megabyte_does_not_cost_the_connection,
     garbage_stops_nothing,
     every_answer_has_a_request_id_of_its_own,
 ];
@@ -500,6 +501,24 @@ fn a_large_body_does_not_hide_an_early_refusal() {
         post(app.anonymous(), "/healthz").refused(405, "method_not_allowed");
         post(app.admin(), "/api/admin/api-keys").refused(413, "payload_too_large");
     }
+}
+
+fn a_refused_megabyte_does_not_cost_the_connection() {
+    let app = App::start();
+    let mut wire = Wire::open(&app);
+    let body = " ".repeat(1_000_000);
+    for (head, status) in [
+        ("POST /nothing", " 404 "),
+        ("PUT /healthz", " 405 "),
+        ("POST /api/admin/api-keys", " 401 "),
+        ("POST /api/auth/sign-in", " 413 "),
+    ] {
+        wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        let (line, _) = wire.answer();
+        assert!(line.contains(status), "{head}: {line}");
+    }
+    wire.send(&get("/healthz"));
+    assert_eq!(wire.answer().1, "ok\n");
 }
 
 fn garbage_stops_nothing() {

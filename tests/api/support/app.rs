@@ -111,12 +111,12 @@ impl App {
 
     /// A key for a user, made by the admin over HTTP: its id and its text.
     pub(crate) fn make_key(&self, user_id: &str) -> (String, String) {
-        self.make_key_with(json!({ "name": "test", "userId": user_id }))
+        self.make_key_with(&json!({ "name": "test", "userId": user_id }))
     }
 
     /// The same with the whole body of the request.
-    pub(crate) fn make_key_with(&self, body: serde_json::Value) -> (String, String) {
-        let answer = self.admin().post("/api/admin/api-keys", &body).expect(200);
+    pub(crate) fn make_key_with(&self, body: &serde_json::Value) -> (String, String) {
+        let answer = self.admin().post("/api/admin/api-keys", body).expect(200);
         let data = &answer.json()["data"];
         (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
     }

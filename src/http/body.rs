@@ -1,0 +1,49 @@
+//! Bodies on their way in: read within a limit and a time, or let go so that the client gets to read its answer.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+
+use super::request::BODY_BYTES_MAX;
+use crate::domain::refusal::Refusal;
+
+/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a refused body that are read all the same: closing on unread bytes may take the answer with it.
+const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+
+/// How long that may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The whole body.
+///
+/// # Errors
+/// `payload_too_large`; `bad_request` where it was cut off or did not arrive in time.
+pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX));
+    }
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+    match read {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX)),
+        Ok(Err(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
+        Err(_) => Err(Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
+    }
+}
+
+/// Reads on for a while where a body is left over.
+pub(super) async fn drain(mut body: Incoming) {
+    let read = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            bytes += frame.data_ref().map_or(0, Bytes::len);
+            if bytes > DRAIN_BYTES_MAX {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read).await;
+}
