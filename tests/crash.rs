@@ -3,6 +3,8 @@
 //! The real binary, on a file and a port of its own, under load from many connections. `APPLIANCE_CRASH_ROUNDS` says
 //! how often it is killed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 #[path = "crash/client.rs"]
 mod client;
 #[path = "crash/company.rs"]
@@ -110,7 +112,7 @@ fn what_was_answered_is_in_the_file_after_kill_9() {
             let findings = history.settle(&place.db, &company);
             assert!(findings.is_empty(), "round {round}: {} findings:\n{}", findings.len(), findings.join("\n"));
             check(&place.db);
-            if round % 2 == 0 {
+            if round.is_multiple_of(2) {
                 history::checkpoint(&place.db);
             }
             crash.unanswered_at_kill >= UNANSWERED_MIN

@@ -36,6 +36,9 @@ struct Open {
     is_certain: bool,
 }
 
+/// Rows of the usage log by user agent.
+type Rows = HashMap<String, Vec<String>>;
+
 /// Where an application is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
@@ -94,12 +97,11 @@ impl History {
     /// not, holds from now on.
     pub(crate) fn settle(&mut self, db: &Path, company: &Company) -> Vec<String> {
         let file = open(db);
-        let rows = usage_rows(&file);
-        let mut findings = self.missing_in(&file);
+        let (rows, found) = (usage_rows(&file), applications(&file));
+        let mut findings = self.differences(&file, &rows, &found);
         for agent in rows.keys().filter(|agent| !self.requests.contains_key(*agent)) {
             findings.push(format!("the usage log has {agent}, which was never sent"));
         }
-        let found = applications(&file);
         for id in company.applications() {
             let row = &found[id];
             let Some(fate) = self.fates.get_mut(id) else {
@@ -125,7 +127,8 @@ impl History {
 
     /// Looks for everything answered in a file that others may have changed as well.
     pub(crate) fn missing(&mut self, db: &Path) -> Vec<String> {
-        self.missing_in(&open(db))
+        let file = open(db);
+        self.differences(&file, &usage_rows(&file), &applications(&file))
     }
 
     /// That the run has had something of everything, so that it has shown something.
@@ -175,9 +178,8 @@ impl History {
         }
     }
 
-    fn missing_in(&mut self, file: &Connection) -> Vec<String> {
+    fn differences(&mut self, file: &Connection, rows: &Rows, found: &HashMap<String, String>) -> Vec<String> {
         let mut findings = std::mem::take(&mut self.findings);
-        let (rows, found) = (usage_rows(file), applications(file));
         for (agent, record) in &self.requests {
             let expected = format!("key-{}|{}|{}", record.key, record.method(), record.path());
             match rows.get(agent).map(Vec::as_slice) {
@@ -233,12 +235,12 @@ fn figures(file: &Connection) -> Vec<String> {
 }
 
 /// The rows that a load's requests have, by user agent: key, method, path.
-fn usage_rows(file: &Connection) -> HashMap<String, Vec<String>> {
+fn usage_rows(file: &Connection) -> Rows {
     let sql = "SELECT u.user_agent, k.name || '|' || u.method || '|' || u.path
                FROM api_key_usage u
                JOIN api_keys k ON k.number = u.key_number
                WHERE u.user_agent LIKE 'crash/%'";
-    let mut rows: HashMap<String, Vec<String>> = HashMap::new();
+    let mut rows = Rows::new();
     for (agent, row) in all(file, sql) {
         rows.entry(agent).or_default().push(row);
     }

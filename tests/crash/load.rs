@@ -13,6 +13,9 @@ use super::company::{Application, Company};
 use super::service::{PATIENCE, Service, Victim};
 use super::{CONNECTIONS, UNANSWERED_MIN};
 
+/// Long notes make long commits, which a kill is more likely to meet.
+const HIRE_NOTES_CHARACTERS: usize = 9_900;
+
 /// What a request asks for.
 #[derive(Debug, Clone)]
 pub(crate) enum Ask {
@@ -67,6 +70,8 @@ struct Shared {
     changed: Condvar,
     /// Requests that were sent completely and are not answered completely.
     awaited: AtomicUsize,
+    /// Requests that were answered completely.
+    answers: AtomicUsize,
     armed: Mutex<Option<Armed>>,
     is_killed: AtomicBool,
     is_stopping: AtomicBool,
@@ -96,7 +101,7 @@ struct Worker {
 impl Moment {
     /// Early and late ones, behind an answer of any kind and behind a decision's.
     pub(crate) fn of_round(round: usize) -> Self {
-        Self { answers: 100 + round * 97 % 401, of_decision: round % 3 != 0 }
+        Self { answers: 100 + round * 97 % 401, of_decision: !round.is_multiple_of(4) }
     }
 }
 
@@ -223,7 +228,7 @@ impl Worker {
     /// Every other time, what takes a hire back.
     fn reversal(&mut self, record: &Record) -> Option<Ask> {
         let Ask::Hire(application) = &record.ask else { return None };
-        let reverses = self.reverses && record.is_decision() && self.dice() % 2 == 0;
+        let reverses = self.reverses && record.is_decision() && self.dice().is_multiple_of(2);
         let notes = format!("{} reversed", record.agent);
         reverses.then(|| Ask::Reject { application: application.clone(), notes })
     }
@@ -245,25 +250,21 @@ fn seed(name: &str, number: usize) -> u64 {
 }
 
 impl Shared {
-    /// Writes an answer down; kills the service where this is the moment.
+    /// Kills the service where this answer makes the moment, and writes the answer down. The kill goes first, so that
+    /// it comes as close behind the answer as it can.
     fn note(&self, record: Record) {
-        let is_decision = record.is_decision();
-        let answers = {
-            let mut answered = lock(&self.answered);
-            answered.push(record);
-            answered.len()
-        };
         let awaited = self.awaited.fetch_sub(1, Ordering::SeqCst) - 1;
-        self.changed.notify_all();
-        let mut armed = lock(&self.armed);
+        let answers = self.answers.fetch_add(1, Ordering::SeqCst) + 1;
         let is_moment = |armed: &mut Armed| {
-            answers >= armed.after && awaited >= UNANSWERED_MIN && (is_decision || !armed.of_decision)
+            answers >= armed.after && awaited >= UNANSWERED_MIN && (record.is_decision() || !armed.of_decision)
         };
-        if let Some(armed) = armed.take_if(is_moment) {
+        if let Some(armed) = lock(&self.armed).take_if(is_moment) {
             self.is_killed.store(true, Ordering::SeqCst);
             lock(&armed.victim).kill().unwrap();
             armed.killed.send(()).unwrap();
         }
+        lock(&self.answered).push(record);
+        self.changed.notify_all();
     }
 }
 
@@ -273,7 +274,7 @@ impl Record {
         match &self.ask {
             Ask::Me => request.with_key(key),
             Ask::Apply { role_id, .. } => request.with_body(&json!({ "roleId": role_id })),
-            Ask::Hire(_) => request.with_key(key).with_body(&json!({ "notes": self.agent })),
+            Ask::Hire(_) => request.with_key(key).with_body(&json!({ "notes": "-".repeat(HIRE_NOTES_CHARACTERS) })),
             Ask::Reject { notes, .. } => request.with_key(key).with_body(&json!({ "outcomeNotes": notes })),
         }
     }
