@@ -15,12 +15,17 @@ pub mod set_password;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::domain::text::Email;
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::{Real, World};
+
+/// How long words for people may take to be written.
+const SAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The exit status of something that failed.
 pub const EXIT_FAILED: u8 = 1;
@@ -122,9 +127,18 @@ impl Cli {
     }
 }
 
-/// Words for people, to standard error. One that is closed is no reason to stop.
+/// Words for people, to standard error. One that is closed is no reason to stop, and one that nobody reads is none to
+/// wait for ever: a service that is told to end has to.
 fn say(sentence: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{sentence}");
+    let line = format!("{sentence}\n");
+    let (done, written) = mpsc::channel::<()>();
+    let write = move || {
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        drop(done);
+    };
+    if std::thread::Builder::new().spawn(write).is_ok() {
+        let _ = written.recv_timeout(SAY_TIMEOUT);
+    }
 }
 
 /// Data, to standard output.

@@ -17,6 +17,7 @@ crate::tests![
     a_damaged_file_is_a_500_wherever_the_file_is_needed,
     a_damaged_service_lives_and_is_not_ready,
     while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done,
+    a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too,
     reads_go_on_while_another_process_writes,
     a_request_that_has_begun_is_finished_when_the_service_stops,
     a_connection_without_a_request_is_closed_when_the_service_stops,
@@ -131,6 +132,58 @@ fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing
     app.anonymous().post(&apply_path(&hiring), &json!({ "roleId": hiring.role_id })).expect(200);
     app.anonymous().get("/readyz").expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (key_id, secret) = app.make_key(&hiring.staff("owner"));
+    let unscoped = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
+    let (unscoped_id, unscoped) = app.make_key_with(&unscoped);
+    let none = "/api/v1/candidate-steps/none/reject";
+    let long = " ".repeat(128 * 1_024 + 1);
+    let requests = || {
+        let post = |client, path: &str, body: &str| Runner {
+            client,
+            method: "POST",
+            path: path.to_owned(),
+            body: body.to_owned(),
+        };
+        let get = |client, path: &str| Runner { method: "GET", ..Runner::post(client, path) };
+        vec![
+            (get(app.key(&secret), "/api/admin/api-keys"), 403, "forbidden"),
+            (Runner::post(app.key(&unscoped), &hiring.reject(0)), 403, "insufficient_scope"),
+            (post(app.key(&secret), &hiring.reject(0), "[]"), 400, "bad_request"),
+            (post(app.key(&secret), &hiring.reject(0), &long), 413, "payload_too_large"),
+            (
+                post(app.key(&secret).with_header("Content-Type", "text/plain"), &hiring.reject(0), "x"),
+                415,
+                "unsupported_media_type",
+            ),
+            (Runner::post(app.key(&secret), none), 404, "not_found"),
+            (get(app.admin(), "/api/admin/api-keys/none/usage"), 404, "not_found"),
+            (get(app.admin(), "/api/admin/api-keys/none/usage?limit=x"), 400, "validation_error"),
+        ]
+    };
+    let rows = || app.sql("SELECT count(*) FROM api_key_usage");
+    let before = rows();
+    let other = rusqlite::Connection::open(&app.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for answer in race(requests().into_iter().map(|(runner, ..)| runner).collect()) {
+        answer.refused(503, "unavailable");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(rows(), before);
+    let count = |id: &str| {
+        let usage = app.admin().get(&format!("/api/admin/api-keys/{id}/usage")).expect(200).json();
+        usage["data"]["key"]["requestCount"].clone()
+    };
+    assert_eq!((count(&key_id), count(&unscoped_id)), (json!(0), json!(0)));
+    // The same requests get their own answers, and their rows, when it is over.
+    for (runner, status, code) in requests() {
+        race(vec![runner]).remove(0).refused(status, code);
+    }
+    assert_eq!((count(&key_id), count(&unscoped_id)), (json!(5), json!(1)));
 }
 
 fn reads_go_on_while_another_process_writes() {

@@ -28,6 +28,7 @@ crate::tests![
     the_limit_comes_before_scope_shape_and_existence,
     credentials_and_paths_come_before_the_limit,
     every_authenticated_route_is_limited,
+    a_session_where_a_key_is_wanted_is_refused_and_takes_nothing,
     a_page_of_a_session_is_limited,
     parallel_requests_pass_exactly_as_often_as_they_may,
     a_race_for_the_last_request_has_one_winner,
@@ -321,6 +322,31 @@ fn every_authenticated_route_is_limited() {
         assert_eq!(answer.header("retry-after"), Some("60"), "{}", route.path);
         assert_eq!(told(&answer), (Some("\"default\";q=1;w=60"), Some("\"default\";r=0;t=60")), "{}", route.path);
     }
+}
+
+fn a_session_where_a_key_is_wanted_is_refused_and_takes_nothing() {
+    let app = limited(2);
+    app.set_password("admin@appliance.example", PASSWORD);
+    let session = app.sign_in("admin@appliance.example", PASSWORD);
+    let table = Table::new();
+    let for_keys = || table.routes().iter().filter(|route| matches!(route.entry, Entry::Scoped(_) | Entry::Admin));
+    assert_eq!(for_keys().count(), 6);
+    let refused = || {
+        for route in for_keys() {
+            let answer = session.send(route.method.as_str(), &filled(route.path), &[], b"");
+            assert_eq!(told(&answer.refused(401, "unauthorized")), (None, None), "{}", route.path);
+        }
+    };
+    refused();
+    assert_eq!(passing(&session, 3), 2, "nothing was taken");
+    // With nothing left it is the same answer.
+    refused();
+    session.get(ME).refused(429, "rate_limited");
+    // And a key where a session is wanted.
+    let sign_out = || app.admin().post_empty("/api/auth/sign-out").refused(401, "unauthorized");
+    assert_eq!(told(&sign_out()), (None, None));
+    assert_eq!(passing(&app.admin(), 3), 2);
+    assert_eq!(told(&sign_out()), (None, None));
 }
 
 fn a_page_of_a_session_is_limited() {

@@ -30,6 +30,7 @@ crate::tests![
     a_session_of_an_admin_is_no_admin_key,
     a_key_goes_before_a_session_and_a_bad_key_is_refused,
     the_cookie_is_found_among_others,
+    behind_https_only_the_cookie_of_the_host_is_read,
     a_cookie_that_is_none_is_a_401,
     a_session_is_read_with_the_user_at_each_request,
     a_session_ends_after_thirty_minutes_without_use,
@@ -44,6 +45,8 @@ crate::tests![
     signing_out_with_a_key_is_401_and_leaves_no_usage,
     signing_out_must_come_from_the_same_origin,
     signing_out_of_a_service_behind_https_knows_its_origin,
+    an_origin_has_no_default_port,
+    an_origin_that_is_told_twice_is_none,
     reading_with_a_session_needs_no_origin,
     signing_in_from_another_origin_is_forbidden,
     a_forbidden_sign_in_is_no_failure,
@@ -59,6 +62,7 @@ crate::tests![
     an_unknown_address_waits_like_a_known_one,
     a_request_that_is_no_attempt_is_no_failure,
     an_address_waits_after_fifty_failures,
+    a_success_does_not_make_an_address_with_failures_wait_again,
     an_address_that_only_the_client_claims_is_not_believed,
     of_attempts_at_once_five_are_let_through,
     changing_the_password_ends_the_sessions_and_the_old_password,
@@ -340,6 +344,36 @@ fn the_cookie_is_found_among_others() {
     two_fields.get("/api/v1/me").expect(200);
 }
 
+fn behind_https_only_the_cookie_of_the_host_is_read() {
+    let base_url = Some("https://jobs.example.com".to_owned());
+    let (app, hiring) = start_with(Options { base_url, ..Options::default() });
+    app.set_password(&hiring.email("member"), PASSWORD);
+    let own = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let planted = cookie(&try_to(&app, &hiring.email("member"), PASSWORD).expect(200));
+    let me = |line: &str| app.anonymous().with_header("Cookie", line).get("/api/v1/me");
+    // A neighbour's host can set the first of these names, and no browser lets it set the second.
+    for value in [&own, &planted] {
+        me(&format!("appliance_session={value}")).refused(401, "unauthorized");
+    }
+    for line in [
+        format!("appliance_session={planted}; __Host-appliance_session={own}"),
+        format!("__Host-appliance_session={own}; appliance_session={planted}"),
+        format!("appliance_session=; __Host-appliance_session={own}"),
+    ] {
+        assert_eq!(me(&line).expect(200).json()["user"]["id"], hiring.staff("owner"), "{line}");
+    }
+    let two_fields = app.anonymous().with_header("Cookie", &format!("appliance_session={planted}"));
+    let two_fields = two_fields.with_header("Cookie", &format!("__Host-appliance_session={own}"));
+    assert_eq!(two_fields.get("/api/v1/me").expect(200).json()["user"]["id"], hiring.staff("owner"));
+    sign_out(&two_fields).expect(204);
+    assert_eq!(app.sql("SELECT user_id FROM sessions"), [hiring.staff("member")]);
+    // And the other way round: without https the name is the plain one.
+    let (app, hiring) = start();
+    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let host = app.anonymous().with_header("Cookie", &format!("__Host-appliance_session={value}"));
+    host.get("/api/v1/me").refused(401, "unauthorized");
+}
+
 fn a_cookie_that_is_none_is_a_401() {
     let (app, hiring) = start();
     let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
@@ -522,6 +556,43 @@ fn signing_out_of_a_service_behind_https_knows_its_origin() {
         let client = session(&app, &hiring);
         client.send("POST", SIGN_OUT, &[("Origin", origin)], b"").expect(status);
     }
+}
+
+fn an_origin_has_no_default_port() {
+    for (base_url, own, other) in [
+        ("https://jobs.example.com:443", "https://jobs.example.com", "https://jobs.example.com:80"),
+        ("http://jobs.example.com:80", "http://jobs.example.com", "http://jobs.example.com:443"),
+        ("https://jobs.example.com:8443", "https://jobs.example.com:8443", "https://jobs.example.com"),
+    ] {
+        let (app, hiring) = start_with(Options { base_url: Some(base_url.to_owned()), ..Options::default() });
+        let body = json!({ "email": hiring.email("owner"), "password": PASSWORD });
+        let signed = app.anonymous().with_header("Origin", own).post(SIGN_IN, &body).expect(200);
+        let pair = signed.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let client = app.anonymous().with_header("Cookie", &pair);
+        client.send("POST", SIGN_OUT, &[("Origin", other)], b"").refused(403, "forbidden");
+        client.send("POST", SIGN_OUT, &[("Origin", own)], b"").expect(204);
+        app.anonymous().with_header("Origin", other).post(SIGN_IN, &body).refused(403, "forbidden");
+    }
+}
+
+fn an_origin_that_is_told_twice_is_none() {
+    let (app, hiring) = start();
+    let own = format!("http://{}", app.address);
+    let body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string();
+    let client = session(&app, &hiring);
+    for headers in [
+        [("Origin", own.as_str()), ("Origin", "https://evil.example")],
+        [("Origin", "https://evil.example"), ("Origin", &own)],
+        [("Origin", &own), ("Origin", &own)],
+        [SAME_ORIGIN, ("Sec-Fetch-Site", "cross-site")],
+        [("Sec-Fetch-Site", "cross-site"), SAME_ORIGIN],
+        [SAME_ORIGIN, SAME_ORIGIN],
+    ] {
+        client.send("POST", SIGN_OUT, &headers, b"").refused(403, "forbidden");
+        app.anonymous().send("POST", SIGN_IN, &headers, body.as_bytes()).refused(403, "forbidden");
+    }
+    client.get("/api/v1/me").expect(200);
+    assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["1"]);
 }
 
 fn reading_with_a_session_needs_no_origin() {
@@ -719,6 +790,24 @@ fn an_address_waits_after_fifty_failures() {
     }
     app.pass(8);
     from("203.0.113.9", &hiring.email("owner"), PASSWORD).expect(200);
+}
+
+fn a_success_does_not_make_an_address_with_failures_wait_again() {
+    let (app, hiring) = start();
+    let email = hiring.email("owner");
+    let nobody = |number: usize| format!("{number}@example.org");
+    (0..50).for_each(|number| fail(&app, &nobody(number), 1));
+    for (number, seconds) in [1, 2, 4, 8].into_iter().enumerate() {
+        assert_eq!(wait(&app, &email, PASSWORD), seconds);
+        app.pass(seconds);
+        // After the wait everybody behind this address signs in, one after the other.
+        for _ in 0..3 {
+            try_to(&app, &email, PASSWORD).expect(200);
+        }
+        // Its failures are not forgotten: the next one doubles the wait.
+        fail(&app, &nobody(50 + number), 1);
+    }
+    assert_eq!(wait(&app, &email, PASSWORD), 16);
 }
 
 fn an_address_that_only_the_client_claims_is_not_believed() {

@@ -24,18 +24,21 @@ crate::tests![
     a_request_has_exactly_one_host,
     http_1_0_is_answered_and_closed,
     an_absolute_target_is_read_as_its_path,
+    an_absolute_target_counts_whole,
     a_connection_is_kept_from_request_to_request,
     requests_in_one_write_are_answered_in_order,
     a_body_behind_a_get_is_ignored,
     a_refused_body_does_not_shift_the_next_request,
     a_client_that_closed_its_side_gets_its_answer,
     a_client_that_hangs_up_disturbs_nobody,
+    what_a_client_sent_is_done_when_it_is_gone,
     a_body_is_awaited_with_100_continue,
     a_refusal_needs_no_100_continue,
     a_body_may_come_in_chunks,
     a_broken_chunk_is_a_bad_request,
     a_large_body_does_not_hide_an_early_refusal,
     a_refused_megabyte_does_not_cost_the_connection,
+    a_refused_body_is_taken_to_its_end,
     garbage_stops_nothing,
     every_answer_has_a_request_id_of_its_own,
 ];
@@ -333,6 +336,19 @@ fn an_absolute_target_is_read_as_its_path() {
     assert_eq!(target("OPTIONS", "*").expect(404).json()["code"], "not_found");
 }
 
+fn an_absolute_target_counts_whole() {
+    let app = App::start();
+    for origin in ["http://a", "http://jobs.example:81", &format!("http://{}.example", "a".repeat(5_000))] {
+        let get = |bytes: usize| {
+            let rest = bytes - origin.len() - "/healthz?".len();
+            let request = format!("GET {origin}/healthz?{} HTTP/1.1\r\nHost: a\r\n\r\n", "b".repeat(rest));
+            app.anonymous().raw(request.as_bytes())
+        };
+        assert_eq!(get(8_192).expect(200).text(), "ok\n");
+        assert_eq!(get(8_193).expect(414).json()["code"], "uri_too_long");
+    }
+}
+
 fn a_connection_is_kept_from_request_to_request() {
     let app = App::start();
     let mut wire = Wire::open(&app);
@@ -424,6 +440,58 @@ fn a_client_that_hangs_up_disturbs_nobody() {
     // Whether it came in time or not, the decision is there whole or not at all.
     let second = app.key(&key).post_empty(&hiring.hire(0));
     assert!(second.status == 200 || second.status == 409, "{}", second.text());
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+/// Closes with a reset: nothing more is sent or taken in.
+fn reset(wire: Wire) {
+    socket2::SockRef::from(&wire.0).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(wire);
+}
+
+/// Looks again until it is so.
+#[track_caller]
+fn becomes(app: &App, sql: &str, expected: &str) {
+    let began = std::time::Instant::now();
+    while app.sql(sql) != [expected] {
+        assert!(began.elapsed() < Duration::from_secs(60), "{sql}: {:?}, never {expected}", app.sql(sql));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn what_a_client_sent_is_done_when_it_is_gone() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["positions"] = json!(3));
+    let key = app.make_key(&hiring.staff("owner")).1;
+    let head =
+        |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n");
+    let hired = "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'";
+    let mut wire = Wire::open(&app);
+    wire.send(&format!("{}\r\n", head("POST", &hiring.hire(0))));
+    drop(wire);
+    becomes(&app, hired, "1");
+    let mut wire = Wire::open(&app);
+    wire.send(&format!("{}Content-Length: 13\r\n\r\n{{\"notes\":\"x\"}}", head("POST", &hiring.hire(1))));
+    wire.0.shutdown(Shutdown::Both).unwrap();
+    becomes(&app, hired, "2");
+    // The service has begun on this one when its client is gone in a hurry.
+    let mut wire = Wire::open(&app);
+    wire.send(&format!("{}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", head("POST", &hiring.hire(2))));
+    assert!(wire.head().starts_with("HTTP/1.1 100 "));
+    wire.send("{}");
+    reset(wire);
+    becomes(&app, hired, "3");
+    let rows = "SELECT count(*) FROM api_key_usage WHERE path <> '/api/admin/api-keys'";
+    becomes(&app, rows, "3");
+    // A read leaves its row in the log, whoever reads the answer.
+    for _ in 0..50 {
+        let mut wire = Wire::open(&app);
+        wire.send(&get("/healthz"));
+        assert_eq!(wire.answer().1, "ok\n");
+        wire.send(&format!("{}\r\n", head("GET", "/api/v1/me")));
+        reset(wire);
+    }
+    becomes(&app, rows, "53");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -519,6 +587,21 @@ fn a_refused_megabyte_does_not_cost_the_connection() {
     }
     wire.send(&get("/healthz"));
     assert_eq!(wire.answer().1, "ok\n");
+}
+
+fn a_refused_body_is_taken_to_its_end() {
+    let app = App::start();
+    let body = vec![b' '; 5_000_000];
+    for (head, status) in [("POST /nothing", " 404 "), ("POST /api/admin/api-keys", " 401 ")] {
+        // All of it is sent before anything is read, and the answer is still there.
+        let mut wire = Wire::open(&app);
+        wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len()));
+        wire.0.write_all(&body).unwrap();
+        let (line, problem) = wire.answer();
+        assert!(line.contains(status) && problem.contains("\"success\":false"), "{head}: {line}");
+        wire.send(&get("/healthz"));
+        assert_eq!(wire.answer().1, "ok\n");
+    }
 }
 
 fn garbage_stops_nothing() {

@@ -96,6 +96,28 @@ fn the_key_lives_for_the_days_that_were_given() {
 }
 
 #[test]
+fn a_key_that_cannot_be_printed_is_not_made() {
+    let place = Place::new();
+    place.imported("a.db");
+    let counts = || {
+        let sql = "SELECT (SELECT count(*) FROM users) * 100 + (SELECT count(*) FROM api_keys) * 10
+                     + (SELECT count(*) FROM users WHERE platform_role = 'admin')";
+        place.number("a.db", sql)
+    };
+    assert_eq!(counts(), 200);
+    // Neither for somebody new nor for somebody who is there.
+    for email in ["root@example.org", "owner@acme.example"] {
+        let args = ["bootstrap-admin", "--db", "a.db", "--email", email];
+        let ended = place.run_without_room(&args).failed(1, "standard output cannot be written");
+        assert!(!ended.stderr.contains("rpk_"), "{ended:?}");
+        assert_eq!(counts(), 200, "{email}");
+    }
+    place.admin_key("a.db");
+    assert_eq!(counts(), 311);
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
 fn a_password_has_12_to_1000_characters() {
     let place = Place::new();
     place.imported("a.db");

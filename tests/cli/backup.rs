@@ -54,6 +54,34 @@ fn a_backup_of_a_running_service_has_what_was_answered() {
 }
 
 #[test]
+fn a_copy_in_the_place_of_the_file_is_served_under_a_write_ahead_log_again() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    // Bytes 18 and 19 of a file say how it is written: 2 is with a write-ahead log (SQLite's file format, 1.3.3).
+    let mode = |db: &str| {
+        let connection = rusqlite::Connection::open(place.path(db)).unwrap();
+        let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        mode
+    };
+    assert_eq!(place.read("copy.db")[18..20], [1, 1], "else this shows nothing");
+    std::fs::rename(place.path("copy.db"), place.path("a.db")).unwrap();
+    for name in ["a.db-wal", "a.db-shm"] {
+        let _ = std::fs::remove_file(place.path(name));
+    }
+    let serving = place.serve(&["--db", "a.db"]);
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    assert_eq!(mode("a.db"), "wal");
+    serving.stop("TERM").succeeded();
+    assert_eq!(place.read("a.db")[18..20], [2, 2]);
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
 fn a_sound_file_has_no_findings_also_while_it_is_served() {
     let place = Place::new();
     place.imported("a.db");

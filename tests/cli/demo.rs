@@ -80,6 +80,35 @@ fn the_portal_is_named_by_the_base_url() {
 }
 
 #[test]
+fn a_demo_whose_portal_was_switched_off_is_one_all_the_same() {
+    let place = Place::new();
+    place.serve(&["--demo"]).stop("TERM").succeeded();
+    place.change("demo.db", "UPDATE organizations SET portal_enabled = 0");
+    let counts =
+        || place.number("demo.db", "SELECT (SELECT count(*) FROM users) * 1000 + (SELECT count(*) FROM organizations)");
+    let before = counts();
+    let serving = place.serve(&["--demo"]);
+    serving.send("GET", "/api/public/portal/halmwind", &[], "").expect(404);
+    let ended = serving.stop("TERM").succeeded();
+    assert_eq!(labelled(&ended.stdout, "new key: "), "appliance bootstrap-admin --db demo.db --email demo@example.com");
+    assert_eq!(counts(), before, "nothing is made twice");
+}
+
+#[test]
+fn a_first_start_that_cannot_print_its_key_makes_nothing() {
+    let place = Place::new();
+    let ended = place.run_without_room(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("appliance: standard output cannot be written"), "{ended:?}");
+    assert_eq!(
+        place.number("demo.db", "SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM organizations)"),
+        0
+    );
+    let ended = place.serve(&["--demo"]).stop("TERM").succeeded();
+    assert!(is_key(labelled(&ended.stdout, "key: ")), "{ended:?}");
+}
+
+#[test]
 fn a_file_with_data_of_its_own_is_no_demo() {
     let place = Place::new();
     place.imported("a.db");

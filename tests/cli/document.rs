@@ -176,6 +176,40 @@ fn a_document_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn what_a_document_holds_does_not_steer_the_terminal() {
+    let place = Place::new();
+    let escape = r"\u001b[31m\u0007\u009b31m";
+    let user = |members: &str| format!(r#"{{"users":[{{"email":"a@b.example","name":"A",{members}}}]}}"#);
+    for document in [
+        format!(r#"{{"{escape}":1,"{escape}":2}}"#),
+        user(&format!(r#""{escape}":1,"{escape}":2"#)),
+        user(&format!(r#""id":"{escape}""#)),
+        user(&format!(r#""platformRole":"{escape}""#)),
+        format!(
+            r#"{{"users":[{{"email":"a{escape}@b.example","name":"A"}},{{"email":"a{escape}@b.example","name":"A"}}]}}"#
+        ),
+        format!(r#"{{"organizations":[{{"slug":"{escape}","name":"A"}}]}}"#),
+        format!(
+            r#"{{"organizations":[{{"slug":"a","name":"A","members":[{{"userId":"{escape}","orgRole":"owner"}}]}}]}}"#
+        ),
+        format!(r#"{{"organizations":[{{"slug":"a","name":"A","portal":{{"{escape}":1,"{escape}":2}}}}]}}"#),
+        format!(
+            r#"{{"organizations":[{{"slug":"a","name":"A","roles":[{{"name":"R","description":{{"{escape}":1,"{escape}":2}}}}]}}]}}"#
+        ),
+    ] {
+        let ended = place.run_with(&["import", "--db", "a.db", "-"], &[], document.as_bytes());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{document}: {ended:?}");
+        let raw: Vec<char> = ended.stderr.chars().filter(|c| c.is_control() && *c != '\n').collect();
+        assert_eq!(raw, Vec::<char>::new(), "{document}: {ended:?}");
+    }
+    let ended =
+        place.run_with(&["import", "--db", "a.db", "-"], &[], format!(r#"{{"{escape}":1,"{escape}":2}}"#).as_bytes());
+    assert!(ended.stderr.contains(r"\u{1b}[31m"), "it is shown all the same: {ended:?}");
+    let named = ["import", "--db", "a.db", "\u{1b}[31m.json"];
+    place.run(&named).failed(1, "cannot be read");
+}
+
+#[test]
 fn an_import_is_seen_by_the_service_that_runs() {
     let place = Place::new();
     let serving = place.serve(&["--db", "a.db"]);

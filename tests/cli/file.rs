@@ -80,6 +80,51 @@ fn a_directory_is_no_file() {
 }
 
 #[test]
+fn a_device_is_no_file() {
+    let place = Place::new();
+    for device in ["/dev/null", "/dev/zero"] {
+        every_command_refuses(&place, device, "is not a file of this program");
+    }
+    assert_eq!(place.names(), ["document.json"]);
+}
+
+#[test]
+fn every_name_is_the_name_of_a_file() {
+    let place = Place::new();
+    let names =
+        ["file:x.db", "file:x?mode=memory", ":memory:", "file::memory:?cache=shared", "a?b#c%41 d.db", " ü .db"];
+    for (number, name) in names.into_iter().enumerate() {
+        let key = place.admin_key(name);
+        assert!(std::fs::metadata(place.path(name)).unwrap().len() > 0 && mode(&place.path(name)) == 0o600, "{name}");
+        let serving = place.serve(&["--db", name]);
+        assert_eq!(serving.get("/api/v1/me", &key).expect(200).json()["user"]["role"], "admin", "{name}");
+        // To a name of the same kind, while it is served.
+        let copy = format!("{}{number}", names[(number + 1) % names.len()]);
+        place.run(&["backup", "--db", name, &copy]).succeeded();
+        serving.stop("TERM").succeeded();
+        assert!(std::fs::metadata(place.path(&copy)).unwrap().len() > 0, "{copy}");
+        assert_eq!(mode(&place.path(&copy)), 0o600, "{copy}");
+        place.run(&["check", "--db", &copy]).succeeded();
+        assert_eq!(place.number(&copy, "SELECT count(*) FROM users"), 1, "{copy}");
+        assert_eq!(place.number(&copy, "SELECT count(*) FROM api_key_usage"), 1, "{copy}");
+        place.serve(&["--db", &copy]).get("/api/v1/me", &key).expect(200);
+    }
+    // To exactly such a name too.
+    for target in ["copies/:memory:", "copies/file:x?mode=memory"] {
+        let _ = std::fs::create_dir(place.path("copies"));
+        place.run(&["backup", "--db", names[0], target]).succeeded();
+        place.run(&["check", "--db", target]).succeeded();
+    }
+    place.run(&["backup", "--db", names[0], "file:y?mode=memory"]).succeeded();
+    std::fs::remove_file(place.path(":memory:")).unwrap();
+    place.run(&["backup", "--db", names[0], ":memory:"]).succeeded();
+    for target in ["file:y?mode=memory", ":memory:"] {
+        assert!(std::fs::metadata(place.path(target)).unwrap().len() > 0, "{target}");
+        place.run(&["check", "--db", target]).succeeded();
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_refused() {
     let place = Place::new();
     place.write("plain", "a file");

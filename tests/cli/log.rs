@@ -1,8 +1,13 @@
 //! The log of `serve`: one line a request, with nothing in it that is a secret or says who somebody is.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStderr};
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Ended, Place, Serving};
+use crate::support::{Answer, Ended, PATIENCE, Place, Serving, connect};
 
 /// What a line must never hold.
 const SECRETS: [&str; 9] = [
@@ -126,4 +131,77 @@ fn a_json_line_is_one_object_with_the_same() {
         let expected = if is_by_key(answer, route) { json!(key_id) } else { Value::Null };
         assert_eq!(logged["keyId"], expected, "{line}");
     }
+}
+
+/// Requests that are more log lines than a pipe and the queue behind it hold.
+const TOO_MANY: usize = 24_000;
+
+/// A service whose standard error nobody reads, after so many requests that all were answered.
+fn unread(place: &Place) -> (Child, BufReader<ChildStderr>) {
+    let mut child = place.command(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let address: SocketAddr = line.trim_end().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    let connections: Vec<_> = (0..4).map(|_| std::thread::spawn(move || answered(address, TOO_MANY / 4))).collect();
+    for connection in connections {
+        assert_eq!(connection.join().unwrap(), TOO_MANY / 4);
+    }
+    (child, stderr)
+}
+
+/// How many of so many requests on one connection are answered with 200.
+fn answered(address: SocketAddr, requests: usize) -> usize {
+    let mut stream = connect(address);
+    let mut sending = stream.try_clone().unwrap();
+    let writer = std::thread::spawn(move || {
+        let all = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(requests - 1);
+        sending.write_all(all.as_bytes()).unwrap();
+        sending.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    });
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    writer.join().unwrap();
+    answers.matches("HTTP/1.1 200 OK\r\n").count()
+}
+
+/// Stops it and waits for the end, which must come while nobody reads.
+fn stop(child: &mut Child) -> Option<i32> {
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if began.elapsed() > PATIENCE / 2 {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it does not end");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_holds_nobody_up() {
+    let place = Place::new();
+    let (mut child, _stderr) = unread(&place);
+    assert_eq!(stop(&mut child), Some(0));
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
+fn lines_that_were_dropped_are_counted_in_a_line_of_their_own() {
+    let place = Place::new();
+    let (mut child, stderr) = unread(&place);
+    // From here on somebody reads.
+    let reader = std::thread::spawn(move || stderr.lines().map_while(Result::ok).collect::<Vec<String>>());
+    assert_eq!(stop(&mut child), Some(0));
+    let lines = reader.join().unwrap();
+    let told = " log lines were dropped: standard error was not read in time";
+    let dropped: Vec<usize> = lines.iter().filter_map(|line| line.strip_suffix(told)?.parse().ok()).collect();
+    let logged = lines.iter().filter(|line| line.contains(" GET /healthz 200 ")).count();
+    assert!(dropped.iter().sum::<usize>() > 0, "{dropped:?}");
+    assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
 }

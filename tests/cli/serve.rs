@@ -53,6 +53,29 @@ fn one_service_has_a_file() {
 }
 
 #[test]
+fn one_service_has_a_file_whatever_it_is_called() {
+    let place = Place::new();
+    place.admin_key("a.db");
+    std::os::unix::fs::symlink(place.path("a.db"), place.path("link.db")).unwrap();
+    std::os::unix::fs::symlink("link.db", place.path("second.db")).unwrap();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    std::os::unix::fs::symlink("..", place.path("folder/up")).unwrap();
+    let absolute = place.path("a.db").to_str().unwrap().to_owned();
+    let names = ["a.db", "./a.db", "link.db", "second.db", "folder/../a.db", "folder/up/link.db", &absolute];
+    for first in ["a.db", "second.db"] {
+        let serving = place.serve(&["--db", first]);
+        for name in names {
+            let second = place.run(&["serve", "--db", name, "--listen", "127.0.0.1:0"]);
+            second.failed(1, "is in use by another `appliance serve`");
+        }
+        serving.send("GET", "/readyz", &[], "").expect(200);
+        serving.stop("TERM").succeeded();
+    }
+    let locks: Vec<String> = place.names().into_iter().filter(|name| name.ends_with(".lock")).collect();
+    assert_eq!(locks, ["a.db.lock"]);
+}
+
+#[test]
 fn every_other_command_works_beside_it() {
     let place = Place::new();
     let serving = place.serve(&["--db", "a.db"]);
@@ -67,8 +90,8 @@ fn every_other_command_works_beside_it() {
 }
 
 #[test]
-fn it_stops_at_either_signal_with_everything_in_the_file() {
-    for signal in ["TERM", "INT"] {
+fn it_stops_at_each_of_its_signals_with_everything_in_the_file() {
+    for signal in ["TERM", "INT", "HUP"] {
         let place = Place::new();
         place.imported("a.db");
         let key = place.admin_key("a.db");

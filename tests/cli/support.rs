@@ -1,5 +1,6 @@
 //! The real binary in a directory of its own: commands that end, and a service that runs.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// How long anything is waited for before the test fails.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A directory in which the binary runs, so that a file can be named without its path.
 pub(crate) struct Place(tempfile::TempDir);
@@ -99,12 +100,24 @@ impl Place {
         serving
     }
 
-    fn spawn(&self, args: &[&str], variables: &[(&str, &str)]) -> Child {
+    /// The same as [`Place::run`] where standard output is a full disk.
+    pub(crate) fn run_without_room(&self, args: &[&str]) -> Ended {
+        let mut command = self.command(args);
+        let output = command.stdout(File::create("/dev/full").unwrap()).stdin(Stdio::null()).output().unwrap();
+        Ended { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
+    }
+
+    /// A command in this directory, with nothing set in its environment and all its streams piped.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
         // What happens to be set where the tests run must not decide anything.
-        command.args(args).current_dir(self.0.path()).env_clear().envs(variables.iter().copied());
+        command.args(args).current_dir(self.0.path()).env_clear();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().unwrap()
+        command
+    }
+
+    fn spawn(&self, args: &[&str], variables: &[(&str, &str)]) -> Child {
+        self.command(args).envs(variables.iter().copied()).spawn().unwrap()
     }
 
     /// Makes an admin in a file; their key.
