@@ -168,7 +168,7 @@ fn answered(address: SocketAddr, requests: usize) -> usize {
 /// Stops it and waits for the end, which must come while nobody reads.
 fn stop(child: &mut Child) -> Option<i32> {
     let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(std::process::Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {

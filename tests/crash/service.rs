@@ -79,7 +79,7 @@ impl Service {
     /// SIGTERM; it ends by itself, with exit status 0.
     pub(crate) fn terminate(&mut self) {
         let id = self.child.lock().unwrap().id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().unwrap().success());
         assert_eq!(self.end().code(), Some(0), "{}", String::from_utf8_lossy(&self.log()));
     }
 
