@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 /// Upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// Log lines that may wait to be written: a few seconds' worth under load.
+/// Log lines that may wait to be written: some megabytes, half a second's worth at the highest load.
 const LINES_WAITING_MAX: usize = 16_384;
 
 /// How long the end of the service waits for its last lines to be written.
@@ -83,7 +83,7 @@ struct Figures {
 impl Telemetry {
     /// Nothing counted yet.
     pub fn new(format: LogFormat) -> Self {
-        Self { format, routes: Mutex::default(), log: (format != LogFormat::Off).then(Log::start) }
+        Self { format, routes: Mutex::default(), log: (format != LogFormat::Off).then(|| Log::start(format)) }
     }
 
     /// Counts a request and writes its line.
@@ -150,7 +150,7 @@ impl Telemetry {
 }
 
 impl Log {
-    fn start() -> Self {
+    fn start(format: LogFormat) -> Self {
         let (lines, queued) = mpsc::sync_channel::<String>(LINES_WAITING_MAX);
         let (end, ended) = mpsc::channel();
         let dropped = Arc::new(AtomicU64::new(0));
@@ -163,7 +163,11 @@ impl Log {
                 match ours.swap(0, Ordering::Relaxed) {
                     0 => {}
                     lost => {
-                        let _ = writeln!(out, "{lost} log lines were dropped: standard error was not read in time");
+                        let words = format!("{lost} log lines were dropped: standard error was not read in time");
+                        let _ = match format {
+                            LogFormat::Json => writeln!(out, "{{\"message\":{}}}", json_string(&words)),
+                            _ => writeln!(out, "{words}"),
+                        };
                     }
                 }
             }

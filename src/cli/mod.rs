@@ -24,6 +24,9 @@ use crate::domain::text::Email;
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::{Real, World};
 
+/// The file of every command when no other is named.
+const FILE: &str = "appliance.db";
+
 /// How long words for people may take to be written.
 const SAY_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -69,7 +72,7 @@ impl From<Error> for Failure {
 #[derive(Debug, Args)]
 pub struct DbArg {
     /// The SQLite file with everything in it.
-    #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = "appliance.db")]
+    #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = FILE)]
     pub db: PathBuf,
 }
 
@@ -152,10 +155,11 @@ fn print(line: &str) -> Result<(), Failure> {
 }
 
 /// Runs one act on a file and prints what it gives, which nobody can look up again: it is printed before the act
-/// counts, so where it cannot be printed, nothing was done.
+/// counts, so where it cannot be printed, nothing was done. Whoever does not read standard output holds the write lock
+/// meanwhile.
 ///
 /// # Errors
-/// Where the file, or standard output, cannot be used.
+/// Where the file, or standard output, cannot be used; what was printed does not count then.
 fn act_and_print(
     path: &Path,
     world: &dyn World,

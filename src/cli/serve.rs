@@ -10,11 +10,11 @@ use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{EXIT_CONFIG, Failure, demo, say};
+use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, say};
 use crate::domain::rate::Policy;
 use crate::http::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
-use crate::store::{OpenError, Store};
+use crate::store::{OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
@@ -22,11 +22,12 @@ use crate::world::{Real, World};
 /// the store has readers, so that none of them waits for one.
 const BLOCKING_THREADS_MAX: usize = 8;
 const WORKER_THREADS_MAX: usize = 8;
+const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX <= READERS_MAX as usize);
 
 /// Run the service.
 ///
 /// Makes the file where there is none, upgrades one of an older version (a copy is kept beside it), and prints
-/// `listening on http://…` to standard error when it is ready. SIGTERM, SIGINT and SIGHUP stop it: what has begun is answered,
+/// `listening on http://…` to standard error when it is ready. SIGTERM and SIGINT stop it: what has begun is answered,
 /// and the exit status is 0. It is 78 where starting again would not help.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
@@ -97,9 +98,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 async fn serve(args: Args) -> Result<(), Failure> {
-    let mut terminate = listen_for(SignalKind::terminate())?;
-    let mut interrupt = listen_for(SignalKind::interrupt())?;
-    let mut hangup = listen_for(SignalKind::hangup())?;
+    let stop = until_told()?;
     let (listener, address) = bind(args.listen).await?;
     let metrics = match args.metrics_listen {
         Some(address) => Some(bind(address).await?),
@@ -112,9 +111,25 @@ async fn serve(args: Args) -> Result<(), Failure> {
              open. Name the address people use, for example --base-url https://jobs.example.com"
         ));
     }
+    let ctx = Arc::new(open(args, &url)?);
+    if let Some((listener, address)) = metrics {
+        say(&format!("metrics on http://{address}/metrics"));
+        tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
+    }
+    say(&format!("listening on {url}"));
+    match Server::new(listener, ctx).run(stop).await {
+        Stopped::Gracefully => say("stopped"),
+        Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
+        Stopped::Broken(why) => return Err(Failure::new(format!("the service cannot go on: {why}"))),
+    }
+    Ok(())
+}
+
+/// The service on its file. `url` is where it listens.
+fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
-    let base_url = args.base_url.unwrap_or_else(|| url.clone());
-    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { "appliance.db" }));
+    let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
+    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { super::FILE }));
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
     if args.demo {
         demo::prepare(&store, &path, world.as_ref(), &base_url)?;
@@ -129,26 +144,28 @@ async fn serve(args: Args) -> Result<(), Failure> {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
-    let ctx = Arc::new(Ctx::new(store, world, settings, Telemetry::new(format)));
-    if let Some((listener, address)) = metrics {
-        say(&format!("metrics on http://{address}/metrics"));
-        tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
-    }
-    say(&format!("listening on {url}"));
-    let stop = async {
+    Ok(Ctx::new(store, world, settings, Telemetry::new(format)))
+}
+
+/// Resolves at the first SIGTERM or SIGINT; a second one ends the process at once, which loses nothing that was
+/// answered.
+fn until_told() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = listen_for(SignalKind::terminate())?;
+    let mut interrupt = listen_for(SignalKind::interrupt())?;
+    Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
         }
-        say("stopping: answering what has begun");
-    };
-    match Server::new(listener, ctx).run(stop).await {
-        Stopped::Gracefully => say("stopped"),
-        Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
-        Stopped::Broken(why) => return Err(Failure::new(format!("the service cannot go on: {why}"))),
-    }
-    Ok(())
+        say("stopping: answering what has begun; a second signal ends it at once");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            std::process::exit(EXIT_FAILED.into());
+        });
+    })
 }
 
 fn listen_for(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> {

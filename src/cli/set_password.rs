@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Read};
 use super::{DbArg, Failure, email, say};
 use crate::domain::text::{self, Email};
 use crate::domain::user::{PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN};
+use crate::store;
 use crate::store::file::{self, Missing, Older};
-use crate::store::{self};
 use crate::world::World;
 
 /// What is read of standard input at most: more than the longest password.

@@ -5,6 +5,7 @@
 //! transaction, so nothing is done for a key that was revoked, or a user who was demoted, before it.
 
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -184,7 +185,8 @@ fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usag
 /// The handler's first half. One that hashes runs on a thread of its own, two at once.
 async fn decode(ctx: &Arc<Ctx>, route: &Route, request: Request) -> Result<Next, Error> {
     if !route.hashes {
-        return (route.decode)(ctx, &request);
+        let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, &request)));
+        return decoded.unwrap_or_else(|_| Err(Error::Defect("a body's reader panicked".to_owned())));
     }
     let overload = || Error::Unavailable("too many sign-ins wait".to_owned());
     let _place = ctx.hashing_queue.try_acquire().map_err(|_| overload())?;
@@ -274,14 +276,15 @@ async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> 
     let Some(entry) = trail.owed.take().filter(|_| !unlogged) else { return outcome };
     let (sender, receiver) = oneshot::channel();
     ctx.store.record(entry, move |outcome| drop(sender.send(outcome)));
-    match received(receiver).await {
-        Ok(true) => outcome,
-        Ok(false) => Err(Refusal::Unauthorized { sent: true }.into()),
-        // An answer without its row would be a broken promise. Only a defect is told all the same.
-        Err(error) => Err(match outcome {
-            Err(Error::Defect(why)) => Error::Defect(why),
-            _ => error,
-        }),
+    let error = match received(receiver).await {
+        Ok(true) => return outcome,
+        Ok(false) => Refusal::Unauthorized { sent: true }.into(),
+        Err(error) => error,
+    };
+    // An answer without its row would be a broken promise. Only a defect is told all the same.
+    match outcome {
+        Err(Error::Defect(why)) => Err(Error::Defect(why)),
+        _ => Err(error),
     }
 }
 

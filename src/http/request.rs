@@ -25,7 +25,7 @@ pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 /// The most header fields.
 pub(super) const HEADERS_MAX: usize = 100;
 
-/// The largest body of a route that does not say otherwise.
+/// The largest body.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
 
 /// A request whose head was read, and whose body too once it is there.
@@ -70,11 +70,16 @@ impl Request {
         self.params.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it. Bytes that are no UTF-8 are replaced: a
-    /// value that cannot be read is told all the same, so a credential of such bytes is a bad one and not none.
+    /// Every value of a field. Bytes that are no UTF-8 are replaced: a value that cannot be read is told all the same,
+    /// so a credential of such bytes is a bad one and not none.
+    pub(super) fn header_values(&self, name: &HeaderName) -> Vec<String> {
+        let values = self.headers.get_all(name).iter();
+        values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
+    }
+
+    /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it.
     pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
-        let values = self.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let values: Vec<_> = values.collect();
+        let values = self.header_values(name);
         (!values.is_empty()).then(|| values.join(", "))
     }
 

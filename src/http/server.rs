@@ -28,6 +28,7 @@ const METRICS_CONNECTIONS_MAX: usize = 16;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a client may leave its answer unread, or a network unacknowledged, before its connection is closed.
+#[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is read of a head before it is refused unseen: more than the limits that are answered in words.
@@ -77,8 +78,12 @@ impl Server {
         };
         drop(listener);
         let ended = tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()).await;
-        let closing = Arc::clone(&ctx);
-        let _ = tokio::task::spawn_blocking(move || closing.store.close()).await;
+        if broken.is_some() {
+            // Closing the last connection would move the log into the file; the next start is to find it as it is.
+            std::mem::forget(ctx);
+        } else {
+            let _ = tokio::task::spawn_blocking(move || ctx.store.close()).await;
+        }
         match (broken, ended) {
             (Some(why), _) => Stopped::Broken(why),
             (None, Ok(())) => Stopped::Gracefully,
@@ -106,9 +111,7 @@ fn connect(
     place: OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
-    #[cfg(target_os = "linux")]
-    // Otherwise a client that never reads its answer keeps its place for ever.
-    let _ = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
+    bound_unread(&stream);
     let ctx = Arc::clone(ctx);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let ctx = Arc::clone(&ctx);
@@ -117,14 +120,7 @@ fn connect(
             Ok::<_, Infallible>(answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
         }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .max_headers(HEAD_FIELDS_MAX)
-        .max_buf_size(HEAD_BUFFER_BYTES)
-        // A client that sends and closes its side still gets its answer.
-        .half_close(true)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection = builder().serve_connection(TokioIo::new(stream), service);
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         let _place = place;
@@ -132,6 +128,28 @@ fn connect(
         let _ = connection.await;
     });
 }
+
+/// How connections are read, within their limits.
+fn builder() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(HEAD_FIELDS_MAX)
+        .max_buf_size(HEAD_BUFFER_BYTES)
+        // A client that sends and closes its side still gets its answer.
+        .half_close(true);
+    builder
+}
+
+/// Otherwise a client that never reads its answer keeps its place for ever. Linux only has this.
+#[cfg(target_os = "linux")]
+fn bound_unread(stream: &TcpStream) {
+    let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bound_unread(_: &TcpStream) {}
 
 /// Resolves when the store has stopped for good.
 async fn broken(ctx: &Ctx) -> String {
@@ -156,10 +174,8 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
             let response = metrics(&ctx, request.uri().path());
             async move { Ok::<_, Infallible>(response) }
         });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service);
+        bound_unread(&stream);
+        let connection = builder().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             let _place = place;
             let _ = connection.await;
@@ -169,7 +185,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 
 fn metrics(ctx: &Ctx, path: &str) -> hyper::Response<http_body_util::Full<Bytes>> {
     let text = if path == "/metrics" { exposition(&ctx.telemetry, ctx.store.wal_bytes()) } else { String::new() };
-    super::reply::Reply::metrics(text).into_response("")
+    super::reply::Reply::metrics(text).into_response("-")
 }
 
 fn exposition(telemetry: &Telemetry, wal_bytes: u64) -> String {

@@ -113,9 +113,10 @@ fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, E
 /// The digest of the session cookie that a request carries. Only the name that a sign-in sets is read: behind https
 /// that is the one that no other host can set.
 pub(super) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
-    let cookies = request.header_list(&header::COOKIE)?;
     let wanted = cookie_name(ctx);
-    let pairs = cookies.split([';', ',']).filter_map(|pair| pair.trim().split_once('='));
+    let fields = request.header_values(&header::COOKIE);
+    // Split at `;` and nowhere else (RFC 6265 §5.4): a comma belongs to a value, which another host may have set.
+    let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let mut values = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
     values.find(|value| !value.is_empty()).map(digest)
 }

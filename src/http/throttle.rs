@@ -6,11 +6,18 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use crate::domain::throttle::{ACCOUNT_FAILURES_FREE, ADDRESS_FAILURES_FREE, Failures};
 
-/// Accounts, and addresses, that are remembered: more than fail in an hour, and a few megabytes at the most. Past it
-/// the one that failed longest ago is forgotten.
+/// Accounts, and addresses, that are remembered: more than fail in an hour, and a few megabytes at the most.
 const REMEMBERED_MAX: usize = 50_000;
+
+/// How many of those that failed longest ago are forgotten at once when there are too many.
+const FORGOTTEN_AT_ONCE: usize = 5_000;
+
+/// An account as it is remembered: the SHA-256 of its address, because anybody chooses how long that is.
+type Account = [u8; 32];
 
 #[derive(Default)]
 pub(super) struct Throttle {
@@ -19,7 +26,7 @@ pub(super) struct Throttle {
 
 #[derive(Default)]
 struct Known {
-    accounts: HashMap<String, Failures>,
+    accounts: HashMap<Account, Failures>,
     addresses: HashMap<IpAddr, Failures>,
 }
 
@@ -30,14 +37,14 @@ impl Throttle {
     /// # Errors
     /// The whole seconds after which an attempt is let through; nothing is counted.
     pub(super) fn begin(&self, account: &str, address: IpAddr, now: Duration) -> Result<(), u64> {
-        let address = network(address);
+        let (account, address) = (digest(account), network(address));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let account_wait = known.accounts.get(account).and_then(|failures| failures.wait(ACCOUNT_FAILURES_FREE, now));
+        let account_wait = known.accounts.get(&account).and_then(|failures| failures.wait(ACCOUNT_FAILURES_FREE, now));
         let address_wait = known.addresses.get(&address).and_then(|failures| failures.wait(ADDRESS_FAILURES_FREE, now));
         if let Some(wait) = account_wait.max(address_wait) {
             return Err(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         }
-        count(&mut known.accounts, account.to_owned(), now);
+        count(&mut known.accounts, account, now);
         count(&mut known.addresses, address, now);
         Ok(())
     }
@@ -45,33 +52,36 @@ impl Throttle {
     /// The attempt that was begun was neither good nor bad: it is taken back.
     pub(super) fn undone(&self, account: &str, address: IpAddr) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(failures) = known.accounts.get_mut(account) {
-            *failures = failures.less_one();
-        }
-        if let Some(failures) = known.addresses.get_mut(&network(address)) {
-            *failures = failures.less_one();
-        }
+        take_back(&mut known.accounts, &digest(account));
+        take_back(&mut known.addresses, &network(address));
     }
 
     /// The attempt that was begun was a good one: the account's failures are forgotten, the address's attempt is
     /// taken back (its other failures stay, or one good account would free an attacker).
     pub(super) fn succeeded(&self, account: &str, address: IpAddr) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.accounts.remove(account);
-        if let Some(failures) = known.addresses.get_mut(&network(address)) {
-            *failures = failures.less_one();
-        }
+        known.accounts.remove(&digest(account));
+        take_back(&mut known.addresses, &network(address));
     }
 }
 
-fn count<K: Hash + Eq + Clone>(known: &mut HashMap<K, Failures>, key: K, now: Duration) {
+fn digest(account: &str) -> Account {
+    Sha256::digest(account.as_bytes()).into()
+}
+
+fn take_back<K: Hash + Eq>(known: &mut HashMap<K, Failures>, key: &K) {
+    if let Some(failures) = known.get_mut(key) {
+        *failures = failures.less_one();
+    }
+}
+
+fn count<K: Hash + Eq>(known: &mut HashMap<K, Failures>, key: K, now: Duration) {
     if known.len() >= REMEMBERED_MAX && !known.contains_key(&key) {
         known.retain(|_, failures| !failures.is_forgotten(now));
-        if known.len() >= REMEMBERED_MAX
-            && let Some(oldest) =
-                known.iter().min_by_key(|(_, failures)| failures.last_at()).map(|(key, _)| key.clone())
-        {
-            known.remove(&oldest);
+        if known.len() >= REMEMBERED_MAX {
+            let mut times: Vec<Duration> = known.values().map(Failures::last_at).collect();
+            let (_, until, _) = times.select_nth_unstable(FORGOTTEN_AT_ONCE - 1);
+            known.retain(|_, failures| failures.last_at() > *until);
         }
     }
     let failures = known.entry(key).or_insert(Failures::NONE);
@@ -105,10 +115,12 @@ mod tests {
         for number in 0..REMEMBERED_MAX + 10 {
             let now = Duration::from_millis(number as u64 * 10);
             let mut known = throttle.known.lock().unwrap();
-            count(&mut known.accounts, number.to_string(), now);
+            count(&mut known.accounts, digest(&number.to_string()), now);
         }
-        assert_eq!(throttle.known.lock().unwrap().accounts.len(), REMEMBERED_MAX);
-        assert!(!throttle.known.lock().unwrap().accounts.contains_key("0"));
+        let remembered =
+            |number: usize| throttle.known.lock().unwrap().accounts.contains_key(&digest(&number.to_string()));
+        assert_eq!(throttle.known.lock().unwrap().accounts.len(), REMEMBERED_MAX + 10 - FORGOTTEN_AT_ONCE);
+        assert!(!remembered(FORGOTTEN_AT_ONCE - 1) && remembered(FORGOTTEN_AT_ONCE) && remembered(REMEMBERED_MAX));
         throttle.begin("a", address, Duration::from_secs(1)).unwrap();
     }
 }

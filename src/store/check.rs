@@ -9,7 +9,7 @@ use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId};
 
 /// Findings of one kind that are told one by one; past that a damaged file would bury the first.
-const FINDINGS_MAX: usize = 100;
+const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
 /// Looks at everything on one snapshot of the file, and calls `progress` with what comes next. Each finding is a
 /// sentence; none means that the file is sound.
@@ -48,12 +48,13 @@ pub(super) fn require_intact(path: &Path) -> Result<(), Error> {
 }
 
 fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let lines = tx.all(&format!("PRAGMA integrity_check({FINDINGS_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
+    let lines =
+        tx.all(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 
 fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let sql = format!(r#"SELECT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_MAX}"#);
+    let sql = format!(r#"SELECT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
     tx.all(&sql, [], |row| {
         let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
         Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))
@@ -67,7 +68,7 @@ fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     for id in ids {
         let (cached, counted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
-        if cached != Some(counted) {
+        if cached != Some(counted) && findings.len() < FINDINGS_OF_A_KIND_MAX {
             findings.push(format!("status cache: organization {id} has {cached:?}, a recount gives {counted:?}"));
         }
     }
@@ -81,7 +82,7 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
          GROUP BY r.id, r.hired
          HAVING r.hired <> count(a.id)
-         LIMIT {FINDINGS_MAX}"
+         LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {
         let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);

@@ -1,6 +1,7 @@
 //! Checkpoints, on a thread and a connection of their own, so that no commit pays for one.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -31,14 +32,17 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(super) fn start(path: &Path) -> Result<Self, Error> {
+    /// Starts the thread. It ends by itself once the writer says that it is broken.
+    pub(super) fn start(path: &Path, is_broken: Arc<AtomicBool>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
         let wal = file::beside(path, "-wal");
         let stopping = Arc::new((Mutex::new(false), Condvar::new()));
         let thread = {
             let stopping = Arc::clone(&stopping);
-            std::thread::spawn(move || run(&connection, &stopping))
+            let run = move || run(&connection, &stopping, &is_broken);
+            let named = std::thread::Builder::new().name("checkpoints".to_owned());
+            named.spawn(run).map_err(|error| Error::Unavailable(error.to_string()))?
         };
         Ok(Self { wal, stopping, thread: Mutex::new(Some(thread)) })
     }
@@ -62,20 +66,28 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar)) {
+fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar), is_broken: &AtomicBool) {
     let mut stop = stopping.0.lock().unwrap_or_else(PoisonError::into_inner);
     while !*stop {
         stop = stopping.1.wait_timeout(stop, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
-        if *stop {
+        if *stop || is_broken.load(Ordering::Relaxed) {
             return;
         }
         // What fails now, because of a reader or a full disk, is tried again at the next look.
-        let _ = checkpoint(connection, "NOOP").and_then(|(pages, moved)| match (pages, pages - moved) {
-            (CUT_FROM_PAGES.., ..=CUT_MOVES_PAGES_MAX) => checkpoint(connection, "TRUNCATE"),
-            (CUT_FROM_PAGES.., _) | (_, MOVE_FROM_PAGES..) => checkpoint(connection, "PASSIVE"),
-            waiting => Ok(waiting),
-        });
+        let _ = relieve(connection);
     }
+}
+
+/// Moves what waits in the log into the file, and cuts the log, where it is time to.
+fn relieve(connection: &Connection) -> rusqlite::Result<()> {
+    let (mut pages, mut moved) = checkpoint(connection, "NOOP")?;
+    if pages - moved >= MOVE_FROM_PAGES || pages >= CUT_FROM_PAGES {
+        (pages, moved) = checkpoint(connection, "PASSIVE")?;
+    }
+    if pages >= CUT_FROM_PAGES && pages - moved <= CUT_MOVES_PAGES_MAX {
+        checkpoint(connection, "TRUNCATE")?;
+    }
+    Ok(())
 }
 
 /// Runs one checkpoint; how many pages the log has, and how many of them are in the file.

@@ -19,6 +19,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements kept ready for each connection: more than the service has.
 const STATEMENTS_KEPT: usize = 128;
 
+/// Without CREATE: only the preparation of a file makes one, with its mode and its schema.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -33,9 +36,7 @@ pub(super) enum Use {
 /// # Errors
 /// [`Error::Defect`] or [`Error::Unavailable`] when SQLite cannot.
 pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
-    // Without CREATE: only the preparation of a file makes one, with its mode and its schema.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file::resolve(path), flags)?;
+    let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
     Ok(connection)
 }
@@ -45,8 +46,7 @@ pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
 /// # Errors
 /// [`Error::Unavailable`] or [`Error::Defect`] when SQLite cannot.
 pub(super) fn look(path: &Path) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file::resolve(path), flags)?;
+    let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
@@ -57,8 +57,7 @@ pub(super) fn look(path: &Path) -> Result<Connection, Error> {
 /// # Errors
 /// [`Error::Unavailable`] when the first one cannot be opened.
 pub(super) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<SqliteConnectionManager>, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|connection| {
+    let manager = SqliteConnectionManager::file(path).with_flags(FLAGS).with_init(|connection| {
         set_up(connection, Use::Read).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))
     });
     r2d2::Pool::builder()

@@ -38,6 +38,13 @@ pub enum OpenError {
         /// What the system says.
         why: String,
     },
+    /// It is older, and could not be upgraded.
+    NotUpgraded {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        why: String,
+    },
     /// Another `serve` has it.
     Held(PathBuf),
     /// Anything else, such as a full disk or a damaged file.
@@ -88,6 +95,9 @@ impl std::fmt::Display for OpenError {
                 "{} has version {found}, this program writes {known}; start `appliance serve` on it once to upgrade it",
                 path.display()
             ),
+            Self::NotUpgraded { path, why } => {
+                write!(f, "{} could not be upgraded and is as it was: {why}", path.display())
+            }
             Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
             Self::Held(path) => write!(
                 f,
@@ -179,12 +189,13 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
         }
         Found::Version(found) => match older {
             Older::Refuse => Err(OpenError::Older { path: path.to_owned(), found }),
-            Older::Upgrade => schema::upgrade(path, &schema::CURRENT, found).map_err(|error| failed(path, &error)),
+            Older::Upgrade => schema::upgrade(path, &schema::CURRENT, found)
+                .map_err(|error| OpenError::NotUpgraded { path: path.to_owned(), why: error.to_string() }),
         },
     }
 }
 
-/// The path of the file itself, so that two names of one file are one: without links, and absolute.
+/// The path of the file itself: absolute, with links followed, so that a link to a file and the file are one.
 pub fn resolve(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.canonicalize().unwrap_or_else(|_| absolute())
@@ -222,7 +233,17 @@ fn copy(path: &Path, target: &Path) -> Result<(), Error> {
     let target = target.to_str().ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
     // One read transaction, so a consistent copy, that holds nobody up.
     connection.execute("VACUUM INTO $1", [target])?;
-    File::open(target).and_then(|file| file.sync_all()).map_err(|error| Error::Unavailable(error.to_string()))
+    let target = Path::new(target);
+    let synced = File::open(target).and_then(|file| file.sync_all()).and_then(|()| keep_name(target));
+    synced.map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+/// Makes a new name survive a power cut: the directory is what holds it.
+pub(super) fn keep_name(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
+        Some(directory) => File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
 }
 
 fn create(path: &Path) -> Result<(), OpenError> {

@@ -64,7 +64,7 @@ impl Store {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
         let writer = writer::Writer::start(path, Arc::clone(&world))?;
         let readers = connection::readers(path, READERS_MAX)?;
-        let checkpoints = checkpoint::Checkpoints::start(path)?;
+        let checkpoints = checkpoint::Checkpoints::start(path, writer.broken_flag())?;
         Ok(Self { writer, readers, checkpoints, world, _lock: lock })
     }
 

@@ -3,7 +3,7 @@
 //! To change the schema: change `schema.sql`, add one to the version, append the statements that take a file of the
 //! version before to this one, and hold by a test that both ways end at the same tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -55,13 +55,22 @@ pub(super) fn use_wal(connection: &Connection) -> Result<(), Error> {
 /// Takes a file of an older version to this one: a verified copy beside it first (`FILE.before-version-N`), then all
 /// steps in one transaction.
 pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
-    let connection = connection::open(path, Use::Write)?;
-    keep_copy(path, &format!(".before-version-{}", schema.version))?;
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
+    let connection = connection::open(path, Use::Write)?;
+    let copy = keep_copy(path, &format!(".before-version-{}", schema.version))?;
+    let upgraded = run_steps(&connection, schema, first);
+    if upgraded.is_err() {
+        // The file is as it was, so the copy has nothing to keep; each further try would leave another.
+        let _ = std::fs::remove_file(copy);
+    }
+    upgraded
+}
+
+fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
     // Off while tables are rebuilt, and looked at before the commit; it cannot change inside a transaction.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
-    let tx = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+    let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first) {
         tx.execute_batch(step)?;
     }
@@ -75,16 +84,19 @@ pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
 }
 
 /// Makes a copy under a name that no file has. It gets the name only once it is whole and checked.
-fn keep_copy(path: &Path, suffix: &str) -> Result<(), Error> {
+fn keep_copy(path: &Path, suffix: &str) -> Result<PathBuf, Error> {
     let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
     let partial = file::beside(path, ".partial");
     let _ = std::fs::remove_file(&partial);
     file::backup(path, &partial).map_err(|error| unavailable(error.to_string()))?;
-    check::require_intact(&partial)?;
+    check::require_intact(&partial).inspect_err(|_| drop(std::fs::remove_file(&partial)))?;
     let names = (1..).map(|nth| if nth == 1 { suffix.to_owned() } else { format!("{suffix}.{nth}") });
     let mut copies = names.map(|name| file::beside(path, &name));
     let copy = copies.find(|copy| !copy.exists()).ok_or_else(|| unavailable("every name is taken".to_owned()))?;
-    std::fs::rename(&partial, &copy).map_err(|error| unavailable(error.to_string()))
+    std::fs::rename(&partial, &copy)
+        .and_then(|()| file::keep_name(&copy))
+        .map_err(|error| unavailable(error.to_string()))?;
+    Ok(copy)
 }
 
 fn user_version(connection: &Connection) -> Result<i64, Error> {
@@ -104,7 +116,7 @@ mod tests {
     const BROKEN: Schema =
         Schema { version: 3, sql: "", upgrades: &["ALTER TABLE a ADD COLUMN y INTEGER", "INSERT INTO b VALUES (1)"] };
 
-    fn first_file() -> (tempfile::TempDir, std::path::PathBuf) {
+    fn first_file() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         create(&Connection::open(&path).unwrap(), &FIRST).unwrap();
@@ -150,5 +162,8 @@ mod tests {
         assert!(upgrade(&path, &BROKEN, 1).is_err());
         assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 1);
         assert_eq!(columns(&path), 1);
+        let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+        let copies = names.filter(|name| name.to_string_lossy().contains("before-version")).count();
+        assert_eq!(copies, 0, "what failed left no copy");
     }
 }

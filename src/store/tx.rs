@@ -6,7 +6,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
-const SQLITE_IOERR_SHMSIZE: i32 = 10 | 19 << 8;
+const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 /// Why something in the store did not happen.
 #[derive(Debug, Clone)]
@@ -154,17 +154,10 @@ pub(super) fn act<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    begin(connection)?;
-    match f(&Tx { connection, now }) {
-        Ok(value) => {
-            connection.execute_batch("COMMIT")?;
-            Ok(value)
-        }
-        Err(error) => {
-            end(connection, "ROLLBACK")?;
-            Err(error)
-        }
-    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let value = f(&Tx { connection, now })?;
+    transaction.commit()?;
+    Ok(value)
 }
 
 /// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::{self, Use};
@@ -78,11 +78,19 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// Whether the queue is broken, for who looks without the lock.
+    is_broken: Arc<AtomicBool>,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on nothing is written by this process.
+    fn break_off(&self, why: String) {
+        self.is_broken.store(true, Ordering::Relaxed);
+        self.lock().broken = Some(why);
     }
 }
 
@@ -102,7 +110,15 @@ impl Writer {
         let shared = Arc::new(Shared::default());
         let thread = {
             let shared = Arc::clone(&shared);
-            let run = move || Thread { connection, world, shared, synchronous: Grade::Durable }.run();
+            let run = move || {
+                let thread = Thread { connection, world, shared: Arc::clone(&shared), synchronous: Grade::Durable };
+                if catch_unwind(AssertUnwindSafe(|| thread.run())).is_err() {
+                    // A defect of the writer itself: nobody must wait for a thread that is gone.
+                    shared.break_off("the writer panicked; its place is in the lines above".to_owned());
+                    let left = std::mem::take(&mut shared.lock().jobs);
+                    answer_all(left.into(), &Err(Error::Unavailable("the writer is gone".to_owned())));
+                }
+            };
             std::thread::Builder::new()
                 .name("writer".to_owned())
                 .spawn(run)
@@ -121,18 +137,22 @@ impl Writer {
         let refused = {
             let mut queue = self.shared.lock();
             if let Some(why) = &queue.broken {
-                Some(why.clone())
+                why.clone()
             } else if queue.stopping {
-                Some("the service is stopping".to_owned())
+                "the service is stopping".to_owned()
             } else if queue.jobs.len() >= QUEUE_JOBS_MAX {
-                Some("the queue of writes is full".to_owned())
+                "the queue of writes is full".to_owned()
             } else {
                 queue.jobs.push_back(job as Box<dyn Job>);
                 self.shared.changed.notify_one();
                 return;
             }
         };
-        job.done(Err(Error::Unavailable(refused.unwrap_or_default())));
+        job.done(Err(Error::Unavailable(refused)));
+    }
+
+    pub(super) fn broken_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.is_broken)
     }
 
     pub(super) fn broken(&self) -> Option<String> {
@@ -168,9 +188,7 @@ impl Thread {
         while let Some(batch) = self.next_batch() {
             self.answer(batch);
         }
-        if self.shared.lock().broken.is_some() {
-            // Nothing more is written, not even by closing.
-            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        if self.shared.is_broken.load(Ordering::Relaxed) {
             return;
         }
         // Nothing waits any more: leave one whole file behind.
@@ -235,7 +253,8 @@ impl Thread {
     fn commit(&self) -> Result<(), Error> {
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         let Err(error) = committed else { return Ok(()) };
-        // A full disk refuses before the commit is written, so the outcome is known: nothing happened.
+        // A full disk refuses before the commit is written, so the outcome is known: nothing happened. The exception is
+        // shared memory that cannot grow, which SQLite tells as another error: that may come after it.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
         let undone = tx::end(&self.connection, "ROLLBACK");
         if known && undone.is_ok() { Err(Error::from(error)) } else { Err(self.break_off(&Error::from(error))) }
@@ -245,7 +264,7 @@ impl Thread {
     /// this process.
     fn break_off(&self, error: &Error) -> Error {
         let why = format!("the outcome of a transaction is unknown until the next start: {error}");
-        self.shared.lock().broken = Some(why.clone());
+        self.shared.break_off(why.clone());
         Error::Defect(why)
     }
 }
