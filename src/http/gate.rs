@@ -99,8 +99,9 @@ async fn respond(
     body: &mut Incoming,
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
-    request::check_head(&parts)?;
-    let (route, params) = match ctx.table.find(&parts.method, parts.uri.path())? {
+    let path = parts.uri.path();
+    let found = request::check_head(&parts).and_then(|()| ctx.table.find(&parts.method, path));
+    let (route, params) = match found.inspect_err(|_| trail.page = ctx.table.is_page(path))? {
         Found::Route(route, params) => (route, params),
         Found::Preflight(path, methods) => {
             trail.route = Some(path);

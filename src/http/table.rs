@@ -72,6 +72,11 @@ impl Table {
         &self.routes
     }
 
+    /// Whether a raw path is one for people, whatever the method.
+    pub(super) fn is_page(&self, path: &str) -> bool {
+        self.paths.at(path).is_ok_and(|matched| matched.value.iter().any(|index| self.routes[*index].page))
+    }
+
     /// Where a method and a raw path lead.
     ///
     /// # Errors

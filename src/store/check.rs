@@ -7,6 +7,7 @@ use super::connection::{self, Use};
 use super::organization;
 use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId};
+use crate::domain::organization::StatusCounts;
 
 /// Findings of one kind that are told one by one; past that a damaged file would bury the first.
 const FINDINGS_OF_A_KIND_MAX: usize = 100;
@@ -69,10 +70,20 @@ fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     for id in ids {
         let (cached, counted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
         if cached != Some(counted) && findings.len() < FINDINGS_OF_A_KIND_MAX {
-            findings.push(format!("status cache: organization {id} has {cached:?}, a recount gives {counted:?}"));
+            let cached = cached.map_or_else(|| "no row".to_owned(), |counts| words(&counts));
+            let counted = words(&counted);
+            findings.push(format!("status cache: organization {id} has {cached}; a recount gives {counted}"));
         }
     }
     Ok(findings)
+}
+
+fn words(counts: &StatusCounts) -> String {
+    let StatusCounts { open_roles, open_positions, in_progress, hired, not_selected, withdrawn } = counts;
+    format!(
+        "{open_roles} open roles, {open_positions} open positions, {in_progress} in progress, {hired} hired, \
+         {not_selected} not selected, {withdrawn} withdrawn"
+    )
 }
 
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {

@@ -24,7 +24,7 @@ const KEYS: &str = "/api/admin/api-keys";
 fn list(app: &App) -> Vec<Value> {
     let answer = app.admin().get(KEYS).expect(200).json();
     let members: Vec<&String> = answer.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["data", "success"]);
+    assert_eq!(members, ["success", "data"]);
     assert_eq!(answer["success"], true);
     answer["data"].as_array().unwrap().clone()
 }

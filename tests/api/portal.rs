@@ -133,6 +133,8 @@ fn a_description_is_given_back_as_it_was_stored() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "description": description })));
     assert_eq!(first_role(&app, &hiring)["description"], description);
+    let text = app.anonymous().get(&hiring.portal()).text();
+    assert!(text.contains(&description.to_string()), "its members keep their order: {text}");
 }
 
 fn whole_amounts_are_integers_and_others_keep_their_fraction() {

@@ -359,9 +359,12 @@ fn behind_https_only_the_cookie_of_the_host_is_read() {
         format!("appliance_session={planted}; __Host-appliance_session={own}"),
         format!("__Host-appliance_session={own}; appliance_session={planted}"),
         format!("appliance_session=; __Host-appliance_session={own}"),
+        // A comma is part of a value, which a neighbour's host may have set.
+        format!("theme=1,__Host-appliance_session={planted}; __Host-appliance_session={own}"),
     ] {
         assert_eq!(me(&line).expect(200).json()["user"]["id"], hiring.staff("owner"), "{line}");
     }
+    me(&format!("theme=1,__Host-appliance_session={planted}")).refused(401, "unauthorized");
     let two_fields = app.anonymous().with_header("Cookie", &format!("appliance_session={planted}"));
     let two_fields = two_fields.with_header("Cookie", &format!("__Host-appliance_session={own}"));
     assert_eq!(two_fields.get("/api/v1/me").expect(200).json()["user"]["id"], hiring.staff("owner"));

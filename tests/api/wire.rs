@@ -181,7 +181,10 @@ fn a_path_names_exactly_its_methods() {
             let named: Vec<&str> = answer.header("allow").unwrap().split(", ").collect();
             assert_eq!(named.len(), allowed.len(), "{method} {path}: {named:?}");
             assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), allowed, "{method} {path}");
-            if method != "HEAD" {
+            let is_page = table.routes().iter().any(|route| route.path == path && route.page);
+            if is_page {
+                assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{method} {path}");
+            } else if method != "HEAD" {
                 answer.refused(405, "method_not_allowed");
             }
         }

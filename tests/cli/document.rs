@@ -131,9 +131,9 @@ fn every_error_is_told_at_once() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines[0], "appliance: 2 things are wrong with the document, nothing was imported");
-    // In the order in which the document has them, which is by name here.
-    assert!(lines[1].starts_with("/organizations/0/roles/0/status: "), "{ended:?}");
-    assert!(lines[2].starts_with("/users/0/platformRole: "), "{ended:?}");
+    // In the order in which the document has them.
+    assert!(lines[1].starts_with("/users/0/platformRole: "), "{ended:?}");
+    assert!(lines[2].starts_with("/organizations/0/roles/0/status: "), "{ended:?}");
     assert_eq!(lines.len(), 3, "{ended:?}");
     assert_eq!(place.names(), Vec::<String>::new());
 }
