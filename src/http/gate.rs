@@ -37,6 +37,9 @@ const REALM: &str = "appliance";
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
+/// How the store tells what became of a job.
+type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
 /// What a request carries to prove who sends it, as the digest that the file knows it by.
 #[derive(Debug, Clone)]
 enum Credential {
@@ -230,10 +233,8 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     });
     let reply = run.await.map_err(|error| Error::Defect(error.to_string()))??;
     if let Some(digest) = session {
-        let (sender, receiver) = oneshot::channel();
         let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
-        ctx.store.write(Grade::Logged, touch, move |outcome| drop(sender.send(outcome)));
-        if !received(receiver).await? {
+        if !told(|done| ctx.store.write(Grade::Logged, touch, done)).await? {
             return Err(Refusal::Unauthorized { sent: true }.into());
         }
     }
@@ -249,7 +250,6 @@ async fn write(
     mut act: Act,
     owed: Option<store::usage::Entry>,
 ) -> Result<Result<Reply, Refusal>, Error> {
-    let (sender, receiver) = oneshot::channel();
     let ours = Arc::clone(ctx);
     let job = move |tx: &Tx<'_>| {
         let who = match credential.as_ref().map(|credential| prove(tx, credential)).transpose() {
@@ -267,17 +267,14 @@ async fn write(
         }
         Ok(outcome)
     };
-    ctx.store.write(grade, job, move |outcome| drop(sender.send(outcome)));
-    received(receiver).await
+    told(|done| ctx.store.write(grade, job, done)).await
 }
 
 /// Writes the usage row that is still owed, before the answer leaves: the answer of a read, or a refusal of the gate.
 async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> Result<Reply, Error> {
     let unlogged = matches!(outcome, Err(Error::Unavailable(_) | Error::Refused(Refusal::RateLimited { .. })));
     let Some(entry) = trail.owed.take().filter(|_| !unlogged) else { return outcome };
-    let (sender, receiver) = oneshot::channel();
-    ctx.store.record(entry, move |outcome| drop(sender.send(outcome)));
-    let error = match received(receiver).await {
+    let error = match told(|done| ctx.store.record(entry, done)).await {
         Ok(true) => return outcome,
         Ok(false) => Refusal::Unauthorized { sent: true }.into(),
         Err(error) => error,
@@ -289,7 +286,11 @@ async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> 
     }
 }
 
-async fn received<T>(receiver: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+/// Queues a job with the store and waits for what it is told.
+async fn told<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
+    let (sender, receiver) = oneshot::channel();
+    // Nobody receives where the client is gone; the job is done all the same.
+    queue(Box::new(move |outcome| drop(sender.send(outcome))));
     receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
 }
 

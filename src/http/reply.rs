@@ -32,17 +32,16 @@ pub(super) type Code = &'static str;
 impl Reply {
     /// 200 with a JSON body that nobody may keep.
     pub(super) fn json(value: &impl Serialize) -> Self {
-        let body = serde_json::to_vec(value).unwrap_or_default();
-        Self::ok("application/json", body.into()).with(header::CACHE_CONTROL, "no-store")
+        let body = encode(value);
+        Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-store")
     }
 
     /// 200 with a JSON body and a strong `ETag`, or 304 where the caller has it already (RFC 9110 §13.1.2).
     pub(super) fn tagged(value: &impl Serialize, if_none_match: Option<&str>) -> Self {
-        let body = serde_json::to_vec(value).unwrap_or_default();
+        let body = encode(value);
         let tag = format!("\"{}\"", id::token(&Sha256::digest(&body)[..16]));
         let matches = if_none_match.is_some_and(|list| names_tag(list, &tag));
-        let reply =
-            if matches { Self::empty(StatusCode::NOT_MODIFIED) } else { Self::ok("application/json", body.into()) };
+        let reply = if matches { Self::empty(StatusCode::NOT_MODIFIED) } else { Self::ok("application/json", body) };
         reply.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
     }
 
@@ -101,8 +100,8 @@ impl Reply {
             request_id,
             errors,
         };
-        let body = serde_json::to_vec(&body).unwrap_or_default();
-        let reply = Self { status, headers, body: body.into() };
+        let body = encode(&body);
+        let reply = Self { status, headers, body };
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
@@ -212,6 +211,10 @@ fn words(error: &Error) -> (String, &[FieldError]) {
         Error::Defect(_) => ("something went wrong here; the request's id is in the service's log".to_owned(), &[]),
         Error::Refused(refusal) => (refusal.sentence(), refusal.errors()),
     }
+}
+
+fn encode(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).expect("wire structs have text for names and no number that JSON lacks").into()
 }
 
 fn title(status: StatusCode) -> String {

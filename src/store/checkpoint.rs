@@ -1,7 +1,6 @@
 //! Checkpoints, on a thread and a connection of their own, so that no commit pays for one.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use rusqlite::Connection;
 use super::connection::{self, Use};
 use super::file;
 use super::tx::Error;
+use super::writer::Broken;
 
 /// How often the log's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -33,14 +33,14 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Starts the thread. It ends by itself once the writer says that it is broken.
-    pub(super) fn start(path: &Path, is_broken: Arc<AtomicBool>) -> Result<Self, Error> {
+    pub(super) fn start(path: &Path, broken: Broken) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
         let wal = file::beside(path, "-wal");
         let stopping = Arc::new((Mutex::new(false), Condvar::new()));
         let thread = {
             let stopping = Arc::clone(&stopping);
-            let run = move || run(&connection, &stopping, &is_broken);
+            let run = move || run(&connection, &stopping, &broken);
             let named = std::thread::Builder::new().name("checkpoints".to_owned());
             named.spawn(run).map_err(|error| Error::Unavailable(error.to_string()))?
         };
@@ -66,11 +66,11 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar), is_broken: &AtomicBool) {
+fn run(connection: &Connection, stopping: &(Mutex<bool>, Condvar), broken: &Broken) {
     let mut stop = stopping.0.lock().unwrap_or_else(PoisonError::into_inner);
     while !*stop {
         stop = stopping.1.wait_timeout(stop, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
-        if *stop || is_broken.load(Ordering::Relaxed) {
+        if *stop || broken.get().is_some() {
             return;
         }
         // What fails now, because of a reader or a full disk, is tried again at the next look.

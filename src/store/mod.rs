@@ -64,7 +64,7 @@ impl Store {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
         let writer = writer::Writer::start(path, Arc::clone(&world))?;
         let readers = connection::readers(path, READERS_MAX)?;
-        let checkpoints = checkpoint::Checkpoints::start(path, writer.broken_flag())?;
+        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()))?;
         Ok(Self { writer, readers, checkpoints, world, _lock: lock })
     }
 
@@ -98,7 +98,7 @@ impl Store {
     /// A sentence where the writer has stopped for good, because a commit's outcome is unknown. The process must end:
     /// the next start reads from the file what became of it.
     pub fn broken(&self) -> Option<String> {
-        self.writer.broken()
+        self.writer.broken().get().cloned()
     }
 
     /// The bytes of the write-ahead log, for the operator's metrics.

@@ -171,10 +171,10 @@ pub(super) fn within<T>(connection: &Connection, now: Timestamp, f: impl FnOnce(
     f(&Tx { connection, now })
 }
 
-/// Ends the transaction, where SQLite has not already done so by itself after an error.
-pub(super) fn end(connection: &Connection, how: &str) -> Result<(), Error> {
+/// Undoes the transaction, where SQLite has not already done so by itself after an error.
+pub(super) fn undo(connection: &Connection) -> Result<(), Error> {
     if !connection.is_autocommit() {
-        connection.prepare_cached(how)?.execute([])?;
+        connection.prepare_cached("ROLLBACK")?.execute([])?;
     }
     Ok(())
 }

@@ -6,8 +6,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ErrorCode};
@@ -71,15 +70,16 @@ where
 struct Queue {
     jobs: VecDeque<Box<dyn Job>>,
     stopping: bool,
-    broken: Option<String>,
 }
+
+/// Why nothing more may be written by this process, once that is so: the outcome of a transaction is unknown.
+pub(super) type Broken = Arc<OnceLock<String>>;
 
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// Whether the queue is broken, for who looks without the lock.
-    is_broken: Arc<AtomicBool>,
+    broken: Broken,
 }
 
 impl Shared {
@@ -87,10 +87,9 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on nothing is written by this process.
+    /// From here on nothing is written by this process. The first reason stays.
     fn break_off(&self, why: String) {
-        self.is_broken.store(true, Ordering::Relaxed);
-        self.lock().broken = Some(why);
+        let _ = self.broken.set(why);
     }
 }
 
@@ -136,7 +135,7 @@ impl Writer {
         let job = Box::new(Typed { grade, job, done, value: None });
         let refused = {
             let mut queue = self.shared.lock();
-            if let Some(why) = &queue.broken {
+            if let Some(why) = self.shared.broken.get() {
                 why.clone()
             } else if queue.stopping {
                 "the service is stopping".to_owned()
@@ -151,12 +150,8 @@ impl Writer {
         job.done(Err(Error::Unavailable(refused)));
     }
 
-    pub(super) fn broken_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.shared.is_broken)
-    }
-
-    pub(super) fn broken(&self) -> Option<String> {
-        self.shared.lock().broken.clone()
+    pub(super) fn broken(&self) -> &Broken {
+        &self.shared.broken
     }
 
     /// Lets the thread finish what is queued, and waits for it.
@@ -188,7 +183,7 @@ impl Thread {
         while let Some(batch) = self.next_batch() {
             self.answer(batch);
         }
-        if self.shared.is_broken.load(Ordering::Relaxed) {
+        if self.shared.broken.get().is_some() {
             return;
         }
         // Nothing waits any more: leave one whole file behind.
@@ -209,8 +204,8 @@ impl Thread {
     }
 
     fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
-        if let Some(why) = self.shared.lock().broken.clone() {
-            return answer_all(batch, &Err(Error::Unavailable(why)));
+        if let Some(why) = self.shared.broken.get() {
+            return answer_all(batch, &Err(Error::Unavailable(why.clone())));
         }
         match self.attempt(&mut batch) {
             Attempt::Ended(outcome) => answer_all(batch, &outcome),
@@ -231,7 +226,7 @@ impl Thread {
         }
         for job in batch {
             if let Err(error) = run(&self.connection, self.world.as_ref(), job.as_mut()) {
-                return match tx::end(&self.connection, "ROLLBACK") {
+                return match tx::undo(&self.connection) {
                     Ok(()) => Attempt::JobFailed(error),
                     Err(worse) => Attempt::Ended(Err(self.break_off(&worse))),
                 };
@@ -256,7 +251,7 @@ impl Thread {
         // A full disk refuses before the commit is written, so the outcome is known: nothing happened. The exception is
         // shared memory that cannot grow, which SQLite tells as another error: that may come after it.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
-        let undone = tx::end(&self.connection, "ROLLBACK");
+        let undone = tx::undo(&self.connection);
         if known && undone.is_ok() { Err(Error::from(error)) } else { Err(self.break_off(&Error::from(error))) }
     }
 
