@@ -19,13 +19,21 @@ CREATE TABLE organizations (
   updated_at INTEGER NOT NULL
 ) STRICT;
 
--- Where an organization's HR system listens. A row without a secret is never enabled.
+-- Where an organization's HR system listens. A row without a secret is never enabled. After a rotation the previous
+-- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it.
 CREATE TABLE hr_integrations (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   url TEXT NOT NULL CHECK (url <> ''),
-  secret TEXT CHECK (secret <> ''),
+  secret TEXT CHECK (secret GLOB 'whsec_?*'),
+  previous_secret TEXT CHECK (previous_secret GLOB 'whsec_?*'),
+  previous_secret_until INTEGER,
   enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  CHECK (enabled = 0 OR secret IS NOT NULL)
+  disabled_reason TEXT CHECK (disabled_reason <> ''),
+  timed_out INTEGER NOT NULL CHECK (timed_out IN (0, 1)),
+  updated_at INTEGER NOT NULL,
+  CHECK (enabled = 0 OR secret IS NOT NULL),
+  CHECK (enabled = 0 OR disabled_reason IS NULL),
+  CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- The status cache: one row an organization, always equal to a recount (`appliance check` proves it).
@@ -228,23 +236,44 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_of_organization ON activities (organization_id, at);
 
--- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself.
--- `number` is the order within an application. While the integration is disabled the rows wait.
+-- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself. `number` is
+-- the order within an application; a `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those
+-- since it was queued or sent again: its place in the schedule. `next_attempt_at` is there while it may be sent, now
+-- or later; a pending row without one is held, by its integration or by an earlier row of its application.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
-  candidate_role_id TEXT NOT NULL,
-  type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed')),
+  candidate_role_id TEXT,
+  type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed', 'ping')),
   payload TEXT NOT NULL CHECK (json_type(payload) = 'object'),
   state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
-  attempts INTEGER NOT NULL CHECK (attempts >= 0),
+  attempts INTEGER NOT NULL,
+  failed_attempts INTEGER NOT NULL CHECK (failed_attempts BETWEEN 0 AND attempts),
   created_at INTEGER NOT NULL,
-  next_attempt_at INTEGER NOT NULL,
-  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+  next_attempt_at INTEGER,
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id),
+  CHECK ((type = 'ping') = (candidate_role_id IS NULL)),
+  CHECK (state = 'pending' OR next_attempt_at IS NULL)
 ) STRICT;
-CREATE INDEX hr_deliveries_due ON hr_deliveries (state, next_attempt_at);
+CREATE INDEX hr_deliveries_due ON hr_deliveries (organization_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX hr_deliveries_open ON hr_deliveries (state, organization_id, number) WHERE state <> 'delivered';
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
+CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
+
+-- What came of each attempt: the answer's status, what went wrong, and the beginning of the answer's body. The newest
+-- fifty of a delivery are kept. `duration` is in microseconds.
+CREATE TABLE hr_attempts (
+  delivery_number INTEGER NOT NULL REFERENCES hr_deliveries (number),
+  number INTEGER NOT NULL CHECK (number >= 1),
+  at INTEGER NOT NULL,
+  duration INTEGER NOT NULL CHECK (duration >= 0),
+  status INTEGER CHECK (status BETWEEN 100 AND 999),
+  error TEXT CHECK (error <> ''),
+  answer TEXT CHECK (length(CAST(answer AS BLOB)) <= 1024),
+  PRIMARY KEY (delivery_number, number),
+  CHECK (status IS NOT NULL OR error IS NOT NULL)
+) STRICT, WITHOUT ROWID;
 
 -- One row that `GET /readyz` writes, to know that the file can be written.
 CREATE TABLE readiness (

@@ -25,6 +25,7 @@
 pub mod cli;
 pub mod document;
 pub mod domain;
+pub mod hr;
 pub mod http;
 pub mod store;
 pub mod telemetry;

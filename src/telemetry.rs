@@ -58,6 +58,7 @@ pub struct Line<'a> {
 pub struct Telemetry {
     format: LogFormat,
     routes: Mutex<BTreeMap<Place, Figures>>,
+    hr_attempts: Mutex<BTreeMap<&'static str, u64>>,
     log: Option<Log>,
 }
 
@@ -83,7 +84,8 @@ struct Figures {
 impl Telemetry {
     /// Nothing counted yet.
     pub fn new(format: LogFormat) -> Self {
-        Self { format, routes: Mutex::default(), log: (format != LogFormat::Off).then(|| Log::start(format)) }
+        let log = (format != LogFormat::Off).then(|| Log::start(format));
+        Self { format, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
     }
 
     /// Counts a request and writes its line.
@@ -103,6 +105,11 @@ impl Telemetry {
             LogFormat::Text => text_line(line),
             LogFormat::Json => json_line(line),
         });
+    }
+
+    /// Counts an attempt to deliver to an HR system, by what came of it: a word of a closed set.
+    pub fn hr_attempt(&self, outcome: &'static str) {
+        *self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
     }
 
     /// Writes a sentence about the service itself, or about a defect. `request_id` ties it to a request's answer.
@@ -133,6 +140,11 @@ impl Telemetry {
             let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", figures.count);
             let _ = writeln!(text, "{name}_sum{{{labels}}} {}", figures.seconds);
             let _ = writeln!(text, "{name}_count{{{labels}}} {}", figures.count);
+        }
+        let name = "appliance_hr_attempts_total";
+        let _ = writeln!(text, "# HELP {name} Attempts to deliver to HR systems.\n# TYPE {name} counter");
+        for (outcome, count) in self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let _ = writeln!(text, "{name}{{outcome=\"{outcome}\"}} {count}");
         }
         for (name, help, value) in gauges {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
@@ -257,11 +269,14 @@ mod tests {
             key_id: None,
         };
         telemetry.request(&line);
+        telemetry.hr_attempt("delivered");
+        telemetry.hr_attempt("delivered");
         let text = telemetry.prometheus(&[("appliance_wal_bytes", "Size of the WAL.", 5.0)]);
         let labels = "method=\"GET\",route=\"/api/v1/me\",status=\"200\"";
         assert!(text.contains(&format!("_bucket{{{labels},le=\"0.0025\"}} 0")));
         assert!(text.contains(&format!("_bucket{{{labels},le=\"0.005\"}} 1")));
         assert!(text.contains(&format!("_count{{{labels}}} 1")));
+        assert!(text.contains("appliance_hr_attempts_total{outcome=\"delivered\"} 2"));
         assert!(text.contains("appliance_wal_bytes 5"));
     }
 }

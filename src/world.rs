@@ -103,12 +103,23 @@ pub struct Scripted {
     now: Mutex<Timestamp>,
     monotonic: Mutex<Duration>,
     random: AtomicU64,
+    fixed: Mutex<Option<u8>>,
 }
 
 impl Scripted {
     /// A world at this time.
     pub fn at(now: Timestamp) -> Self {
-        Self { now: Mutex::new(now), monotonic: Mutex::new(Duration::from_secs(1_000)), random: AtomicU64::new(1) }
+        Self {
+            now: Mutex::new(now),
+            monotonic: Mutex::new(Duration::from_secs(1_000)),
+            random: AtomicU64::new(1),
+            fixed: Mutex::new(None),
+        }
+    }
+
+    /// From now on every random byte is this one; `None`: they differ again.
+    pub fn fix_random(&self, byte: Option<u8>) {
+        *self.fixed.lock().expect("no test holds this lock while it fails") = byte;
     }
 
     /// Lets this much time pass.
@@ -134,6 +145,9 @@ impl World for Scripted {
     }
 
     fn fill(&self, bytes: &mut [u8]) {
+        if let Some(byte) = *self.fixed.lock().expect("no test holds this lock while it fails") {
+            return bytes.fill(byte);
+        }
         for chunk in bytes.chunks_mut(8) {
             let number = self.random.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let mixed = (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);

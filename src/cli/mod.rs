@@ -8,6 +8,7 @@ pub mod bootstrap_admin;
 pub mod check;
 mod demo;
 pub mod export;
+pub mod hr_deliveries;
 pub mod import;
 pub mod serve;
 pub mod set_password;
@@ -105,6 +106,7 @@ enum Command {
     Export(export::Args),
     Backup(backup::Args),
     Check(check::Args),
+    HrDeliveries(hr_deliveries::Args),
 }
 
 impl Cli {
@@ -119,6 +121,7 @@ impl Cli {
             Command::Export(args) => export::run(&args, &world),
             Command::Backup(args) => backup::run(&args),
             Command::Check(args) => check::run(&args),
+            Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,

@@ -3,26 +3,35 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
+use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, say};
+use crate::domain::hr_delivery::Schedule;
 use crate::domain::rate::Policy;
+use crate::hr;
 use crate::http::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
 use crate::store::{OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// Threads for reads and password hashes, and for everything else. Both read the file, and together they are as many as
-/// the store has readers, so that none of them waits for one.
+/// Threads for reads and password hashes, for everything else, and the one that delivers to HR systems. All read the
+/// file, and together they are as many as the store has readers, so that none of them waits for one.
 const BLOCKING_THREADS_MAX: usize = 8;
 const WORKER_THREADS_MAX: usize = 8;
-const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX <= READERS_MAX as usize);
+const HR_THREADS: usize = 1;
+const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
+
+/// What `--hr-timeout` may be: below, no TLS handshake fits in; above, a target that hangs is only waited for longer.
+const HR_TIMEOUT_MIN: Duration = Duration::from_millis(100);
+const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
 /// Run the service.
 ///
@@ -68,6 +77,21 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
+    /// The delays after a delivery to an HR system failed: one more attempt after each, and then an admin has to send it
+    /// again.
+    #[arg(long, env = "APPLIANCE_HR_RETRY_SCHEDULE", value_name = "DELAYS",
+        default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = Schedule::parse)]
+    hr_retry_schedule: Schedule,
+
+    /// How long an attempt to deliver may take in all, from 100ms to 2m.
+    #[arg(long, env = "APPLIANCE_HR_TIMEOUT", value_name = "DURATION", default_value = "15s", value_parser = timeout)]
+    hr_timeout: Duration,
+
+    /// Let HR systems be on loopback, private and other special addresses. Whoever may save an HR integration can then
+    /// make this machine post to what only it can reach.
+    #[arg(long, env = "APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", value_parser = BoolishValueParser::new())]
+    allow_private_hr_targets: bool,
+
     /// How the log on standard error is written: one line a request.
     #[arg(long, env = "APPLIANCE_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     log_format: Format,
@@ -111,13 +135,19 @@ async fn serve(args: Args) -> Result<(), Failure> {
              open. Name the address people use, for example --base-url https://jobs.example.com"
         ));
     }
+    let deliveries = hr::Settings {
+        schedule: args.hr_retry_schedule.clone(),
+        timeout: args.hr_timeout,
+        allow_private_targets: args.allow_private_hr_targets,
+    };
     let ctx = Arc::new(open(args, &url)?);
+    let worker = deliver(&ctx, deliveries)?;
     if let Some((listener, address)) = metrics {
         say(&format!("metrics on http://{address}/metrics"));
         tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
     }
     say(&format!("listening on {url}"));
-    match Server::new(listener, ctx).run(stop).await {
+    match Server::new(listener, ctx).run(stop, worker.stop()).await {
         Stopped::Gracefully => say("stopped"),
         Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
         Stopped::Broken(why) => return Err(Failure::new(format!("the service cannot go on: {why}"))),
@@ -144,7 +174,14 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
-    Ok(Ctx::new(store, world, settings, Telemetry::new(format)))
+    Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
+}
+
+/// Starts delivering to HR systems.
+fn deliver(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Failure> {
+    let (store, world, telemetry) = (Arc::clone(&ctx.store), Arc::clone(&ctx.world), Arc::clone(&ctx.telemetry));
+    let started = hr::Worker::start(store, world, telemetry, Arc::new(hr::System), settings);
+    started.map_err(|error| Failure::new(format!("the service cannot start: {error}")))
 }
 
 /// Resolves at the first SIGTERM or SIGINT; a second one ends the process at once, which loses nothing that was
@@ -197,6 +234,13 @@ fn base_url(text: &str) -> Result<String, String> {
 /// A socket address.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "an address to listen on looks like 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+/// The time limit of an attempt.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let duration = text.trim().parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
+    let within = duration.filter(|duration| (HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX).contains(duration));
+    within.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
 }
 
 /// A network, or one address.

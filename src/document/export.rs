@@ -14,8 +14,8 @@ use serde_json::{Number, Value};
 
 use super::json;
 use crate::domain::candidate_step::CandidateStep;
-use crate::domain::hr_integration::Secret;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::domain::signature::Secret;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
@@ -155,7 +155,7 @@ fn organization<'s>(
     source: &'s Source<'s>,
     organization: store::organization::Record,
 ) -> Result<Organization<'s>, Error> {
-    let integration = store::hr_integration::of_organization(source.tx, &organization.id)?;
+    let integration = store::hr_integration::find(source.tx, &organization.id)?;
     let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
     let (id, again) = (organization.id.clone(), organization.id.clone());
     let members = Box::new(move || store::membership::of_organization(source.tx, &id));
@@ -168,7 +168,7 @@ fn organization<'s>(
         logo: organization.logo,
         portal: Portal { enabled: organization.portal_enabled, theme: value(&organization.portal_theme)? },
         require_external_position_id: organization.require_external_position_id,
-        hr_integration: integration.map(|integration| HrIntegration {
+        hr_integration: integration.map(|(integration, _)| HrIntegration {
             url: integration.url.as_str().to_owned(),
             secret: integration.secret.and_then(shown),
             enabled: integration.enabled,

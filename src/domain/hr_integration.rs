@@ -1,15 +1,19 @@
-//! Where an organization's HR system listens, and the secret that signs what it is sent.
+//! Where an organization's HR system listens, and what becomes of that when an admin changes it.
 //!
-//! What an address resolves to, and whether that may be reached, is asked when the connection is made, not here.
+//! What a host resolves to, and whether that may be reached, is asked when the connection is made, not here.
 
-use std::fmt;
 use std::net::Ipv6Addr;
+use std::time::Duration;
+
+use super::signature::Secret;
+use super::timestamp::Timestamp;
 
 /// The longest address of an HR system: what browsers and proxies pass without complaint.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
-/// The longest signing secret: several times the 64 bytes in base 64 that are recommended at most.
-pub const SECRET_CHARACTERS_MAX: usize = 255;
+/// How long a secret that was replaced still signs beside the new one: long enough to give the new one to the HR
+/// system by hand, in another time zone.
+pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// The address of an HR system: http or https, a host, no user information.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,36 @@ impl TargetUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// What a connection and a request are made of.
+    pub fn target(&self) -> Target {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or_default();
+        let is_tls = scheme.eq_ignore_ascii_case("https");
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':')),
+            None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+        };
+        let port = port.and_then(|port| port.parse().ok()).unwrap_or(if is_tls { 443 } else { 80 });
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        Target { is_tls, host: host.to_owned(), port, authority: authority.to_owned(), path: format!("{slash}{path}") }
+    }
+}
+
+/// An address, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Whether TLS is spoken.
+    pub is_tls: bool,
+    /// A name or an address, without brackets.
+    pub host: String,
+    /// Its port, or the scheme's.
+    pub port: u16,
+    /// Host and port as they were given, for the `Host` field.
+    pub authority: String,
+    /// Path and query, for the request line.
+    pub path: String,
 }
 
 /// `host`, `host:port`, `[v6]` or `[v6]:port`. An `@` is none of a host's characters.
@@ -54,27 +88,72 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// What signs a delivery, shared with the HR system. Its `Debug` prints nothing of it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+/// An organization's HR integration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integration {
+    /// Where deliveries go.
+    pub url: TargetUrl,
+    /// What signs them; without one nothing is sent.
+    pub secret: Option<Secret>,
+    /// The secret before that one, which signs too until then.
+    pub previous_secret: Option<(Secret, Timestamp)>,
+    /// Whether they are sent. Never without a secret.
+    pub enabled: bool,
+    /// Why the service itself has disabled it.
+    pub disabled_reason: Option<String>,
+}
 
-impl Secret {
-    /// The secret that a text holds: 1 to 255 characters that can be typed.
-    pub fn parse(text: &str) -> Option<Self> {
-        let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        (plain && (1..=SECRET_CHARACTERS_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
-    }
-
-    /// The text itself, for the file, and for a document that is to have it.
-    pub fn reveal(&self) -> &str {
-        &self.0
+impl Integration {
+    /// The secrets that sign at this time, the current one first.
+    pub fn signing_secrets(&self, now: Timestamp) -> Vec<Secret> {
+        let previous = self.previous_secret.iter().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
+        self.secret.iter().chain(previous).cloned().collect()
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
+/// What an admin wants an integration to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// Where deliveries are to go.
+    pub url: TargetUrl,
+    /// What is to sign them.
+    pub secret: SecretWish,
+    /// Whether they are to be sent.
+    pub enabled: bool,
+}
+
+/// What an admin wants with the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretWish {
+    /// It stays; where there is none, one is made.
+    Keep,
+    /// This one.
+    Given(Secret),
+    /// A new one.
+    Rotate,
+}
+
+/// `PUT …/hr-integration`: what it is after that. A secret that is replaced signs beside the new one for
+/// [`PREVIOUS_SECRET_FOR`]. Where the new one was made here, and so is to be shown this once, it is `made_secret`.
+pub fn put(before: Option<&Integration>, wish: &Wish, made_secret: &Secret, now: Timestamp) -> (Integration, bool) {
+    let known = before.and_then(|before| before.secret.clone());
+    let (secret, is_made) = match (&wish.secret, &known) {
+        (SecretWish::Keep, Some(known)) => (known.clone(), false),
+        (SecretWish::Given(given), _) => (given.clone(), false),
+        (SecretWish::Keep, None) | (SecretWish::Rotate, _) => (made_secret.clone(), true),
+    };
+    let previous_secret = match known {
+        Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
+        _ => before.and_then(|before| before.previous_secret.clone()),
+    };
+    let integration = Integration {
+        url: wish.url.clone(),
+        secret: Some(secret),
+        previous_secret,
+        enabled: wish.enabled,
+        disabled_reason: None,
+    };
+    (integration, is_made)
 }
 
 #[cfg(test)]
@@ -128,12 +207,51 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_can_be_typed_and_is_not_printed() {
-        let secret = Secret::parse("whsec_c2VjcmV0").unwrap();
-        assert_eq!((secret.reveal(), format!("{secret:?}").as_str()), ("whsec_c2VjcmV0", "Secret"));
-        assert!(Secret::parse(&"x".repeat(255)).is_some());
-        for bad in ["", "a b", "ä", "a\n", &"x".repeat(256)] {
-            assert!(Secret::parse(bad).is_none(), "{bad:?}");
+    fn an_address_is_taken_apart() {
+        for (text, is_tls, host, port, authority, path) in [
+            ("https://hr.example.com", true, "hr.example.com", 443, "hr.example.com", "/"),
+            ("http://hr.example.com?x=1#y", false, "hr.example.com", 80, "hr.example.com", "/?x=1"),
+            ("HTTP://hr:8080/a/b?c", false, "hr", 8_080, "hr:8080", "/a/b?c"),
+            ("https://[2001:db8::1]:8443/x", true, "2001:db8::1", 8_443, "[2001:db8::1]:8443", "/x"),
+            ("https://[::1]", true, "::1", 443, "[::1]", "/"),
+            ("https://hr.example.com#a/b", true, "hr.example.com", 443, "hr.example.com", "/"),
+        ] {
+            let (host, authority, path) = (host.to_owned(), authority.to_owned(), path.to_owned());
+            let expected = Target { is_tls, host, port, authority, path };
+            assert_eq!(TargetUrl::parse(text).unwrap().target(), expected, "{text}");
         }
+    }
+
+    fn secret(byte: u8) -> Secret {
+        Secret::generate(|bytes| bytes.fill(byte))
+    }
+
+    fn wish(secret: SecretWish) -> Wish {
+        Wish { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: true }
+    }
+
+    #[test]
+    fn a_secret_is_made_where_there_is_none_or_a_new_one_is_wanted() {
+        let now = Timestamp::from_micros(0);
+        let (first, is_made) = put(None, &wish(SecretWish::Keep), &secret(1), now);
+        assert_eq!((first.signing_secrets(now), is_made), (vec![secret(1)], true));
+        let (same, is_made) = put(Some(&first), &wish(SecretWish::Keep), &secret(2), now);
+        assert_eq!((same.signing_secrets(now), is_made), (vec![secret(1)], false));
+        let (rotated, is_made) = put(Some(&first), &wish(SecretWish::Rotate), &secret(2), now);
+        assert_eq!((rotated.signing_secrets(now), is_made), (vec![secret(2), secret(1)], true));
+        let (given, is_made) = put(None, &wish(SecretWish::Given(secret(3))), &secret(2), now);
+        assert_eq!((given.signing_secrets(now), is_made), (vec![secret(3)], false));
+    }
+
+    #[test]
+    fn a_replaced_secret_signs_for_a_day_more_and_changes_in_between_leave_it() {
+        let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+        let (first, _) = put(None, &wish(SecretWish::Given(secret(1))), &secret(9), at(0));
+        let (second, _) = put(Some(&first), &wish(SecretWish::Given(secret(2))), &secret(9), at(0));
+        let (kept, _) = put(Some(&second), &wish(SecretWish::Given(secret(2))), &secret(9), at(100));
+        assert_eq!(kept.signing_secrets(at(86_399)), [secret(2), secret(1)]);
+        assert_eq!(kept.signing_secrets(at(86_400)), [secret(2)]);
+        let (third, _) = put(Some(&kept), &wish(SecretWish::Rotate), &secret(3), at(200));
+        assert_eq!(third.signing_secrets(at(300)), [secret(3), secret(2)]);
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; what a rule needs is handed in.
 
+pub mod address;
 pub mod api_key;
 pub mod candidate_role;
 pub mod candidate_step;
+pub mod hr_delivery;
 pub mod hr_integration;
 pub mod id;
 pub mod invitation;
@@ -13,6 +15,7 @@ pub mod rate;
 pub mod refusal;
 pub mod role;
 pub mod session;
+pub mod signature;
 pub mod text;
 pub mod throttle;
 pub mod timestamp;

@@ -155,9 +155,10 @@ fn wire(key: &ApiKey) -> WireApiKey<'_> {
     }
 }
 
+/// What an admin is told of something that needs no more words.
 #[derive(Serialize)]
-struct WireSuccess {
-    success: bool,
+pub(super) struct WireSuccess {
+    pub(super) success: bool,
 }
 
 /// What an admin's question is answered with.

@@ -36,13 +36,13 @@ impl Settings {
 /// One service.
 pub struct Ctx {
     /// The file.
-    pub store: Store,
+    pub store: Arc<Store>,
     /// Time and randomness.
     pub world: Arc<dyn World>,
     /// The settings.
     pub settings: Settings,
     /// Counters and the log.
-    pub telemetry: Telemetry,
+    pub telemetry: Arc<Telemetry>,
     /// Every route there is.
     pub table: Table,
     /// The buckets of the rate limit.
@@ -64,7 +64,7 @@ const HASHES_WAITING_MAX: usize = 64;
 
 impl Ctx {
     /// A service on an open file.
-    pub fn new(store: Store, world: Arc<dyn World>, settings: Settings, telemetry: Telemetry) -> Self {
+    pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         Self {
             store,
             world,

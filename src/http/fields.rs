@@ -66,6 +66,14 @@ impl Fields {
         }
     }
 
+    /// True or false.
+    pub(super) fn truth(&mut self, name: &str) -> Option<bool> {
+        match self.take(name)? {
+            Value::Bool(truth) => Some(truth),
+            _ => self.fault(name, "must be true or false"),
+        }
+    }
+
     /// A list of words of a closed set, each kept once.
     pub(super) fn words<T: PartialEq>(
         &mut self,
@@ -98,6 +106,17 @@ impl Fields {
     /// `validation_error` with every field that was.
     pub(super) fn valid(self) -> Result<(), Refusal> {
         if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
+    }
+
+    /// The same for a value that is there unless its field was at fault.
+    ///
+    /// # Errors
+    /// `validation_error` with every field that was.
+    pub(super) fn valid_with<T>(self, value: Option<T>) -> Result<T, Refusal> {
+        match value {
+            Some(value) => self.valid().map(|()| value),
+            None => Err(Refusal::Invalid(self.errors)),
+        }
     }
 
     /// The same for the decisions on a candidate, where the contract has `bad_request` for it.

@@ -36,6 +36,11 @@ impl Reply {
         Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-store")
     }
 
+    /// 202 with a JSON body: it is queued, and what becomes of it is told elsewhere.
+    pub(super) fn accepted(value: &impl Serialize) -> Self {
+        Self { status: StatusCode::ACCEPTED, ..Self::json(value) }
+    }
+
     /// 200 with a JSON body and a strong `ETag`, or 304 where the caller has it already (RFC 9110 §13.1.2).
     pub(super) fn tagged(value: &impl Serialize, if_none_match: Option<&str>) -> Self {
         let body = encode(value);

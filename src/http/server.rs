@@ -66,8 +66,9 @@ impl Server {
         Self { listener, ctx }
     }
 
-    /// Answers requests until `stop` resolves, then finishes those that have begun and closes the file.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Stopped {
+    /// Answers requests until `stop` resolves, then finishes those that have begun and closes the file. `beside` is what
+    /// else has to end before that, and is polled from then on.
+    pub async fn run(self, stop: impl Future<Output = ()>, beside: impl Future<Output = ()>) -> Stopped {
         let Self { listener, ctx } = self;
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -77,7 +78,7 @@ impl Server {
             why = broken(&ctx) => Some(why),
         };
         drop(listener);
-        let ended = tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()).await;
+        let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()), beside);
         if broken.is_some() {
             // Closing the last connection would move the log into the file; the next start is to find it as it is.
             std::mem::forget(ctx);

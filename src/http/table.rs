@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use hyper::Method;
 
 use super::route::{Answer, Route};
-use super::{api_key, candidate_step, health, me, portal, request, session, signup, usage};
+use super::{
+    api_key, candidate_step, health, hr_delivery, hr_integration, me, portal, request, session, signup, usage,
+};
 use crate::domain::refusal::Refusal;
 
 /// What any route can answer with: the head is refused before a route is looked for, and what fails can fail anywhere.
@@ -48,6 +50,8 @@ impl Table {
             me::routes(),
             api_key::routes(),
             usage::routes(),
+            hr_integration::routes(),
+            hr_delivery::routes(),
             portal::routes(),
             session::routes(),
             signup::routes(),

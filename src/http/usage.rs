@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use super::api_key::{NO_KEY, WireData};
 use super::ctx::Ctx;
+use super::pagination;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use crate::domain::id::{self, ApiKeyId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::{Rounding, Timestamp};
-use crate::domain::usage;
 use crate::domain::user::Admin;
 use crate::store::usage::UsageRow;
 use crate::store::{self, Error, Tx};
@@ -38,17 +38,9 @@ struct Wish {
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `before` that is no moment, and for both at once.
 fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
-    let rows = request.query("limit").and_then(|text| page_rows(text.as_deref()));
     let before = request.query("before").and_then(|text| cursor(text.as_deref()));
-    let (rows, before) = Refusal::both(rows, before)?;
+    let (rows, before) = Refusal::both(pagination::rows(request), before)?;
     Ok(Wish { id: ApiKeyId::parse(request.param("id")), rows, before })
-}
-
-fn page_rows(text: Option<&str>) -> Result<usize, Refusal> {
-    let Some(text) = text else { return Ok(usage::PAGE_ROWS_DEFAULT) };
-    usage::page_rows(text).ok_or_else(|| {
-        Refusal::invalid("limit", format!("must be an integer; 1 to {} rows make a page", usage::PAGE_ROWS_MAX))
-    })
 }
 
 fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {

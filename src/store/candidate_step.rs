@@ -5,12 +5,13 @@ use rusqlite::Row;
 use serde_json::{Value, json};
 
 use super::activity::{self, Action};
-use super::outbox::{self, Event};
+use super::outbox;
 use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
 };
+use crate::domain::hr_delivery::Event;
 use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId, DeliveryId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};

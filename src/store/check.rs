@@ -1,5 +1,5 @@
 //! Whether a file is sound: SQLite's own integrity, foreign keys, the status caches and the roles' hires against a
-//! recount.
+//! recount, and whether what HR systems are owed goes its way.
 
 use std::path::Path;
 
@@ -31,6 +31,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("counting every organization's roles and applications again");
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
+        progress("following what HR systems are owed");
+        findings.extend(deliveries(tx)?);
         Ok(findings)
     })
 }
@@ -98,5 +100,28 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     tx.all(&sql, [], |row| {
         let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
+    })
+}
+
+/// A delivery that nothing holds has a time for its next attempt, and one that an earlier one holds has none.
+fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = format!(
+        "SELECT id, next_attempt_at IS NULL
+         FROM (
+           SELECT d.id, d.next_attempt_at, coalesce(h.enabled, 0) AS enabled, EXISTS (
+             SELECT 1 FROM hr_deliveries e
+             WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
+           ) AS waits
+           FROM hr_deliveries d
+           LEFT JOIN hr_integrations h ON h.organization_id = d.organization_id
+           WHERE d.state <> 'delivered' AND d.state = 'pending'
+         )
+         WHERE CASE WHEN next_attempt_at IS NULL THEN enabled AND NOT waits ELSE waits END
+         LIMIT {FINDINGS_OF_A_KIND_MAX}"
+    );
+    tx.all(&sql, [], |row| {
+        let (id, is_forgotten): (String, bool) = (row.get(0)?, row.get(1)?);
+        let what = if is_forgotten { "nothing holds it, yet it is never sent" } else { "it would go before its turn" };
+        Ok(format!("delivery {id}: {what}"))
     })
 }

@@ -14,6 +14,7 @@ mod checkpoint;
 mod connection;
 pub mod file;
 pub mod health;
+pub mod hr_delivery;
 pub mod hr_integration;
 pub mod invitation;
 pub mod membership;
@@ -40,7 +41,7 @@ pub use tx::{Error, Tx};
 pub use writer::Grade;
 
 /// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
-pub const READERS_MAX: u32 = 16;
+pub const READERS_MAX: u32 = 17;
 
 /// An open file, as the service uses it.
 pub struct Store {

@@ -1,7 +1,8 @@
 //! The schema's version, and the way from an older file to this one.
 //!
-//! To change the schema: change `schema.sql`, add one to the version, append the statements that take a file of the
-//! version before to this one, and hold by a test that both ways end at the same tables.
+//! To change the schema: change `schema.sql`, add one to the version, and append to the upgrades a file of statements
+//! (`upgrade/N.sql`) that takes a file of the version before to this one. A test holds that both ways end at the same
+//! tables.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,8 @@ pub(super) struct Schema {
 }
 
 /// The schema of this program.
-pub(super) const CURRENT: Schema = Schema { version: 1, sql: include_str!("../../schema.sql"), upgrades: &[] };
+pub(super) const CURRENT: Schema =
+    Schema { version: 2, sql: include_str!("../../schema.sql"), upgrades: &[include_str!("upgrade/2.sql")] };
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
 pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
@@ -136,6 +138,59 @@ mod tests {
         assert_eq!(user_version(&connection).unwrap(), CURRENT.version);
         assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has a way to it");
         create(&connection, &CURRENT).unwrap();
+    }
+
+    /// Every table and index, by the statement that made it.
+    fn tables(path: &Path) -> Vec<String> {
+        let connection = Connection::open(path).unwrap();
+        let mut statement =
+            connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").unwrap();
+        let tables = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
+        tables.collect()
+    }
+
+    #[test]
+    fn a_file_of_version_1_ends_at_the_tables_of_a_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (dir.path().join("old.db"), dir.path().join("new.db"));
+        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        create(&Connection::open(&old).unwrap(), &first).unwrap();
+        create(&Connection::open(&new).unwrap(), &CURRENT).unwrap();
+        upgrade(&old, &CURRENT, 1).unwrap();
+        assert_eq!(tables(&old), tables(&new));
+    }
+
+    #[test]
+    fn version_2_keeps_what_is_owed_and_drops_secrets_that_cannot_sign() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        create(&Connection::open(&path).unwrap(), &first).unwrap();
+        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
+        upgrade(&path, &CURRENT, 1).unwrap();
+        let rows = |sql: &str| -> Vec<String> {
+            let connection = Connection::open(&path).unwrap();
+            let mut statement = connection.prepare(sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        assert_eq!(
+            rows(
+                "SELECT concat_ws(' ', organization_id, coalesce(secret, '-'), enabled, disabled_reason IS NOT NULL)
+                  FROM hr_integrations ORDER BY organization_id"
+            ),
+            ["org_1 whsec_c2VjcmV0 1 0", "org_2 - 0 1", "org_3 whsec_YQ== 0 0", "org_4 - 0 0", "org_5 - 0 1"],
+        );
+        assert_eq!(
+            rows(
+                "SELECT concat_ws(' ', number, id, type, state, attempts, created_at, coalesce(next_attempt_at, '-'))
+                  FROM hr_deliveries ORDER BY number"
+            ),
+            [
+                "1 evt_1 candidate.hired pending 0 100 100",
+                "2 evt_2 candidate.hire_reversed pending 0 200 -",
+                "3 evt_3 candidate.hired pending 0 300 -",
+            ],
+        );
     }
 
     #[test]

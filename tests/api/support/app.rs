@@ -9,11 +9,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use appliance::domain::api_key::{Scope, Secret};
+use appliance::domain::hr_delivery::Schedule;
 use appliance::domain::id::{Id, UserId};
 use appliance::domain::rate::Policy;
 use appliance::domain::text::Email;
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use appliance::domain::user::PlatformRole;
+use appliance::hr;
 use appliance::http::ctx::{Ctx, Settings};
 use appliance::http::{Server, Stopped, origin};
 use appliance::store::file::{Missing, Older};
@@ -37,11 +39,30 @@ pub(crate) struct Options {
     pub(crate) per_minute: Option<u32>,
     /// Networks of proxies that are believed.
     pub(crate) trusted_proxies: Vec<&'static str>,
+    /// How deliveries to HR systems are made; none are when not given.
+    pub(crate) hr: Option<Hr>,
+}
+
+/// How a test's service delivers to HR systems.
+#[derive(Clone)]
+pub(crate) struct Hr {
+    pub(crate) network: Arc<dyn hr::Network>,
+    pub(crate) schedule: &'static str,
+    pub(crate) timeout: Duration,
+    pub(crate) allow_private: bool,
+}
+
+impl Default for Hr {
+    /// To receivers on this machine, with the schedule that is documented.
+    fn default() -> Self {
+        let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
+        Self { network: Arc::new(hr::System), schedule, timeout: Duration::from_secs(15), allow_private: true }
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { base_url: None, per_minute: Some(1_000_000), trusted_proxies: Vec::new() }
+        Self { base_url: None, per_minute: Some(1_000_000), trusted_proxies: Vec::new(), hr: None }
     }
 }
 
@@ -256,7 +277,8 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
     };
     let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();
     let world = Arc::clone(world) as Arc<dyn World>;
-    let ctx = Arc::new(Ctx::new(store, world, settings, Telemetry::new(LogFormat::Off)));
+    let ctx = Arc::new(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(LogFormat::Off))));
+    let worker = options.hr.as_ref().map(|hr| deliver(&ctx, hr));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -270,10 +292,25 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
             let until = async {
                 let _ = stopped.await;
             };
-            Server::new(listener, ctx).run(until).await
+            let beside = async {
+                if let Some(worker) = worker {
+                    worker.stop().await;
+                }
+            };
+            Server::new(listener, ctx).run(until, beside).await
         })
     });
     (address, Running { stop, thread })
+}
+
+fn deliver(ctx: &Ctx, options: &Hr) -> hr::Worker {
+    let (store, world, telemetry) = (Arc::clone(&ctx.store), Arc::clone(&ctx.world), Arc::clone(&ctx.telemetry));
+    let settings = hr::Settings {
+        schedule: Schedule::parse(options.schedule).unwrap(),
+        timeout: options.timeout,
+        allow_private_targets: options.allow_private,
+    };
+    hr::Worker::start(store, world, telemetry, Arc::clone(&options.network), settings).unwrap()
 }
 
 fn make_admin(path: &Path, world: &dyn World) -> String {

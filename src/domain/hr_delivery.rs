@@ -1,0 +1,395 @@
+//! Deliveries to HR systems: what they tell, when they are tried again, what an attempt makes of them, and whose turn
+//! it is.
+//!
+//! How an attempt is made is not known here; it is handed in as an [`Attempt`].
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+use super::id::{DeliveryId, OrganizationId};
+use super::refusal::Refusal;
+use super::timestamp::Timestamp;
+use super::words::words;
+
+/// Attempts under way at once, over all organizations: each holds a connection and some 100 KiB.
+pub const ATTEMPTS_MAX: usize = 256;
+
+/// How many of those may be for organizations whose last attempt timed out: the rest stays free for the healthy ones,
+/// however many targets hang.
+pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
+
+/// How long `Retry-After` may put off the next attempt at most.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+/// The longest delay of a schedule, and the most delays: what is owed for months is owed to nobody any more.
+const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+const DELAYS_MAX: usize = 30;
+
+/// Jitter adds at most this part of a delay, so that what failed together is not tried again together.
+const JITTER_PART: u32 = 10;
+
+/// The answer by which a receiver says that it wants nothing any more (Standard Webhooks; RFC 9110 §15.5.11).
+pub const STATUS_GONE: u16 = 410;
+
+words! {
+    /// What the HR system is told.
+    Event {
+        /// A candidate was hired.
+        Hired = "candidate.hired",
+        /// A hire was reversed.
+        HireReversed = "candidate.hire_reversed",
+        /// Nothing: an admin tries the connection. It is tried once.
+        Ping = "ping",
+    }
+}
+
+words! {
+    /// What has become of a delivery.
+    State {
+        /// It is to be sent, or held until it may be.
+        Pending = "pending",
+        /// The HR system has taken it.
+        Delivered = "delivered",
+        /// Every attempt failed; it is sent again when an admin says so.
+        Failed = "failed",
+    }
+}
+
+/// The delays between attempts: the first follows the first attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule(Vec<Duration>);
+
+impl Schedule {
+    /// The schedule as a setting has it: `5s,5m,2h`.
+    ///
+    /// # Errors
+    /// A sentence for the usage message: no delay, more than 30, one that is none, or one over 168 hours.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let delays = text.split(',').map(|part| {
+            let delay: Option<SignedDuration> = part.trim().parse().ok();
+            let delay = delay.and_then(|delay| Duration::try_from(delay).ok());
+            let delay = delay.filter(|delay| (Duration::from_millis(1)..=DELAY_MAX).contains(delay));
+            delay.ok_or_else(|| {
+                format!(
+                    "`{part}` is no delay between 1ms and 168h; a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"
+                )
+            })
+        });
+        let delays: Vec<Duration> = delays.collect::<Result<_, _>>()?;
+        if delays.len() > DELAYS_MAX {
+            return Err(format!("a schedule has at most {DELAYS_MAX} delays, this one has {}", delays.len()));
+        }
+        Ok(Self(delays))
+    }
+
+    /// The delay after so many attempts that failed; `None` when there is no further attempt.
+    fn delay(&self, failed: u32) -> Option<Duration> {
+        self.0.get(usize::try_from(failed.checked_sub(1)?).ok()?).copied()
+    }
+}
+
+/// What came of one attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// When it began.
+    pub at: Timestamp,
+    /// How long it took.
+    pub duration: Duration,
+    /// The answer's status, where one came.
+    pub status: Option<u16>,
+    /// What went wrong, where it was not (only) the status: a sentence for admins.
+    pub error: Option<String>,
+    /// The beginning of the answer's body.
+    pub answer: Option<String>,
+    /// When the HR system wants to be asked again, counted from now.
+    pub retry_after: Option<Duration>,
+    /// Whether it ended because the time was up.
+    pub timed_out: bool,
+}
+
+impl Attempt {
+    /// Whether the HR system has taken the message: a whole answer of class 2xx.
+    pub fn is_delivered(&self) -> bool {
+        self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+}
+
+/// What came of an attempt in words, for the log and the command line.
+pub fn outcome_words(status: Option<u16>, error: Option<&str>) -> String {
+    match (status, error) {
+        (Some(status), None) => format!("answered {status}"),
+        (Some(status), Some(error)) => format!("answered {status}: {error}"),
+        (None, error) => error.unwrap_or("no answer").to_owned(),
+    }
+}
+
+/// What an attempt makes of its delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It is delivered.
+    Delivered,
+    /// It is tried again then.
+    Again(Timestamp),
+    /// It was tried for the last time.
+    Failed,
+    /// The HR system is gone: the integration is disabled, and what is owed waits.
+    Gone,
+}
+
+/// What an attempt makes of its delivery. `failed` counts the attempts since it was queued that failed, with this one;
+/// `jitter` is random, 0 adds nothing to the delay and `u16::MAX` a tenth.
+pub fn next(event: Event, schedule: &Schedule, failed: u32, attempt: &Attempt, now: Timestamp, jitter: u16) -> Next {
+    if attempt.is_delivered() {
+        return Next::Delivered;
+    }
+    if attempt.status == Some(STATUS_GONE) {
+        return Next::Gone;
+    }
+    match schedule.delay(failed).filter(|_| event != Event::Ping) {
+        None => Next::Failed,
+        Some(delay) => {
+            let delay = delay + delay / JITTER_PART * u32::from(jitter) / u32::from(u16::MAX);
+            let wanted = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
+            Next::Again(now.plus(delay.max(wanted)))
+        }
+    }
+}
+
+/// What a `Retry-After` field says (RFC 9110 §10.2.3): seconds, or a date, 24 hours at most. `None` for any other text.
+pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+    let text = text.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than a number has are longer than a day, too.
+        let seconds = text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs);
+        return Some(seconds.min(RETRY_AFTER_MAX));
+    }
+    let date = DateTimeParser::new().parse_timestamp(text).ok()?;
+    Some(Timestamp::from_micros(date.as_microsecond()).since(now).min(RETRY_AFTER_MAX))
+}
+
+/// Why a pending delivery is not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// Its organization has no integration (any more).
+    NoIntegration,
+    /// Its organization's integration is disabled.
+    Disabled,
+    /// An earlier delivery of its application has not arrived.
+    Earlier(DeliveryId),
+}
+
+/// What decides whether a delivery may be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// What has become of it.
+    pub state: State,
+    /// Whether its organization's integration is enabled; `None` where there is none.
+    pub enabled: Option<bool>,
+    /// The first earlier delivery of its application that has not arrived.
+    pub earlier: Option<DeliveryId>,
+}
+
+impl Standing {
+    /// What holds it; `None` where nothing does, or it is not pending.
+    pub fn held(&self) -> Option<Held> {
+        match (self.state, self.enabled, &self.earlier) {
+            (State::Delivered | State::Failed, ..) => None,
+            (_, None, _) => Some(Held::NoIntegration),
+            (_, Some(false), _) => Some(Held::Disabled),
+            (_, Some(true), Some(earlier)) => Some(Held::Earlier(earlier.clone())),
+            (_, Some(true), None) => None,
+        }
+    }
+
+    /// `POST …/hr-deliveries/{id}/retry`: passes where it can be sent now.
+    ///
+    /// # Errors
+    /// `conflict` where it is delivered, where there is no integration that is enabled, or where an earlier one of its
+    /// application has to go first.
+    pub fn require_retry(&self) -> Result<(), Refusal> {
+        match (self.state, self.enabled, &self.earlier) {
+            (State::Delivered, ..) => {
+                Err(Refusal::Conflict("the delivery has arrived; there is nothing to send again"))
+            }
+            (_, None, _) => Err(Refusal::Conflict("the organization has no HR integration; save one first")),
+            (_, Some(false), _) => {
+                Err(Refusal::Conflict("the organization's HR integration is disabled; save it as enabled first"))
+            }
+            (_, Some(true), Some(_)) => {
+                Err(Refusal::Conflict("an earlier delivery of this application has not arrived; retry that one first"))
+            }
+            (_, Some(true), None) => Ok(()),
+        }
+    }
+}
+
+/// An organization with a delivery that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The organization.
+    pub organization_id: OrganizationId,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether its last attempt timed out.
+    pub is_suspect: bool,
+}
+
+/// Whose turn it is, of those that are due and have no attempt under way: whoever has waited longest, and suspects
+/// after all others. `under_way` and `suspects_under_way` are the attempts that have not ended.
+pub fn choose(mut due: Vec<Due>, under_way: usize, suspects_under_way: usize) -> Vec<Due> {
+    due.sort_by_key(|one| (one.is_suspect, one.since));
+    let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_under_way);
+    due.retain(|one| {
+        let may = !one.is_suspect || suspects_left > 0;
+        suspects_left -= usize::from(one.is_suspect && may);
+        may
+    });
+    due.truncate(ATTEMPTS_MAX.saturating_sub(under_way));
+    due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::id::Id;
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
+
+    fn schedule() -> Schedule {
+        Schedule::parse("5s, 5m,24h").unwrap()
+    }
+
+    fn answered(status: u16) -> Attempt {
+        Attempt {
+            at: NOW,
+            duration: Duration::from_millis(3),
+            status: Some(status),
+            error: None,
+            answer: None,
+            retry_after: None,
+            timed_out: false,
+        }
+    }
+
+    fn after(failed: u32, attempt: &Attempt, jitter: u16) -> Next {
+        next(Event::Hired, &schedule(), failed, attempt, NOW, jitter)
+    }
+
+    fn again_in(duration: Duration) -> Next {
+        Next::Again(NOW.plus(duration))
+    }
+
+    #[test]
+    fn only_a_whole_answer_of_class_2xx_delivers() {
+        for status in [200, 201, 204, 299] {
+            assert_eq!(after(1, &answered(status), 0), Next::Delivered, "{status}");
+        }
+        for status in [199, 300, 301, 304, 400, 404, 429, 500, 503] {
+            assert_eq!(after(1, &answered(status), 0), again_in(Duration::from_secs(5)), "{status}");
+        }
+        let broken_off = Attempt { error: Some("the answer broke off".to_owned()), ..answered(200) };
+        assert_eq!(after(1, &broken_off, 0), again_in(Duration::from_secs(5)));
+        assert_eq!(after(1, &answered(410), 0), Next::Gone);
+    }
+
+    #[test]
+    fn delays_follow_the_schedule_with_up_to_a_tenth_more_and_then_it_has_failed() {
+        for (failed, seconds) in [(1, 5), (2, 300), (3, 86_400)] {
+            let (least, most) = (Duration::from_secs(seconds), Duration::from_millis(seconds * 1_100));
+            assert_eq!(after(failed, &answered(500), 0), again_in(least));
+            assert_eq!(after(failed, &answered(500), u16::MAX), again_in(most));
+        }
+        assert_eq!(after(4, &answered(500), 0), Next::Failed);
+        assert_eq!(next(Event::Ping, &schedule(), 1, &answered(500), NOW, 0), Next::Failed, "a ping is tried once");
+    }
+
+    #[test]
+    fn the_hr_system_may_ask_for_more_time_but_not_for_less_and_for_a_day_at_most() {
+        let wants = |seconds| Attempt { retry_after: Some(Duration::from_secs(seconds)), ..answered(503) };
+        for (failed, wanted, given) in
+            [(1, 4, 5), (1, 5, 5), (1, 6, 6), (2, 10, 300), (1, 86_400, 86_400), (1, 86_401, 86_400)]
+        {
+            assert_eq!(after(failed, &wants(wanted), 0), again_in(Duration::from_secs(given)), "{wanted}");
+        }
+        assert_eq!(after(4, &wants(10), 0), Next::Failed);
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let day = Some(Duration::from_secs(86_400));
+        for (text, wanted) in [
+            ("0", Some(Duration::ZERO)),
+            (" 120 ", Some(Duration::from_secs(120))),
+            ("86400", day),
+            ("86401", day),
+            ("99999999999999999999999", day),
+            ("Thu, 01 Jan 1970 00:17:40 GMT", Some(Duration::from_secs(60))),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", Some(Duration::ZERO)),
+            ("Fri, 01 Jan 2100 00:00:00 GMT", day),
+            ("", None),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+        ] {
+            assert_eq!(retry_after(text, NOW), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_schedule_is_a_list_of_delays() {
+        assert_eq!(Schedule::parse("1ms,168h").unwrap().0, [Duration::from_millis(1), DELAY_MAX]);
+        assert!(Schedule::parse(&["1s"; 30].join(",")).is_ok());
+        let too_many = ["1s"; 31].join(",");
+        for bad in ["", "5", "5s,", "-5s", "0s", "168h 1s", "7x", "5x", "1s;2s", &too_many] {
+            assert!(Schedule::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_says_by_what_and_what_is_sent_again_must_be_able_to_go() {
+        let earlier = || Some(DeliveryId::parse("evt_1").unwrap());
+        for (state, enabled, earlier, held, may_retry) in [
+            (State::Pending, Some(true), None, None, true),
+            (State::Pending, None, None, Some(Held::NoIntegration), false),
+            (State::Pending, Some(false), earlier(), Some(Held::Disabled), false),
+            (State::Pending, Some(true), earlier(), earlier().map(Held::Earlier), false),
+            (State::Failed, Some(true), None, None, true),
+            (State::Failed, Some(false), None, None, false),
+            (State::Failed, None, None, None, false),
+            (State::Delivered, Some(true), None, None, false),
+        ] {
+            let standing = Standing { state, enabled, earlier };
+            assert_eq!((standing.held(), standing.require_retry().is_ok()), (held, may_retry), "{standing:?}");
+        }
+    }
+
+    fn due(name: &str, since: i64, is_suspect: bool) -> Due {
+        let organization_id = OrganizationId::parse(name).unwrap();
+        Due { organization_id, since: Timestamp::from_micros(since), is_suspect }
+    }
+
+    #[test]
+    fn whoever_waited_longest_is_first_and_suspects_come_after_all_others() {
+        let chosen = choose(vec![due("a", 1, true), due("b", 3, false), due("c", 2, false), due("d", 0, true)], 0, 0);
+        let names: Vec<&str> = chosen.iter().map(|one| one.organization_id.as_str()).collect();
+        assert_eq!(names, ["c", "b", "d", "a"]);
+    }
+
+    #[test]
+    fn suspects_never_take_the_places_of_the_healthy() {
+        let suspects = || (0..200).map(|nth| due(&format!("s{nth}"), nth, true));
+        let healthy = || (0..300).map(|nth| due(&format!("h{nth}"), 1_000 + nth, false));
+        let count = |chosen: &[Due]| {
+            let suspects = chosen.iter().filter(|one| one.is_suspect).count();
+            (chosen.len() - suspects, suspects)
+        };
+        assert_eq!(count(&choose(suspects().collect(), 0, 0)), (0, 128));
+        assert_eq!(count(&choose(suspects().collect(), 128, 128)), (0, 0));
+        assert_eq!(count(&choose(suspects().collect(), 130, 100)), (0, 28));
+        assert_eq!(count(&choose(suspects().chain(healthy()).collect(), 0, 0)), (256, 0));
+        assert_eq!(count(&choose(suspects().chain(healthy()).collect(), 128, 128)), (128, 0));
+        assert_eq!(count(&choose(healthy().collect(), 256, 0)), (0, 0));
+    }
+}

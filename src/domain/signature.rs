@@ -1,0 +1,142 @@
+//! Signatures of deliveries, as the Standard Webhooks specification has them: symmetric, version `v1`, that is
+//! HMAC-SHA256 over `id.timestamp.body`; and the secret that makes them, `whsec_` and base 64.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::id::DeliveryId;
+use super::timestamp::Timestamp;
+
+/// What every secret begins with.
+pub const SECRET_PREFIX: &str = "whsec_";
+
+/// The longest secret, in characters: several times the 64 bytes that the specification recommends at most.
+pub const SECRET_CHARACTERS_MAX: usize = 255;
+
+/// The fewest bytes of a secret that an admin may give: what the specification recommends at least (192 bits).
+pub const SECRET_BYTES_MIN: usize = 24;
+
+/// Bytes of a secret that the service makes.
+const SECRET_BYTES: usize = 32;
+
+/// Reads the base 64 of a secret with its padding or without, and whatever the unused bits of its last character are.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What signs a delivery, shared with the HR system. Its `Debug` prints nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The secret that a text holds: `whsec_` and the base 64 of at least one byte, 255 characters in all at most.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_short_enough = text.len() <= SECRET_CHARACTERS_MAX;
+        let secret = Self(text.to_owned());
+        (is_short_enough && !secret.key()?.is_empty()).then_some(secret)
+    }
+
+    /// A new one. `fill` gives random bytes that nobody can guess.
+    pub fn generate(fill: impl FnOnce(&mut [u8])) -> Self {
+        let mut key = [0; SECRET_BYTES];
+        fill(&mut key);
+        Self(format!("{SECRET_PREFIX}{}", STANDARD.encode(key)))
+    }
+
+    /// The text itself: for the file, for the one answer that shows it, and for a document that is to have it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is long enough to be given by an admin. A document may bring a shorter one along: it is the one that
+    /// the HR system already has.
+    pub fn is_strong(&self) -> bool {
+        self.key().is_some_and(|key| key.len() >= SECRET_BYTES_MIN)
+    }
+
+    fn key(&self) -> Option<Vec<u8>> {
+        LENIENT.decode(self.0.strip_prefix(SECRET_PREFIX)?).ok()
+    }
+
+    /// `v1,` and the signature.
+    fn sign(&self, content: &[&[u8]]) -> String {
+        let key = self.key().expect("a secret is built only by its parser, which has decoded it");
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes a key of any length");
+        content.iter().for_each(|part| mac.update(part));
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// The value of `webhook-timestamp`: whole seconds since 1970.
+pub fn timestamp(at: Timestamp) -> String {
+    at.micros().div_euclid(1_000_000).to_string()
+}
+
+/// The value of `webhook-signature`: a signature for each secret, so that while one is being replaced a receiver that
+/// knows either can verify.
+pub fn header(secrets: &[Secret], id: &DeliveryId, at: Timestamp, body: &[u8]) -> String {
+    let at = timestamp(at);
+    let content: [&[u8]; 5] = [id.as_str().as_bytes(), b".", at.as_bytes(), b".", body];
+    let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(&content)).collect();
+    signatures.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::id::Id;
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_specification_is_signed_as_it_says() {
+        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let id = DeliveryId::parse("msg_p5jXN8AQM9LWM0D4loKWxJek").unwrap();
+        let at = Timestamp::from_micros(1_614_265_330_999_999);
+        let header = header(&[secret.clone()], &id, at, br#"{"test": 2432232314}"#);
+        assert_eq!(header, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+        let both = super::header(&[secret.clone(), secret], &id, at, br#"{"test": 2432232314}"#);
+        assert_eq!(both, format!("{header} {header}"));
+    }
+
+    #[test]
+    fn a_secret_is_its_prefix_and_base_64() {
+        let longest = format!("whsec_{}", "A".repeat(248));
+        for good in ["whsec_c2VjcmV0", "whsec_YQ==", "whsec_YQ", "whsec_YR==", "whsec_+/+/", &longest] {
+            assert_eq!(Secret::parse(good).unwrap().reveal(), good);
+        }
+        let too_long = format!("whsec_{}", "A".repeat(252));
+        for bad in
+            ["", "whsec_", "c2VjcmV0", "WHSEC_c2VjcmV0", "whsec_ä", "whsec_-_-_", "whsec_a", "whsec_YQ===", &too_long]
+        {
+            assert!(Secret::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_made_of_32_bytes_and_not_printed() {
+        let secret = Secret::generate(|bytes| bytes.fill(0xff));
+        assert_eq!(secret.reveal(), "whsec_//////////////////////////////////////////8=");
+        assert!(secret.is_strong() && Secret::parse(secret.reveal()) == Some(secret.clone()));
+        assert_eq!(format!("{secret:?}"), "Secret");
+    }
+
+    #[test]
+    fn an_admin_gives_at_least_24_bytes() {
+        let of_bytes = |count: usize| Secret(format!("whsec_{}", STANDARD.encode(vec![7; count])));
+        assert!(of_bytes(24).is_strong() && !of_bytes(23).is_strong());
+    }
+}

@@ -1,0 +1,49 @@
+//! TLS to HR systems: rustls with ring, and the certificate authorities that this machine trusts.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// Speaks TLS. The authorities are read at the first delivery that needs them, so that the start need not wait.
+#[derive(Debug, Default)]
+pub(super) struct Tls {
+    config: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
+
+impl Tls {
+    /// A connection with TLS on it, to a server that has a good certificate for this host.
+    ///
+    /// # Errors
+    /// A sentence: no certificate authorities, a host that no certificate can name, or what the handshake failed with.
+    pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
+        let config = self.config.get_or_init(config).clone()?;
+        // A name may end with the dot of the root; in certificates and in the handshake it does not (RFC 6066 §3).
+        let host = host.strip_suffix('.').unwrap_or(host).to_owned();
+        let name = ServerName::try_from(host).map_err(|_| "no certificate can name this host".to_owned())?;
+        let connector = TlsConnector::from(config);
+        connector.connect(name, stream).await.map_err(|error| format!("TLS failed: {error}"))
+    }
+}
+
+fn config() -> Result<Arc<ClientConfig>, String> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    if roots.is_empty() {
+        return Err(
+            "this machine trusts no certificate authority; install its ca-certificates, or name a file of them \
+                    in SSL_CERT_FILE, and restart"
+                .to_owned(),
+        );
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,221 @@
+//! The worker: looks what is due, lets each organization's turn come, records what came of each attempt.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::attempt::{self, Route};
+use super::tls::Tls;
+use super::{Network, Settings};
+use crate::domain::hr_delivery::{self, Attempt, Next};
+use crate::domain::hr_integration::Integration;
+use crate::domain::id::OrganizationId;
+use crate::store::outbox::{self, Delivery};
+use crate::store::{self, Error, Grade, Store};
+use crate::telemetry::Telemetry;
+use crate::world::World;
+
+/// How often the worker looks what is due. One look at an outbox with nothing in it takes microseconds.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long an organization is left alone after the file could not be used for it, or an attempt ended in a defect:
+/// otherwise a full disk would send the same message again and again.
+const FILE_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long attempts under way may take to end once the service is told to stop. What is cut off is sent again.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Threads that look up hosts, which may hang: more than there are attempts at once, so that those left behind by
+/// attempts whose time was up do not hold up the next.
+const LOOK_UP_THREADS_MAX: usize = 2 * hr_delivery::ATTEMPTS_MAX;
+
+/// The thread that delivers, for as long as this is there.
+pub struct Worker {
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts delivering.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(
+        store: Arc<Store>,
+        world: Arc<dyn World>,
+        telemetry: Arc<Telemetry>,
+        network: Arc<dyn Network>,
+        settings: Settings,
+    ) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(LOOK_UP_THREADS_MAX)
+            .build()?;
+        let (stop, stopped) = watch::channel(false);
+        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls: Tls::default() });
+        let run = move || {
+            runtime.block_on(deliveries.run(stopped));
+            // A look-up that hangs is not waited for.
+            runtime.shutdown_background();
+        };
+        let thread = std::thread::Builder::new().name("hr".to_owned()).spawn(run)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Stops: attempts under way have 5 s to end. Afterwards nothing of it uses the file any more.
+    pub async fn stop(mut self) {
+        let _ = self.stop.send(true);
+        let Some(thread) = self.thread.take() else { return };
+        let (ended, end) = oneshot::channel::<()>();
+        std::thread::spawn(move || {
+            let _ = thread.join();
+            drop(ended);
+        });
+        let _ = end.await;
+    }
+}
+
+/// A worker that is dropped stops too, and nobody waits for it.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+    }
+}
+
+/// What an attempt works with.
+struct Deliveries {
+    store: Arc<Store>,
+    world: Arc<dyn World>,
+    telemetry: Arc<Telemetry>,
+    network: Arc<dyn Network>,
+    settings: Settings,
+    tls: Tls,
+}
+
+/// A delivery whose turn it is, and where it goes.
+struct Turn {
+    organization_id: OrganizationId,
+    is_suspect: bool,
+    found: Result<Option<(Delivery, Integration)>, Error>,
+}
+
+/// The organizations with an attempt under way, and whether each is suspect, by the task that makes it.
+type UnderWay = HashMap<Id, (OrganizationId, bool)>;
+
+impl Deliveries {
+    async fn run(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
+        let mut attempts = JoinSet::new();
+        let mut under_way = UnderWay::new();
+        while self.store.broken().is_none() {
+            let turns = self.turns(&under_way);
+            let look_after = if turns.is_ok() { LOOK_EVERY } else { FILE_PAUSE };
+            for turn in turns.unwrap_or_default() {
+                let busy = (turn.organization_id.clone(), turn.is_suspect);
+                under_way.insert(attempts.spawn(Arc::clone(&self).take(turn)).id(), busy);
+            }
+            tokio::select! {
+                _ = stopped.changed() => break,
+                Some(ended) = attempts.join_next_with_id() => {
+                    let busy = under_way.remove(&ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id));
+                    if let (Err(error), Some(busy)) = (ended, busy) {
+                        self.note(&format!("HR delivery of {}: the attempt ended in a defect: {error}", busy.0));
+                        under_way.insert(attempts.spawn(tokio::time::sleep(FILE_PAUSE)).id(), busy);
+                    }
+                }
+                () = tokio::time::sleep(look_after) => {}
+            }
+        }
+        let ended = async { while attempts.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
+    }
+
+    /// Whose turn it is. Reading takes microseconds on this thread, which has nothing else to answer.
+    fn turns(&self, under_way: &UnderWay) -> Result<Vec<Turn>, Error> {
+        let is_free = |id: &OrganizationId| !under_way.values().any(|(busy, _)| busy == id);
+        let suspects = under_way.values().filter(|(_, is_suspect)| *is_suspect).count();
+        let looked = self.store.read(|tx| {
+            let mut due = outbox::due(tx)?;
+            due.retain(|one| is_free(&one.organization_id));
+            let chosen = hr_delivery::choose(due, under_way.len(), suspects);
+            let turns = chosen.into_iter().map(|one| Turn {
+                // What cannot be read of one organization keeps nobody else's turn from coming.
+                found: found(tx, &one.organization_id),
+                organization_id: one.organization_id,
+                is_suspect: one.is_suspect,
+            });
+            Ok(turns.collect())
+        });
+        looked.inspect_err(|error| self.note(&format!("what is due for HR systems cannot be read: {error}")))
+    }
+
+    /// One turn: an attempt, and its record.
+    async fn take(self: Arc<Self>, turn: Turn) {
+        let organization_id = turn.organization_id;
+        let recorded = match turn.found {
+            Ok(None) => return,
+            Ok(Some((delivery, integration))) => {
+                let attempt = self.attempt(&integration, &delivery).await;
+                self.record(delivery, &integration, attempt).await
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = recorded {
+            self.note(&format!("HR delivery of {organization_id}: the file cannot be used: {error}"));
+            tokio::time::sleep(FILE_PAUSE).await;
+        }
+    }
+
+    async fn attempt(&self, integration: &Integration, delivery: &Delivery) -> Attempt {
+        let route = Route {
+            network: self.network.as_ref(),
+            tls: &self.tls,
+            allow_private: self.settings.allow_private_targets,
+            timeout: self.settings.timeout,
+        };
+        attempt::make(&route, integration, delivery, self.world.now()).await
+    }
+
+    /// Records an attempt. It is with the operating system before the organization's next turn: a power cut may lose
+    /// it, and then the message is sent once more.
+    async fn record(&self, delivery: Delivery, integration: &Integration, attempt: Attempt) -> Result<(), Error> {
+        let outcome = hr_delivery::outcome_words(attempt.status, attempt.error.as_deref());
+        let line = format!("HR delivery {} of {}: {outcome}", delivery.id, delivery.organization_id);
+        let mut jitter = [0; 2];
+        self.world.fill(&mut jitter);
+        let (target, schedule) = (integration.url.as_str().to_owned(), self.settings.schedule.clone());
+        let jitter = u16::from_be_bytes(jitter);
+        let job = move |tx: &store::Tx<'_>| outbox::record(tx, &delivery, &target, &attempt, &schedule, jitter);
+        let (sender, receiver) = oneshot::channel();
+        self.store.write(Grade::Logged, job, move |outcome| drop(sender.send(outcome)));
+        let next = receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))?;
+        let (outcome, then) = next.map_or(("unwanted", "it was not pending any more".to_owned()), told);
+        self.telemetry.hr_attempt(outcome);
+        self.note(&format!("{line}; {then}"));
+        Ok(())
+    }
+
+    fn note(&self, message: &str) {
+        self.telemetry.note(self.world.now(), None, message);
+    }
+}
+
+fn found(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(Delivery, Integration)>, Error> {
+    let Some(delivery) = outbox::first_due(tx, organization)? else { return Ok(None) };
+    let integration = store::hr_integration::find(tx, organization)?;
+    let (integration, _) = integration.ok_or_else(|| Error::Defect("it is due without an integration".to_owned()))?;
+    Ok(Some((delivery, integration)))
+}
+
+/// What an attempt made of its delivery: the word that it is counted by, and the words for the log.
+fn told(next: Next) -> (&'static str, String) {
+    match next {
+        Next::Delivered => ("delivered", "delivered".to_owned()),
+        Next::Again(at) => ("again", format!("next attempt at {at}")),
+        Next::Failed => ("failed", "failed, until an admin sends it again".to_owned()),
+        Next::Gone => ("gone", "the integration is disabled".to_owned()),
+    }
+}

@@ -1,0 +1,200 @@
+//! Deliveries to HR systems as admins see them: what became of each, what holds it, what came of its attempts.
+
+use std::time::Duration;
+
+use rusqlite::Row;
+
+use super::tx::{self, Error, Tx};
+use crate::domain::hr_delivery::{Event, Standing, State};
+use crate::domain::id::{CandidateRoleId, DeliveryId, Id, OrganizationId};
+use crate::domain::timestamp::Timestamp;
+
+/// A delivery.
+#[derive(Debug, Clone)]
+pub struct HrDelivery {
+    /// Its number in the file: newer ones have larger ones.
+    pub number: i64,
+    /// Its id.
+    pub id: DeliveryId,
+    /// Whose it is.
+    pub organization_id: OrganizationId,
+    /// The organization's slug.
+    pub organization_slug: String,
+    /// The application it is about; `None` for a ping.
+    pub application_id: Option<CandidateRoleId>,
+    /// What it tells.
+    pub event: Event,
+    /// What has become of it and what could hold it.
+    pub standing: Standing,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When it was queued.
+    pub created_at: Timestamp,
+    /// When it is tried next; `None` where it is not pending, or held.
+    pub next_attempt_at: Option<Timestamp>,
+    /// What came of the last attempt.
+    pub last_attempt: Option<HrAttempt>,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone)]
+pub struct HrAttempt {
+    /// When it began.
+    pub at: Timestamp,
+    /// How long it took.
+    pub duration: Duration,
+    /// The answer's status, where one came.
+    pub status: Option<u16>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The beginning of the answer's body.
+    pub answer: Option<String>,
+}
+
+/// Which deliveries are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only those of this organization.
+    pub organization_id: Option<OrganizationId>,
+    /// Only those of which this has become.
+    pub state: Option<State>,
+}
+
+/// The columns of [`HrDelivery`], from the tables that they are in.
+const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candidate_role_id, d.type, d.state,
+       h.enabled, (
+         SELECT e.id FROM hr_deliveries e
+         WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
+         ORDER BY e.number
+         LIMIT 1
+       ),
+       d.attempts, d.created_at, d.next_attempt_at, a.at, a.duration, a.status, a.error, a.answer
+     FROM hr_deliveries d
+     JOIN organizations o ON o.id = d.organization_id
+     LEFT JOIN hr_integrations h ON h.organization_id = d.organization_id
+     LEFT JOIN hr_attempts a ON a.delivery_number = d.number AND a.number = d.attempts";
+
+/// A page of deliveries with numbers below `before`, newest first.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
+    let query = |narrowed: &str| {
+        format!(
+            "{SELECT}
+             WHERE d.number < $1 {narrowed}
+             ORDER BY d.number DESC
+             LIMIT $2"
+        )
+    };
+    // The index of what is open is used only where the query says that it asks for nothing else.
+    let open = |state: State| if state == State::Delivered { "" } else { "AND d.state <> 'delivered'" };
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    match (&filter.organization_id, filter.state) {
+        (None, None) => tx.all(&query(""), (before, rows_max), delivery),
+        (Some(organization), None) => {
+            let sql = query("AND d.organization_id = $3");
+            tx.all(&sql, (before, rows_max, organization.as_str()), delivery)
+        }
+        (None, Some(state)) => {
+            let sql = query(&format!("AND d.state = $3 {}", open(state)));
+            tx.all(&sql, (before, rows_max, state.as_str()), delivery)
+        }
+        (Some(organization), Some(state)) => {
+            let sql = query(&format!("AND d.state = $3 AND d.organization_id = $4 {}", open(state)));
+            tx.all(&sql, (before, rows_max, state.as_str(), organization.as_str()), delivery)
+        }
+    }
+}
+
+/// Everything that does not go its way by itself: failed, held, or tried without success; oldest first.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
+    let sql = format!(
+        "{SELECT}
+         WHERE d.state <> 'delivered' AND (d.state = 'failed' OR d.next_attempt_at IS NULL OR d.attempts > 0)
+         ORDER BY d.number"
+    );
+    tx.all(&sql, [], delivery)
+}
+
+/// A delivery.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {
+    tx.one(&format!("{SELECT} WHERE d.id = $1"), [id.as_str()], delivery)
+}
+
+/// The message of a delivery: JSON text.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn payload(tx: &Tx<'_>, number: i64) -> Result<Option<String>, Error> {
+    let sql = "SELECT payload
+               FROM hr_deliveries
+               WHERE number = $1";
+    tx.one(sql, [number], |row| Ok(row.get(0)?))
+}
+
+/// The attempts of a delivery that are kept, oldest first.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn attempts(tx: &Tx<'_>, number: i64) -> Result<Vec<HrAttempt>, Error> {
+    let sql = "SELECT at, duration, status, error, answer
+               FROM hr_attempts
+               WHERE delivery_number = $1
+               ORDER BY number";
+    tx.all(sql, [number], |row| attempt(row, 0))
+}
+
+/// Makes a delivery due now, with its whole schedule before it.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn send_again(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
+    let sql = "UPDATE hr_deliveries
+               SET state = 'pending', failed_attempts = 0, next_attempt_at = $1
+               WHERE number = $2 AND state <> 'delivered'";
+    tx.run(sql, (tx.now.micros(), number))?;
+    Ok(())
+}
+
+fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
+    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
+    let application: Option<String> = row.get(4)?;
+    let earlier: Option<String> = row.get(8)?;
+    let tried: Option<i64> = row.get(12)?;
+    Ok(HrDelivery {
+        number: row.get(0)?,
+        id: tx::word(&text(1)?, DeliveryId::parse)?,
+        organization_id: tx::word(&text(2)?, OrganizationId::parse)?,
+        organization_slug: text(3)?,
+        application_id: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
+        event: tx::word(&text(5)?, Event::parse)?,
+        standing: Standing {
+            state: tx::word(&text(6)?, State::parse)?,
+            enabled: row.get(7)?,
+            earlier: earlier.map(|id| tx::word(&id, DeliveryId::parse)).transpose()?,
+        },
+        attempts: row.get(9)?,
+        created_at: tx::time(row, 10)?,
+        next_attempt_at: tx::time_or_none(row, 11)?,
+        last_attempt: tried.map(|_| attempt(row, 12)).transpose()?,
+    })
+}
+
+/// The columns from `at` to `answer`, from the `first` on.
+fn attempt(row: &Row<'_>, first: usize) -> Result<HrAttempt, Error> {
+    let micros: i64 = row.get(first + 1)?;
+    Ok(HrAttempt {
+        at: tx::time(row, first)?,
+        duration: Duration::from_micros(micros.unsigned_abs()),
+        status: row.get(first + 2)?,
+        error: row.get(first + 3)?,
+        answer: row.get(first + 4)?,
+    })
+}

@@ -1,0 +1,253 @@
+-- The whole file of version 1: where every upgrade begins, for the test that upgrades it.
+--
+-- Ids are text made by the program, times are integer microseconds since 1970 in UTC, truth is 0 or 1, JSON is
+-- text. Checks and constraints hold what the rules hold, so a defect in a rule is an error and not a wrong row.
+
+-- A company on this appliance. Everything but users belongs to exactly one.
+CREATE TABLE organizations (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  slug TEXT NOT NULL,
+  slug_key TEXT NOT NULL UNIQUE CHECK
+    (length(slug_key) BETWEEN 1 AND 64 AND slug_key = lower(slug) AND slug_key NOT GLOB '*[^a-z0-9-]*'),
+  name TEXT NOT NULL CHECK (name <> ''),
+  domain TEXT NOT NULL,
+  logo TEXT NOT NULL,
+  portal_enabled INTEGER NOT NULL CHECK (portal_enabled IN (0, 1)),
+  portal_theme TEXT NOT NULL CHECK (json_type(portal_theme) = 'object'),
+  require_external_position_id INTEGER NOT NULL CHECK (require_external_position_id IN (0, 1)),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+-- Where an organization's HR system listens. A row without a secret is never enabled.
+CREATE TABLE hr_integrations (
+  organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
+  url TEXT NOT NULL CHECK (url <> ''),
+  secret TEXT CHECK (secret <> ''),
+  enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  CHECK (enabled = 0 OR secret IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+-- The status cache: one row an organization, always equal to a recount (`appliance check` proves it).
+CREATE TABLE organization_statuses (
+  organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
+  open_roles INTEGER NOT NULL CHECK (open_roles >= 0),
+  open_positions INTEGER NOT NULL CHECK (open_positions >= 0),
+  in_progress INTEGER NOT NULL CHECK (in_progress >= 0),
+  hired INTEGER NOT NULL CHECK (hired >= 0),
+  not_selected INTEGER NOT NULL CHECK (not_selected >= 0),
+  withdrawn INTEGER NOT NULL CHECK (withdrawn >= 0)
+) STRICT, WITHOUT ROWID;
+
+-- A person of staff. `email_key` is the lower-cased copy that addresses are compared by.
+CREATE TABLE users (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  email TEXT NOT NULL,
+  email_key TEXT NOT NULL UNIQUE CHECK (email_key <> ''),
+  name TEXT NOT NULL CHECK (name <> ''),
+  platform_role TEXT NOT NULL CHECK (platform_role IN ('user', 'admin')),
+  password_hash TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+-- What a user is in one organization. The oldest by `created_at` is the one that key owners show, so a document
+-- that brings several gives them increasing times.
+CREATE TABLE memberships (
+  user_id TEXT NOT NULL REFERENCES users (id),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  org_role TEXT NOT NULL CHECK (org_role IN ('owner', 'admin', 'moderator', 'hr_representative', 'member')),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, organization_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memberships_of_organization ON memberships (organization_id, user_id);
+
+-- A signed-in browser. Only the SHA-256 of the cookie's value is here.
+CREATE TABLE sessions (
+  digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  user_id TEXT NOT NULL REFERENCES users (id),
+  created_at INTEGER NOT NULL,
+  last_seen_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_of_user ON sessions (user_id);
+
+-- A key that acts as a user. Only the SHA-256 of its text is here. Revoked keys stay, for the audit.
+CREATE TABLE api_keys (
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  user_id TEXT NOT NULL REFERENCES users (id),
+  name TEXT,
+  start TEXT NOT NULL CHECK (length(start) = 8),
+  scopes TEXT NOT NULL,
+  enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX api_keys_of_user ON api_keys (user_id);
+
+-- One row a request that a key authenticated. `at` only ever grows, over all keys, so a row is an append and a
+-- page of one key is a range; `number` counts within the key, so its newest row is its statistics.
+CREATE TABLE api_key_usage (
+  at INTEGER NOT NULL PRIMARY KEY,
+  key_number INTEGER NOT NULL REFERENCES api_keys (number),
+  number INTEGER NOT NULL CHECK (number >= 1),
+  method TEXT NOT NULL,
+  path TEXT NOT NULL,
+  ip TEXT NOT NULL,
+  user_agent TEXT NOT NULL,
+  auth_endpoint TEXT NOT NULL
+) STRICT;
+CREATE INDEX api_key_usage_of_key ON api_key_usage (key_number, at);
+
+-- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
+-- there are, all of them when it is filled, not all of them while it is open.
+CREATE TABLE roles (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  name TEXT NOT NULL CHECK (name <> ''),
+  description TEXT NOT NULL CHECK (json_type(description) = 'object'),
+  department TEXT NOT NULL,
+  location TEXT NOT NULL,
+  work_type TEXT CHECK (work_type IN ('remote', 'hybrid', 'onsite')),
+  collar_type TEXT CHECK (collar_type IN ('white', 'gray', 'blue')),
+  salary_min REAL CHECK (salary_min >= 0),
+  salary_max REAL CHECK (salary_max >= 0),
+  salary_currency TEXT CHECK (salary_currency GLOB '[A-Z][A-Z][A-Z]'),
+  salary_period TEXT CHECK (salary_period IN ('hour', 'day', 'week', 'month', 'year')),
+  status TEXT NOT NULL CHECK (status IN ('draft', 'open', 'filled', 'closed')),
+  public INTEGER NOT NULL CHECK (public IN (0, 1)),
+  positions INTEGER NOT NULL CHECK (positions >= 1),
+  hired INTEGER NOT NULL CHECK (hired BETWEEN 0 AND positions),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (id, organization_id),
+  CHECK (salary_min IS NULL OR salary_max IS NULL OR salary_min <= salary_max),
+  CHECK (status <> 'filled' OR hired = positions),
+  CHECK (status <> 'open' OR hired < positions)
+) STRICT;
+CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
+
+-- One step of a role's pipeline.
+CREATE TABLE role_steps (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  role_id TEXT NOT NULL REFERENCES roles (id),
+  name TEXT NOT NULL CHECK (name <> ''),
+  step_order INTEGER NOT NULL CHECK (step_order >= 1),
+  step_type TEXT NOT NULL CHECK (step_type IN
+    ('application', 'screening', 'assessment', 'interview', 'reference_check', 'offer', 'other')),
+  UNIQUE (role_id, step_order)
+) STRICT;
+
+-- A link by which candidates sign up for a role. It ends with its time, or when the role stops being open.
+CREATE TABLE invitations (
+  token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
+  role_id TEXT NOT NULL REFERENCES roles (id),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  ended_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
+
+-- A person who applies to one organization, unique there by address.
+CREATE TABLE candidates (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  name TEXT NOT NULL CHECK (name <> ''),
+  email TEXT NOT NULL,
+  email_key TEXT NOT NULL CHECK (email_key <> ''),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (organization_id, email_key),
+  UNIQUE (id, organization_id)
+) STRICT;
+
+-- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
+CREATE TABLE candidate_roles (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL,
+  candidate_id TEXT NOT NULL,
+  role_id TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('In Progress', 'Not Selected', 'Hired', 'Withdrawn')),
+  applied_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  hired_date INTEGER,
+  offer_accepted_date INTEGER,
+  external_position_id TEXT,
+  hire_notes TEXT,
+  FOREIGN KEY (candidate_id, organization_id) REFERENCES candidates (id, organization_id),
+  FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
+  UNIQUE (candidate_id, role_id),
+  UNIQUE (id, organization_id),
+  CHECK ((status = 'Hired') = (hired_date IS NOT NULL)),
+  CHECK (status = 'Hired' OR
+    (offer_accepted_date IS NULL AND external_position_id IS NULL AND hire_notes IS NULL))
+) STRICT;
+CREATE INDEX candidate_roles_of_role ON candidate_roles (role_id, status);
+CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id, status);
+
+-- One step of an application, copied from the role's steps when the application was made.
+CREATE TABLE candidate_role_steps (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  candidate_role_id TEXT NOT NULL REFERENCES candidate_roles (id),
+  role_step_id TEXT NOT NULL REFERENCES role_steps (id),
+  name TEXT NOT NULL CHECK (name <> ''),
+  step_order INTEGER NOT NULL CHECK (step_order >= 1),
+  step_type TEXT NOT NULL CHECK (step_type IN
+    ('application', 'screening', 'assessment', 'interview', 'reference_check', 'offer', 'other')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'in_progress', 'validated', 'rejected', 'skipped')),
+  rejected_at INTEGER,
+  rejection_reason TEXT,
+  outcome_type TEXT,
+  outcome_reason TEXT,
+  validated_at INTEGER,
+  UNIQUE (candidate_role_id, step_order),
+  UNIQUE (candidate_role_id, role_step_id),
+  CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)),
+  CHECK ((status = 'rejected') = (rejection_reason IS NOT NULL)),
+  CHECK (status = 'rejected' OR (outcome_type IS NULL AND outcome_reason IS NULL)),
+  CHECK ((status = 'validated') = (validated_at IS NOT NULL))
+) STRICT;
+CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id);
+
+-- What was decided: who (a user, and the key they used), when, on what, and the facts as JSON.
+CREATE TABLE activities (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  at INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  user_id TEXT NOT NULL REFERENCES users (id),
+  api_key_id TEXT REFERENCES api_keys (id),
+  role_id TEXT NOT NULL REFERENCES roles (id),
+  candidate_id TEXT NOT NULL REFERENCES candidates (id),
+  candidate_role_id TEXT NOT NULL,
+  candidate_role_step_id TEXT REFERENCES candidate_role_steps (id),
+  detail TEXT NOT NULL CHECK (json_type(detail) = 'object'),
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+) STRICT;
+CREATE INDEX activities_of_organization ON activities (organization_id, at);
+
+-- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself.
+-- `number` is the order within an application. While the integration is disabled the rows wait.
+CREATE TABLE hr_deliveries (
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  candidate_role_id TEXT NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed')),
+  payload TEXT NOT NULL CHECK (json_type(payload) = 'object'),
+  state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+  attempts INTEGER NOT NULL CHECK (attempts >= 0),
+  created_at INTEGER NOT NULL,
+  next_attempt_at INTEGER NOT NULL,
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+) STRICT;
+CREATE INDEX hr_deliveries_due ON hr_deliveries (state, next_attempt_at);
+CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
+
+-- One row that `GET /readyz` writes, to know that the file can be written.
+CREATE TABLE readiness (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  at INTEGER NOT NULL
+) STRICT;
