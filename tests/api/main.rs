@@ -13,6 +13,10 @@ mod candidate_step_record;
 mod candidate_step_reject;
 mod failure;
 mod health;
+mod hr_delivery;
+mod hr_guard;
+mod hr_integration;
+mod hr_send;
 mod me;
 mod portal;
 mod portal_apply;
@@ -59,6 +63,10 @@ fn main() -> ExitCode {
         candidate_step_reject::tests(),
         failure::tests(),
         health::tests(),
+        hr_delivery::tests(),
+        hr_guard::tests(),
+        hr_integration::tests(),
+        hr_send::tests(),
         me::tests(),
         portal::tests(),
         portal_apply::tests(),

@@ -24,6 +24,13 @@ fn the_table_is_the_contract() {
         "GET /api/public/portal/{orgSlug}/roles/{roleId}",
         "POST /api/public/portal/{orgSlug}/apply",
         // Beside it.
+        "GET /api/admin/organizations/{id}/hr-integration",
+        "PUT /api/admin/organizations/{id}/hr-integration",
+        "DELETE /api/admin/organizations/{id}/hr-integration",
+        "POST /api/admin/organizations/{id}/hr-integration/test",
+        "GET /api/admin/hr-deliveries",
+        "GET /api/admin/hr-deliveries/{id}",
+        "POST /api/admin/hr-deliveries/{id}/retry",
         "POST /api/auth/sign-in",
         "POST /api/auth/sign-out",
         "GET /",

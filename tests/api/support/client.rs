@@ -49,6 +49,11 @@ impl Client {
         self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
+    /// Puts JSON.
+    pub(crate) fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
+    }
+
     /// Posts nothing.
     pub(crate) fn post_empty(&self, path: &str) -> Answer {
         self.send("POST", path, &[], b"")

@@ -4,11 +4,13 @@ pub(crate) mod app;
 pub(crate) mod client;
 pub(crate) mod hiring;
 pub(crate) mod race;
+pub(crate) mod receiver;
 pub(crate) mod recorder;
 
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};
 pub(crate) use hiring::Hiring;
+pub(crate) use receiver::{Behaviour, Receiver};
 
 /// A path of this template: some id in the place of each parameter.
 pub(crate) fn filled(template: &str) -> String {

@@ -1,0 +1,215 @@
+//! An HR system of a test: takes what it is sent, and answers, or does not, as the test says.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use standardwebhooks::Webhook;
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a receiver does with a message.
+#[derive(Debug, Clone)]
+pub(crate) enum Behaviour {
+    /// Answers with this status, these fields and this body.
+    Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// Sends these bytes and closes the connection.
+    Raw(Vec<u8>),
+    /// Reads the message and says nothing, for as long as the other side waits.
+    Silence,
+    /// Sends the bytes of a good answer one by one, with this long between them.
+    Drip(Duration),
+    /// Begins a good answer with a body that does not end.
+    Endless,
+    /// Closes the connection when the message is read.
+    HangUp,
+}
+
+impl Behaviour {
+    /// An empty answer of this status.
+    pub(crate) fn status(status: u16) -> Self {
+        Self::Answer(status, Vec::new(), Vec::new())
+    }
+}
+
+/// A message that came.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) request_line: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Message {
+    /// The only value of a field.
+    #[track_caller]
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut values = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (_, value) = values.next().unwrap_or_else(|| panic!("no {name} in {:?}", self.headers));
+        assert!(values.next().is_none(), "two {name}");
+        value
+    }
+
+    /// The delivery's id.
+    #[track_caller]
+    pub(crate) fn id(&self) -> &str {
+        self.header("webhook-id")
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// What the message tells: `candidate.hired`, …
+    #[track_caller]
+    pub(crate) fn event(&self) -> String {
+        self.json()["type"].as_str().unwrap().to_owned()
+    }
+
+    /// Whether one of the signatures is what the published library of Standard Webhooks makes with this secret. The
+    /// clock is the test's, so the library cannot be asked whether the message is recent.
+    #[track_caller]
+    pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
+        let at = self.header("webhook-timestamp").parse().unwrap();
+        let expected = Webhook::new(secret).unwrap().sign(self.id(), at, &self.body).unwrap();
+        self.header("webhook-signature").split(' ').any(|signature| signature == expected)
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    seen: Mutex<Vec<Message>>,
+    changed: Condvar,
+    connections: Mutex<usize>,
+    /// What it does with the next messages; when there is no more, the last one stays.
+    script: Mutex<VecDeque<Behaviour>>,
+}
+
+/// A receiver on a free port of the loopback. Every connection has a thread; they end with the test's process.
+pub(crate) struct Receiver {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl Receiver {
+    /// One that takes everything.
+    pub(crate) fn start() -> Self {
+        Self::on("127.0.0.1:0")
+    }
+
+    /// The same on this address.
+    pub(crate) fn on(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared::default());
+        shared.script.lock().unwrap().push_back(Behaviour::status(204));
+        let ours = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                *ours.connections.lock().unwrap() += 1;
+                let shared = Arc::clone(&ours);
+                std::thread::spawn(move || serve(&shared, stream.unwrap()));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// Its URL with this path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// What it does from now on: one after the other, and the last one for ever.
+    pub(crate) fn will(&self, script: impl IntoIterator<Item = Behaviour>) {
+        *self.shared.script.lock().unwrap() = script.into_iter().collect();
+    }
+
+    /// Everything that came, once it is at least so much.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, count: usize) -> Vec<Message> {
+        let began = Instant::now();
+        let mut seen = self.shared.seen.lock().unwrap();
+        while seen.len() < count {
+            assert!(began.elapsed() < PATIENCE, "{} messages came, not {count}: {seen:?}", seen.len());
+            seen = self.shared.changed.wait_timeout(seen, Duration::from_millis(100)).unwrap().0;
+        }
+        seen.clone()
+    }
+
+    /// Everything that came until now.
+    pub(crate) fn seen(&self) -> Vec<Message> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// Connections that were made to it, whatever came on them.
+    pub(crate) fn connections(&self) -> usize {
+        *self.shared.connections.lock().unwrap()
+    }
+}
+
+fn serve(shared: &Shared, stream: TcpStream) {
+    let Some(message) = read(&stream) else { return };
+    let behaviour = {
+        let mut script = shared.script.lock().unwrap();
+        if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
+    };
+    shared.seen.lock().unwrap().push(message);
+    shared.changed.notify_all();
+    // Whoever hangs up first, the answer is not the test's business.
+    let _ = answer(&behaviour.unwrap(), stream);
+}
+
+fn read(stream: &TcpStream) -> Option<Message> {
+    let mut reader = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        line.strip_suffix("\r\n").map(str::to_owned)
+    };
+    let request_line = line()?;
+    let mut headers = Vec::new();
+    loop {
+        let line = line()?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(": ")?;
+        headers.push((name.to_owned(), value.to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
+    let mut body = vec![0; length.1.parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some(Message { request_line, headers, body })
+}
+
+fn answer(behaviour: &Behaviour, mut stream: TcpStream) -> std::io::Result<()> {
+    match behaviour {
+        Behaviour::Answer(status, fields, body) => {
+            let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
+            fields.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
+            stream.write_all(format!("{head}\r\n").as_bytes())?;
+            stream.write_all(body)
+        }
+        Behaviour::Raw(bytes) => stream.write_all(bytes),
+        Behaviour::HangUp => Ok(()),
+        Behaviour::Silence => stream.read(&mut [0]).map(drop),
+        Behaviour::Drip(pause) => {
+            for byte in b"HTTP/1.1 204 No Content\r\n\r\n" {
+                stream.write_all(&[*byte])?;
+                std::thread::sleep(*pause);
+            }
+            Ok(())
+        }
+        Behaviour::Endless => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")?;
+            loop {
+                stream.write_all(&[b'x'; 16_384])?;
+            }
+        }
+    }
+}
