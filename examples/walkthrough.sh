@@ -4,11 +4,13 @@
 # one call after another, and checks every answer. It is a test and a tour: read
 # it from top to bottom to see how each endpoint is called.
 #
-#     examples/walkthrough.sh [APPLIANCE]
+#     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
 # APPLIANCE is the program to try, as an argument or in the environment. Without
 # it, the `appliance` of the PATH is taken, or else target/release/appliance.
-# Beside it the script needs curl, jq and the usual Unix tools. It works in a
+# RECEIVER is the HR system that hires are delivered to: examples/webhook_receiver
+# beside APPLIANCE, as `cargo build --release --bins --examples` puts it there.
+# Beside them the script needs curl, jq and the usual Unix tools. It works in a
 # directory of its own, on a free port of the loopback, and leaves nothing behind.
 #
 # The end is a line `N passed, 0 failed` and exit status 0. The first check that
@@ -22,7 +24,8 @@ appliance=${1:-${APPLIANCE:-}}
 if [[ -z $appliance ]]; then
   appliance=$(command -v appliance || echo "$here/../target/release/appliance")
 fi
-for program in "$appliance" curl jq; do
+receiver=${2:-${RECEIVER:-$(dirname "$(command -v "$appliance" || echo "$appliance")")/examples/webhook_receiver}}
+for program in "$appliance" "$receiver" curl jq; do
   if ! command -v "$program" >/dev/null; then
     echo "walkthrough: there is no program $program" >&2
     exit 2
@@ -38,13 +41,15 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/appliance-walkthrough.XXXXXX")
 db=$work/walkthrough.db
 base=
 server=
+hr_system=
 passed=0
 
 tidy() {
-  if [[ -n $server ]] && kill -0 "$server" 2>/dev/null; then
-    kill -KILL "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
-  fi
+  local process
+  for process in $server $hr_system; do
+    kill -KILL "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
   rm -rf "$work"
 }
 trap tidy EXIT
@@ -193,6 +198,17 @@ stop() {
   equals "$came" 0 "serve ends on SIGTERM with exit status 0"
 }
 
+# until_holds 'jq expression' 'sentence' PATH asks for the path until the answer is so.
+until_holds() {
+  local expression=$1 sentence=$2 path=$3 try
+  for ((try = 0; try < 100; try++)); do
+    request GET "$path" "${as_admin[@]}"
+    jq --exit-status "$expression" "$work/body" >/dev/null 2>&1 && ok "$sentence" && return
+    sleep 0.1
+  done
+  fail "$sentence" "$expression within 10 s" "$(answer)"
+}
+
 # Content type and body of a request, in front of the JSON text.
 json=(--header 'Content-Type: application/json' --data)
 
@@ -212,7 +228,8 @@ matches "$admin_key" '^rpk_[0-9A-Za-z]{38}$' 'its key stands alone on standard o
 exits 0 'set-password reads the password from standard input' \
   "$appliance" set-password --db "$db" --email "$admin_email" <<<"$password"
 
-start
+# The HR system of this walk is on the same machine, which is refused otherwise.
+start --allow-private-hr-targets
 
 as_admin=(--oauth2-bearer "$admin_key")
 
@@ -408,6 +425,43 @@ expect 200 GET /api/v1/me "${as_hr[@]}"
 holds '(.user | [.id, .email, .role] == ["user_joel-lindqvist", "joel.lindqvist@halmwind.example.com", "user"]) and .auth.keyId == $id' \
   'a key acts as its user' --arg id "$hr_key_id"
 
+# ------------------------------------------------------------- HR system ----
+
+section 'An HR system that learns of every hire'
+
+integration=/api/admin/organizations/org_halmwind/hr-integration
+expect 404:not_found GET "$integration" "${as_admin[@]}"
+expect 403:forbidden PUT "$integration" "${as_hr[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks"}'
+expect 400:validation_error PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "ftp://hr.example.com/hooks", "secret": "short"}'
+holds '[.errors[].field] == ["url", "secret"]' 'every field at fault is named at once'
+
+# Without a secret the service makes one, and shows it this once.
+expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks", "enabled": false}'
+holds '.data | .hasSecret and .enabled == false and (.secret | test("^whsec_[A-Za-z0-9+/]{43}=$"))' 'the secret is made and shown'
+hr_secret=$(jq --raw-output .data.secret "$work/body")
+expect 200 GET "$integration" "${as_admin[@]}"
+holds '.data.hasSecret and (.data | has("secret") | not)' 'the secret is never shown again'
+
+: >"$work/receiver.log"
+WEBHOOK_SECRET=$hr_secret "$receiver" --listen 127.0.0.1:0 >"$work/received" 2>"$work/receiver.log" &
+hr_system=$!
+for ((try = 0; try < 100; try++)); do
+  hr_url=$(sed -n 's|.*listening on \(http://[^ ]*\).*|\1|p' "$work/receiver.log")
+  [[ -n $hr_url ]] && break
+  sleep 0.1
+done
+matches "$hr_url" '^http://' 'the HR system listens'
+
+expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" "{\"url\": \"$hr_url/hooks\"}"
+holds '.data | .enabled and (has("secret") | not)' 'the secret is kept'
+expect 202 POST "$integration/test" "${as_admin[@]}"
+ping=$(jq --raw-output .data.id "$work/body")
+deliveries=/api/admin/hr-deliveries
+until_holds '.data.state == "delivered"' 'the ping is delivered' "$deliveries/$ping"
+holds '.data.lastAttempt | .status == 204 and .error == null' 'the attempt is recorded'
+# The receiver prints only what the library of Standard Webhooks has verified.
+equals "$(jq --raw-output '[.id, .message.type] | join(" ")' "$work/received")" "$ping ping" 'the HR system has verified it'
+
 # ----------------------------------------------------------------- reject ----
 
 section 'POST /api/v1/candidate-steps/{id}/reject'
@@ -494,6 +548,44 @@ holds '[.detail, .errors[]?.field] | any(test("externalPositionId"))' 'the refus
 expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "  "}'
 expect 200 POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "BM-CTV-05", "outcomeNotes": "Takes over in January."}'
 holds '.step.status == "validated"' 'with the position id the step is validated'
+
+section 'What the HR system has heard'
+
+until_holds '.data == []' 'nothing is left to be delivered' "$deliveries?organizationId=org_halmwind&state=pending"
+heard=$(jq --raw-output 'select(.message.type != "ping") | [.message.type, .message.data.candidate.name] | join(" ")' "$work/received" | LC_ALL=C sort)
+equals "$heard" "candidate.hire_reversed Nadia Rahimi
+candidate.hired Emeka Obi
+candidate.hired Nadia Rahimi
+candidate.hired Sören Matthiesen
+candidate.hired Viktor Lauritzen" 'every hire has arrived, and the reversal'
+equals "$(jq --raw-output 'select(.message.data.candidate.name == "Nadia Rahimi").message.type' "$work/received" | tr '\n' ' ')" \
+  'candidate.hired candidate.hire_reversed ' 'in their order'
+jq 'select(.message.data.candidate.name == "Emeka Obi").message' "$work/received" >"$work/body"
+holds '.version == 1 and (.data | .hiredDate == "2026-11-02T00:00:00.000000Z" and .externalPositionId == "HW-FS-0313"
+       and .note == "Starts with the December group." and .role.name == "Wind Turbine Technician"
+       and .organization.slug == "halmwind" and .decidedBy.id == "user_joel-lindqvist")' 'the message has the facts of the hire'
+
+expect 200 GET "$deliveries?limit=2" "${as_admin[@]}"
+holds '(.data | length) == 2 and .pagination.hasMore' 'deliveries are listed in pages, newest first'
+newest=$(jq --raw-output '.data[0].id' "$work/body")
+expect 200 GET "$deliveries?limit=500&cursor=$(jq --raw-output .pagination.nextCursor "$work/body")" "${as_admin[@]}"
+holds '(.data | length) == 4 and .pagination.hasMore == false' 'the next page has the rest'
+expect 409:conflict POST "$deliveries/$newest/retry" "${as_admin[@]}"
+expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
+exits 0 'nothing is stuck' "$appliance" hr-deliveries --db "$db"
+equals "$(cat "$work/out")" '' 'so nothing is listed'
+
+# An HR system that is away does not keep anybody from deciding.
+kill -KILL "$hr_system"
+wait "$hr_system" 2>/dev/null || true
+hr_system=
+expect 202 POST "$integration/test" "${as_admin[@]}"
+until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping that finds nobody has failed, and says why' \
+  "$deliveries/$(jq --raw-output .data.id "$work/body")"
+exits 0 'what is stuck is listed' "$appliance" hr-deliveries --db "$db"
+matches "$(cat "$work/out")" 'halmwind.*ping.*failed.*no connection' 'with its reason'
+expect 200 DELETE "$integration" "${as_admin[@]}"
+expect 404:not_found DELETE "$integration" "${as_admin[@]}"
 
 # ------------------------------------------------------------------ usage ----
 

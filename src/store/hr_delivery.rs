@@ -79,30 +79,25 @@ const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candid
 /// # Errors
 /// When SQLite fails.
 pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    let query = |narrowed: &str| {
-        format!(
-            "{SELECT}
-             WHERE d.number < $1 {narrowed}
-             ORDER BY d.number DESC
-             LIMIT $2"
-        )
-    };
     // The index of what is open is used only where the query says that it asks for nothing else.
     let open = |state: State| if state == State::Delivered { "" } else { "AND d.state <> 'delivered'" };
+    let query = |narrowed: &str, open: &str, limit: &str| {
+        format!("{SELECT} WHERE d.number < $1 {narrowed} {open} ORDER BY d.number DESC LIMIT {limit}")
+    };
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match (&filter.organization_id, filter.state) {
-        (None, None) => tx.all(&query(""), (before, rows_max), delivery),
+        (None, None) => tx.all(&query("", "", "$2"), (before, rows_max), delivery),
         (Some(organization), None) => {
-            let sql = query("AND d.organization_id = $3");
-            tx.all(&sql, (before, rows_max, organization.as_str()), delivery)
+            let sql = query("AND d.organization_id = $2", "", "$3");
+            tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
         }
         (None, Some(state)) => {
-            let sql = query(&format!("AND d.state = $3 {}", open(state)));
-            tx.all(&sql, (before, rows_max, state.as_str()), delivery)
+            let sql = query("AND d.state = $2", open(state), "$3");
+            tx.all(&sql, (before, state.as_str(), rows_max), delivery)
         }
         (Some(organization), Some(state)) => {
-            let sql = query(&format!("AND d.state = $3 AND d.organization_id = $4 {}", open(state)));
-            tx.all(&sql, (before, rows_max, state.as_str(), organization.as_str()), delivery)
+            let sql = query("AND d.state = $2 AND d.organization_id = $3", open(state), "$4");
+            tx.all(&sql, (before, state.as_str(), organization.as_str(), rows_max), delivery)
         }
     }
 }

@@ -1,0 +1,107 @@
+//! A small HR system: takes what the service delivers, verifies who sent it, and prints each message as one line of JSON.
+//!
+//! ```sh
+//! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
+//! ```
+//!
+//! What every receiver should do is here: verify the signature over the bytes as they came, with a library of Standard
+//! Webhooks (there is one for most languages); refuse what is too old; answer soon, with 2xx only once the message is
+//! safe; expect a message more than once, and know it again by its `webhook-id`.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::error::Error;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Parser;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use standardwebhooks::{HEADER_WEBHOOK_ID, Webhook};
+use tokio::net::TcpListener;
+
+/// Messages are under 20 kB; whoever sends more is not the service.
+const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
+
+/// How long a connection may take to send a message's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Receives what the service delivers to an HR system.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:9000")]
+    listen: SocketAddr,
+
+    /// The integration's secret, as the service showed it once.
+    #[arg(long, env = "WEBHOOK_SECRET", hide_env_values = true)]
+    secret: String,
+}
+
+/// What a receiver remembers.
+struct Inbox {
+    webhook: Webhook,
+    /// Ids that came already. A real system keeps them with what it made of the message, in one transaction.
+    known: Mutex<HashSet<String>>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args = Args::parse();
+    let inbox = Arc::new(Inbox { webhook: Webhook::new(&args.secret)?, known: Mutex::default() });
+    let listener = TcpListener::bind(args.listen).await?;
+    eprintln!("listening on http://{}", listener.local_addr()?);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let inbox = Arc::clone(&inbox);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let inbox = Arc::clone(&inbox);
+                async move { Ok::<_, Infallible>(answer(receive(&inbox, request).await)) }
+            });
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+            if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
+                eprintln!("a connection ended badly: {error}");
+            }
+        });
+    }
+}
+
+fn answer(status: StatusCode) -> Response<Empty<Bytes>> {
+    let mut response = Response::new(Empty::new());
+    *response.status_mut() = status;
+    response
+}
+
+async fn receive(inbox: &Inbox, request: Request<Incoming>) -> StatusCode {
+    if request.method() != Method::POST {
+        return StatusCode::METHOD_NOT_ALLOWED;
+    }
+    let (head, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, MESSAGE_BYTES_MAX).collect().await else {
+        return StatusCode::PAYLOAD_TOO_LARGE;
+    };
+    let body = body.to_bytes();
+    if let Err(error) = inbox.webhook.verify(&body, &head.headers) {
+        eprintln!("refused a message: {error}");
+        return StatusCode::UNAUTHORIZED;
+    }
+    let id = head.headers.get(HEADER_WEBHOOK_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let is_new = inbox.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+    let Ok(message) = serde_json::from_slice::<serde_json::Value>(&body) else {
+        return StatusCode::BAD_REQUEST;
+    };
+    let line = serde_json::json!({ "id": id, "isNew": is_new, "message": message });
+    // Only what is kept is answered with 2xx; otherwise the service sends it again.
+    match writeln!(std::io::stdout().lock(), "{line}") {
+        Ok(()) => StatusCode::NO_CONTENT,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
