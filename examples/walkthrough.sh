@@ -9,7 +9,7 @@
 # APPLIANCE is the program to try, as an argument or in the environment. Without
 # it, the `appliance` of the PATH is taken, or else target/release/appliance.
 # RECEIVER is the HR system that hires are delivered to: examples/webhook_receiver
-# beside APPLIANCE, as `cargo build --release --bins --examples` puts it there.
+# beside APPLIANCE, where `cargo build --bins --examples` puts it.
 # Beside them the script needs curl, jq and the usual Unix tools. It works in a
 # directory of its own, on a free port of the loopback, and leaves nothing behind.
 #
@@ -562,7 +562,7 @@ equals "$(jq --raw-output 'select(.message.data.candidate.name == "Nadia Rahimi"
   'candidate.hired candidate.hire_reversed ' 'in their order'
 jq 'select(.message.data.candidate.name == "Emeka Obi").message' "$work/received" >"$work/body"
 holds '.version == 1 and (.data | .hiredDate == "2026-11-02T00:00:00.000000Z" and .externalPositionId == "HW-FS-0313"
-       and .note == "Starts with the December group." and .role.name == "Wind Turbine Technician"
+       and .note == "Starts with the December group." and .role.name == "Offshore Wind Turbine Technician"
        and .organization.slug == "halmwind" and .decidedBy.id == "user_joel-lindqvist")' 'the message has the facts of the hire'
 
 expect 200 GET "$deliveries?limit=2" "${as_admin[@]}"
