@@ -1,6 +1,7 @@
 //! The worker: looks what is due, lets each organization's turn come, records what came of each attempt.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -58,7 +59,13 @@ impl Worker {
         let (stop, stopped) = watch::channel(false);
         let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls: Tls::default() });
         let run = move || {
-            runtime.block_on(deliveries.run(stopped));
+            let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
+            while catch_unwind(AssertUnwindSafe(run)).is_err() {
+                deliveries.note(
+                    "deliveries to HR systems ended in a panic, and begin again; its place is in the lines above",
+                );
+                std::thread::sleep(FILE_PAUSE);
+            }
             // A look-up that hangs is not waited for.
             runtime.shutdown_background();
         };
