@@ -23,8 +23,7 @@ use crate::world::World;
 /// How often the worker looks what is due. One look at an outbox with nothing in it takes microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long an organization is left alone after the file could not be used for it, or an attempt ended in a defect:
-/// otherwise a full disk would send the same message again and again.
+/// How long to wait after the file could not be used, or an attempt ended in a defect.
 const FILE_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long attempts under way may take to end once the service is told to stop. What is cut off is sent again.
@@ -159,20 +158,21 @@ impl Deliveries {
         looked.inspect_err(|error| self.note(&format!("what is due for HR systems cannot be read: {error}")))
     }
 
-    /// One turn: an attempt, and its record.
+    /// One turn: an attempt, and its record. What cannot be recorded now is recorded later, and nothing else is sent to
+    /// the organization until then: a full disk must not send the same message again and again.
     async fn take(self: Arc<Self>, turn: Turn) {
-        let organization_id = turn.organization_id;
-        let recorded = match turn.found {
-            Ok(None) => return,
-            Ok(Some((delivery, integration))) => {
-                let attempt = self.attempt(&integration, &delivery).await;
-                self.record(delivery, &integration, attempt).await
-            }
-            Err(error) => Err(error),
+        let unusable = |error: Error| {
+            self.note(&format!("HR delivery of {}: the file cannot be used: {error}", turn.organization_id));
+            tokio::time::sleep(FILE_PAUSE)
         };
-        if let Err(error) = recorded {
-            self.note(&format!("HR delivery of {organization_id}: the file cannot be used: {error}"));
-            tokio::time::sleep(FILE_PAUSE).await;
+        let (delivery, integration) = match turn.found {
+            Ok(None) => return,
+            Ok(Some(found)) => found,
+            Err(error) => return unusable(error).await,
+        };
+        let attempt = self.attempt(&integration, &delivery).await;
+        while let Err(error) = self.record(&delivery, &integration, &attempt).await {
+            unusable(error).await;
         }
     }
 
@@ -188,13 +188,14 @@ impl Deliveries {
 
     /// Records an attempt. It is with the operating system before the organization's next turn: a power cut may lose
     /// it, and then the message is sent once more.
-    async fn record(&self, delivery: Delivery, integration: &Integration, attempt: Attempt) -> Result<(), Error> {
+    async fn record(&self, delivery: &Delivery, integration: &Integration, attempt: &Attempt) -> Result<(), Error> {
         let outcome = hr_delivery::outcome_words(attempt.status, attempt.error.as_deref());
         let line = format!("HR delivery {} of {}: {outcome}", delivery.id, delivery.organization_id);
         let mut jitter = [0; 2];
         self.world.fill(&mut jitter);
         let (target, schedule) = (integration.url.as_str().to_owned(), self.settings.schedule.clone());
         let jitter = u16::from_be_bytes(jitter);
+        let (delivery, attempt) = (delivery.clone(), attempt.clone());
         let job = move |tx: &store::Tx<'_>| outbox::record(tx, &delivery, &target, &attempt, &schedule, jitter);
         let (sender, receiver) = oneshot::channel();
         self.store.write(Grade::Logged, job, move |outcome| drop(sender.send(outcome)));
