@@ -34,8 +34,6 @@ FROM (
 );
 DROP TABLE hr_integrations_1;
 
-DROP INDEX hr_deliveries_due;
-DROP INDEX hr_deliveries_of_application;
 ALTER TABLE hr_deliveries RENAME TO hr_deliveries_1;
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
