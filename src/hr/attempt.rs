@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response, Uri, Version};
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
+use super::budget::Budget;
 use super::connection::{self, Fault, Stream};
 use super::network::Network;
 use super::tls::Tls;
@@ -148,7 +149,7 @@ async fn send(
     let mut builder = http1::Builder::new();
     builder.max_buf_size(HEAD_BYTES_MAX).max_headers(HEAD_FIELDS_MAX);
     let broken = |error: hyper::Error| Fault::from(format!("no answer: {}", causes(&error)));
-    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let (mut sender, connection) = builder.handshake(TokioIo::new(Budget::new(stream))).await.map_err(broken)?;
     let connection = Connection(tokio::spawn(async move {
         // What goes wrong with it is told to whoever waits for the answer.
         let _ = connection.await;

@@ -67,7 +67,7 @@ fn require_public(address: &SocketAddr) -> Result<(), String> {
 /// A connection to the first of the addresses that takes one.
 async fn connect(network: &dyn Network, addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, Fault> {
     let tried = &addresses[..addresses.len().min(ADDRESSES_MAX)];
-    let limit = limit / u32::try_from(tried.len()).unwrap_or(1);
+    let limit = limit / u32::try_from(tried.len().max(1)).unwrap_or(1);
     let mut first = None;
     for address in tried {
         let fault = match tokio::time::timeout(limit, network.connect(*address)).await {

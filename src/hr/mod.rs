@@ -6,6 +6,7 @@
 //! `domain`; what is owed and what became of it is in `store`. Nothing here knows of routes or decides on a candidate.
 
 mod attempt;
+mod budget;
 mod connection;
 mod network;
 mod tls;

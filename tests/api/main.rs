@@ -13,9 +13,13 @@ mod candidate_step_record;
 mod candidate_step_reject;
 mod failure;
 mod health;
+mod hr_answer;
 mod hr_delivery;
 mod hr_guard;
 mod hr_integration;
+mod hr_name;
+mod hr_order;
+mod hr_retry;
 mod hr_send;
 mod me;
 mod portal;
@@ -63,9 +67,13 @@ fn main() -> ExitCode {
         candidate_step_reject::tests(),
         failure::tests(),
         health::tests(),
+        hr_answer::tests(),
         hr_delivery::tests(),
         hr_guard::tests(),
         hr_integration::tests(),
+        hr_name::tests(),
+        hr_order::tests(),
+        hr_retry::tests(),
         hr_send::tests(),
         me::tests(),
         portal::tests(),

@@ -27,6 +27,10 @@ pub(crate) enum Behaviour {
     Endless,
     /// Closes the connection when the message is read.
     HangUp,
+    /// Takes the message when the test says so, by [`Receiver::release`].
+    Hold,
+    /// Sends the first bytes, and then the others again and again, with this long between them.
+    Forever(Vec<u8>, Vec<u8>, Duration),
 }
 
 impl Behaviour {
@@ -86,6 +90,9 @@ struct Shared {
     seen: Mutex<Vec<Message>>,
     changed: Condvar,
     connections: Mutex<usize>,
+    /// Messages that are held and may be taken now.
+    released: Mutex<usize>,
+    release: Condvar,
     /// What it does with the next messages; when there is no more, the last one stays.
     script: Mutex<VecDeque<Behaviour>>,
 }
@@ -146,6 +153,12 @@ impl Receiver {
         self.shared.seen.lock().unwrap().clone()
     }
 
+    /// Takes so many of the messages that are held, or the next ones that will be.
+    pub(crate) fn release(&self, count: usize) {
+        *self.shared.released.lock().unwrap() += count;
+        self.shared.release.notify_all();
+    }
+
     /// Connections that were made to it, whatever came on them.
     pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.lock().unwrap()
@@ -161,7 +174,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
     shared.seen.lock().unwrap().push(message);
     shared.changed.notify_all();
     // Whoever hangs up first, the answer is not the test's business.
-    let _ = answer(&behaviour.unwrap(), stream);
+    let _ = answer(shared, &behaviour.unwrap(), stream);
 }
 
 fn read(stream: &TcpStream) -> Option<Message> {
@@ -187,7 +200,7 @@ fn read(stream: &TcpStream) -> Option<Message> {
     Some(Message { request_line, headers, body })
 }
 
-fn answer(behaviour: &Behaviour, mut stream: TcpStream) -> std::io::Result<()> {
+fn answer(shared: &Shared, behaviour: &Behaviour, mut stream: TcpStream) -> std::io::Result<()> {
     match behaviour {
         Behaviour::Answer(status, fields, body) => {
             let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
@@ -198,6 +211,18 @@ fn answer(behaviour: &Behaviour, mut stream: TcpStream) -> std::io::Result<()> {
         Behaviour::Raw(bytes) => stream.write_all(bytes),
         Behaviour::HangUp => Ok(()),
         Behaviour::Silence => stream.read(&mut [0]).map(drop),
+        Behaviour::Hold => {
+            let released = shared.released.lock().unwrap();
+            *shared.release.wait_while(released, |released| *released == 0).unwrap() -= 1;
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+        }
+        Behaviour::Forever(first, then, pause) => {
+            stream.write_all(first)?;
+            loop {
+                stream.write_all(then)?;
+                std::thread::sleep(*pause);
+            }
+        }
         Behaviour::Drip(pause) => {
             for byte in b"HTTP/1.1 204 No Content\r\n\r\n" {
                 stream.write_all(&[*byte])?;

@@ -1,0 +1,238 @@
+//! What targets may answer, and do instead of answering: each is an attempt that failed with its reason, and nothing
+//! else.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::hr_send::{SHORT, after, assert_failed, delivering, hire_for};
+use crate::support::app::Hr;
+use crate::support::{Behaviour, Receiver};
+
+crate::tests![
+    an_answer_that_is_no_success_fails_with_its_status,
+    a_redirect_is_not_followed,
+    an_answer_after_informational_ones_counts,
+    what_is_no_answer_fails_with_the_reason,
+    an_answer_that_breaks_off_is_no_success,
+    an_answer_of_64_kib_is_read_and_a_longer_one_is_none,
+    an_answer_of_256_fields_is_read_and_one_of_more_is_none,
+    what_takes_too_long_is_cut_off,
+    an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_time,
+];
+
+/// What a target does, by its name, and what the attempt is to fail with: a status, and a part of the reason; none
+/// where that is empty.
+type Case = (&'static str, Behaviour, Option<u16>, &'static str);
+
+fn raw(text: &str) -> Behaviour {
+    Behaviour::Raw(text.as_bytes().to_vec())
+}
+
+/// Each of the targets, all at once, fails its first attempt as its case says. The service answers on, and each
+/// message arrives, the same, when its target is well again.
+fn each_fails(timeout: Duration, cases: Vec<Case>) {
+    let app = delivering(Hr { timeout, ..Hr::default() });
+    let mut sent = Vec::new();
+    for (name, behaviour, status, error) in cases {
+        let receiver = Receiver::start();
+        receiver.will([behaviour, Behaviour::status(204)]);
+        sent.push((hire_for(&app, &receiver.url("/")), receiver, name, status, error));
+    }
+    for (id, _, name, status, error) in &sent {
+        assert_failed(name, &after(&app, id, 1), *status, error);
+    }
+    app.anonymous().get("/readyz").expect(200);
+    app.pass(6);
+    for (id, receiver, name, ..) in &sent {
+        let delivery = after(&app, id, 2);
+        assert_eq!(
+            (&delivery["state"], &delivery["lastAttempt"]["error"]),
+            (&json!("delivered"), &Value::Null),
+            "{name}"
+        );
+        let seen = receiver.seen();
+        assert_eq!((seen.len(), seen[0].id(), &seen[0].body), (2, id.as_str(), &seen[1].body), "{name}");
+        assert_eq!(seen[1].id(), id, "{name}");
+    }
+}
+
+/// Each of the answers delivers at the first attempt.
+fn each_delivers(cases: Vec<(&'static str, Behaviour)>) {
+    let app = delivering(Hr::default());
+    for (name, behaviour) in cases {
+        let receiver = Receiver::start();
+        receiver.will([behaviour]);
+        let delivery = after(&app, &hire_for(&app, &receiver.url("/")), 1);
+        assert_eq!(
+            (&delivery["state"], &delivery["lastAttempt"]["error"]),
+            (&json!("delivered"), &Value::Null),
+            "{name}"
+        );
+    }
+}
+
+fn an_answer_that_is_no_success_fails_with_its_status() {
+    let mut cases: Vec<Case> = [400, 401, 404, 418, 429, 500, 503, 599, 600, 999]
+        .into_iter()
+        .map(|status| ("a status", Behaviour::status(status), Some(status), ""))
+        .collect();
+    cases.push(("a change of protocol", raw("HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n"), Some(101), ""));
+    each_fails(Hr::default().timeout, cases);
+}
+
+fn a_redirect_is_not_followed() {
+    let elsewhere = Receiver::start();
+    let redirect = |status| {
+        let location = vec![("Location", elsewhere.url("/"))];
+        ("a redirect", Behaviour::Answer(status, location, Vec::new()), Some(status), "redirects are not followed")
+    };
+    each_fails(Hr::default().timeout, [300, 301, 302, 303, 304, 307, 308].map(redirect).to_vec());
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+fn an_answer_after_informational_ones_counts() {
+    each_delivers(vec![
+        ("100", raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n")),
+        ("103", raw("HTTP/1.1 103 X\r\nLink: </x>\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok")),
+        ("199", raw("HTTP/1.1 199 X\r\n\r\nHTTP/1.1 299 X\r\nContent-Length: 0\r\n\r\n")),
+        ("an old version", raw("HTTP/1.0 200 OK\r\n\r\nok")),
+        ("a body that ends with the connection", raw("HTTP/1.1 200 OK\r\n\r\nok")),
+    ]);
+}
+
+fn what_is_no_answer_fails_with_the_reason() {
+    let nothing = |name, behaviour| (name, behaviour, None, "no answer: ");
+    each_fails(
+        Hr::default().timeout,
+        vec![
+            nothing("hanging up", Behaviour::HangUp),
+            nothing("199 and no more", raw("HTTP/1.1 199 X\r\n\r\n")),
+            nothing("100 and no more", raw("HTTP/1.1 100 Continue\r\n\r\n")),
+            nothing("a line", raw("hello\r\n")),
+            nothing("bytes", Behaviour::Raw((0..=255).collect())),
+            nothing("zeros", Behaviour::Raw(vec![0; 100_000])),
+            nothing("another protocol", raw("SSH-2.0-OpenSSH_9.6\r\n")),
+            nothing("HTTP/2", Behaviour::Raw(b"\0\0\0\x04\0\0\0\0\0".to_vec())),
+            nothing("a page", raw("<html>hello</html>\r\n\r\n")),
+            nothing("a version that is none", raw("HTTP/9.9 200 OK\r\n\r\n")),
+            nothing("a status that is none", raw("HTTP/1.1 099 X\r\n\r\n")),
+            nothing("a status in words", raw("HTTP/1.1 fine X\r\n\r\n")),
+            nothing("a status of four digits", raw("HTTP/1.1 2000 X\r\n\r\n")),
+            nothing("a length in words", raw("HTTP/1.1 200 X\r\nContent-Length: two\r\n\r\nok")),
+            nothing("two lengths", raw("HTTP/1.1 200 X\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!")),
+            nothing("a field without a colon", raw("HTTP/1.1 200 X\r\nno colon\r\n\r\n")),
+            nothing("half a head", raw("HTTP/1.1 200 X\r\nServer: x")),
+        ],
+    );
+}
+
+fn an_answer_that_breaks_off_is_no_success() {
+    let broken = |name, text| (name, raw(text), Some(200), "the answer broke off: ");
+    let chunked = |then: &[u8]| {
+        let head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+        Behaviour::Forever(head, then.to_vec(), Duration::ZERO)
+    };
+    each_fails(
+        Hr::default().timeout,
+        vec![
+            broken("no body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n"),
+            broken("half a body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf"),
+            broken("no last chunk", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+            broken("a chunk that is none", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nhalf\r\n"),
+            ("a chunk's endless extension", chunked(b"1;"), Some(200), "the answer broke off: "),
+            ("endless trailers", chunked(b"0\r\na: b\r\n"), Some(200), "the answer broke off: "),
+        ],
+    );
+}
+
+fn an_answer_of_64_kib_is_read_and_a_longer_one_is_none() {
+    let of = |length: usize| Behaviour::Answer(200, Vec::new(), vec![b'x'; length]);
+    let chunked = |length: usize| {
+        raw(&format!(
+            "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{}\r\n0\r\n\r\n",
+            "x".repeat(length)
+        ))
+    };
+    let endless = |head: &str, then: String| {
+        Behaviour::Forever(format!("HTTP/1.1 200 X\r\n{head}\r\n").into_bytes(), then.into_bytes(), Duration::ZERO)
+    };
+    let too_long = |name, behaviour| (name, behaviour, Some(200), "the answer is longer than 64 KiB");
+    each_delivers(vec![("64 KiB", of(65_536)), ("64 KiB in a chunk", chunked(65_536))]);
+    let chunks = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
+    each_fails(
+        Hr::default().timeout,
+        vec![
+            too_long("a byte more", of(65_537)),
+            too_long("a byte more in a chunk", chunked(65_537)),
+            too_long("a gigabyte", Behaviour::Endless),
+            too_long("endless chunks", endless("Transfer-Encoding: chunked\r\n", chunks)),
+            too_long("endless without a length", endless("", "x".repeat(16_384))),
+        ],
+    );
+}
+
+fn an_answer_of_256_fields_is_read_and_one_of_more_is_none() {
+    let of = |fields: usize| {
+        let fields: String = (1..fields).map(|nth| format!("X-{nth}: x\r\n")).collect();
+        raw(&format!("HTTP/1.1 200 X\r\n{fields}Content-Length: 0\r\n\r\n"))
+    };
+    let of_bytes =
+        |bytes: usize| raw(&format!("HTTP/1.1 200 X\r\nX: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(bytes)));
+    let endless = Behaviour::Forever(b"HTTP/1.1 200 X\r\n".to_vec(), b"X: x\r\n".to_vec(), Duration::ZERO);
+    each_delivers(vec![("256 fields", of(256)), ("60 KB", of_bytes(60_000))]);
+    each_fails(
+        Hr::default().timeout,
+        vec![
+            ("257 fields", of(257), None, "no answer: "),
+            ("300 fields", of(300), None, "no answer: "),
+            ("a field of 200 KB", of_bytes(200_000), None, "no answer: "),
+            ("endless fields", endless, None, "no answer: "),
+        ],
+    );
+}
+
+fn what_takes_too_long_is_cut_off() {
+    let begun = |text: &str, then: &str, millis| {
+        Behaviour::Forever(text.as_bytes().to_vec(), then.as_bytes().to_vec(), Duration::from_millis(millis))
+    };
+    let (whole, body) =
+        ("timed out after 3s before the answer was whole", "timed out after 1s while the answer's body");
+    each_fails(
+        SHORT,
+        vec![
+            ("silence", Behaviour::Silence, None, whole),
+            ("a byte a second", Behaviour::Drip(Duration::from_secs(1)), None, whole),
+            ("a field a while", begun("HTTP/1.1 200 X\r\n", "X: x\r\n", 100), None, whole),
+            ("100 and then silence", begun("HTTP/1.1 100 X\r\n\r\n", "", 60_000), None, whole),
+            ("no body", begun("HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n", "", 60_000), Some(200), body),
+            ("a body byte by byte", begun("HTTP/1.1 200 X\r\nContent-Length: 9999\r\n\r\n", "x", 100), Some(200), body),
+            ("no end", begun("HTTP/1.1 200 X\r\n\r\n", "x", 100), Some(200), body),
+            ("an error byte by byte", begun("HTTP/1.1 500 X\r\n\r\n", "x", 100), Some(500), body),
+        ],
+    );
+}
+
+fn an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_time() {
+    let app = delivering(Hr { timeout: Duration::from_secs(9), ..Hr::default() });
+    let chunked = "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut read_on = Vec::new();
+    for (name, first, then) in [
+        ("informational answers", "", "HTTP/1.1 100 X\r\n\r\n"),
+        ("zeros before a chunk's length", chunked, "0"),
+        ("spaces after a chunk's length", &format!("{chunked}1"), " "),
+    ] {
+        let receiver = Receiver::start();
+        let then = then.repeat(4_096).into_bytes();
+        receiver.will([Behaviour::Forever(first.as_bytes().to_vec(), then, Duration::ZERO), Behaviour::status(204)]);
+        let id = hire_for(&app, &receiver.url("/"));
+        let attempt = after(&app, &id, 1)["lastAttempt"].clone();
+        if attempt["error"].as_str().unwrap().contains("timed out") {
+            read_on.push(format!("{name}: {} after {} ms", attempt["error"], attempt["durationMs"]));
+        }
+        app.pass(6);
+        assert_eq!(after(&app, &id, 2)["state"], "delivered", "{name}");
+    }
+    // Whoever makes the service read on takes the one thread that all deliveries share.
+    assert_eq!(read_on, [] as [String; 0]);
+}

@@ -1,0 +1,208 @@
+//! The secret of an integration: made, given, kept or replaced, and never shown again.
+
+use appliance::document::{self, Secrets};
+use appliance::store;
+use serde_json::{Value, json};
+
+use super::super::hr_delivery::{hire, integration, ping, read, save, start, tried};
+use super::super::support::{App, Behaviour, Hiring};
+use super::{SECRET, URL, get, put, shown};
+
+/// 24 bytes that are not those of the other one.
+const OTHER: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
+
+/// An import document's integration.
+fn import_with(app: &App, integration: &Value) -> Hiring {
+    app.hiring_with(|document| document["organizations"][0]["hrIntegration"] = integration.clone())
+}
+
+pub(super) fn a_made_secret_is_shown_once_and_signs() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+    let other = app.hiring();
+    let url = json!({ "url": receiver.url("/other") });
+    let made = shown(&save(&app, &other, &url));
+    assert!(made.starts_with("whsec_") && made.len() == 50 && made.ends_with('='), "32 bytes: {made}");
+    assert_eq!(save(&app, &other, &url).get("secret"), None);
+    hire(&app, &other, 0);
+    assert!(receiver.wait_for(1)[0].is_signed_with(&made));
+    hire(&app, &hiring, 0);
+    assert!(!receiver.wait_for(2)[1].is_signed_with(&made), "each organization has its own");
+}
+
+pub(super) fn a_given_secret_is_taken_and_never_shown() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+    app.admin().delete(&integration(&hiring)).expect(200);
+    let saved = save(&app, &hiring, &json!({ "url": receiver.url("/"), "secret": SECRET }));
+    assert_eq!(
+        (saved.get("secret"), &saved["hasSecret"], &saved["previousSecretUntil"]),
+        (None, &json!(true), &json!(null))
+    );
+    hire(&app, &hiring, 0);
+    let message = &receiver.wait_for(1)[0];
+    assert!(message.is_signed_with(SECRET) && !message.header("webhook-signature").contains(' '));
+}
+
+pub(super) fn a_secret_stays_until_another_is_wanted() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+    let given = json!({ "url": receiver.url("/"), "secret": SECRET });
+    app.admin().delete(&integration(&hiring)).expect(200);
+    save(&app, &hiring, &given);
+    for body in
+        [json!({ "url": receiver.url("/a") }), json!({ "url": receiver.url("/b"), "rotateSecret": false }), given]
+    {
+        let saved = save(&app, &hiring, &body);
+        assert_eq!((saved.get("secret"), &saved["previousSecretUntil"]), (None, &json!(null)), "{body}");
+        let id = ping(&app, &hiring);
+        tried(&app, &id, 1);
+        let message = receiver.seen().pop().unwrap();
+        assert!(message.is_signed_with(SECRET) && !message.header("webhook-signature").contains(' '), "{body}");
+    }
+}
+
+pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+    let url = receiver.url("/");
+    let mut known = shown(&save(&app, &hiring, &json!({ "url": url, "rotateSecret": true })));
+    app.pass(86_400);
+    for (day, body) in
+        [(22, json!({ "url": url, "secret": SECRET })), (23, json!({ "url": url, "rotateSecret": true }))]
+    {
+        let saved = save(&app, &hiring, &body);
+        let fresh = saved["secret"].as_str().unwrap_or(SECRET).to_owned();
+        let until = json!(format!("2026-11-{}T09:00:00.000000Z", day + 1));
+        assert_eq!(saved["previousSecretUntil"], until);
+        for (pass, signatures) in [(0, 2), (86_399, 2), (1, 1)] {
+            app.pass(pass);
+            let until = if signatures == 2 { until.clone() } else { json!(null) };
+            assert_eq!(get(&app, &hiring)["previousSecretUntil"], until);
+            let id = ping(&app, &hiring);
+            tried(&app, &id, 1);
+            let message = receiver.seen().pop().unwrap();
+            assert_eq!(message.header("webhook-signature").split(' ').count(), signatures);
+            assert_eq!((message.is_signed_with(&fresh), message.is_signed_with(&known)), (true, signatures == 2));
+        }
+        known = fresh;
+    }
+}
+
+pub(super) fn a_change_in_between_leaves_the_replaced_secret_its_time() {
+    let app = App::start();
+    let hiring = app.hiring();
+    save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
+    save(&app, &hiring, &json!({ "url": URL, "secret": OTHER }));
+    app.pass(3_600);
+    for body in [json!({ "url": URL, "secret": OTHER }), json!({ "url": URL, "enabled": false }), json!({ "url": URL })]
+    {
+        assert_eq!(save(&app, &hiring, &body)["previousSecretUntil"], "2026-11-22T09:00:00.000000Z", "{body}");
+    }
+    let rotated = save(&app, &hiring, &json!({ "url": URL, "rotateSecret": true }));
+    assert_eq!(rotated["previousSecretUntil"], "2026-11-22T10:00:00.000000Z");
+    app.admin().delete(&integration(&hiring)).expect(200);
+    let anew = save(&app, &hiring, &json!({ "url": URL, "rotateSecret": true }));
+    assert_eq!(anew["previousSecretUntil"], json!(null), "what was deleted is forgotten");
+}
+
+pub(super) fn a_secret_has_24_bytes_at_least_and_255_characters_at_most() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let of = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
+    let detail =
+        "must be whsec_ and the base 64 of at least 24 bytes, at most 255 characters; leave it out and one is made";
+    // 32 characters of base 64 are 24 bytes, 31 are 23; and no base 64 makes it 255 characters.
+    for good in
+        [of(38), of(254), format!("{SECRET}AA"), format!("{SECRET}AA=="), "whsec_".to_owned() + &"+/".repeat(16)]
+    {
+        assert_eq!(save(&app, &hiring, &json!({ "url": URL, "secret": good })).get("secret"), None, "{good}");
+    }
+    for bad in [
+        of(37),
+        of(256),
+        of(6),
+        String::new(),
+        SECRET[6..].to_owned(),
+        SECRET.to_uppercase(),
+        format!(" {SECRET}"),
+        format!("{SECRET}\n"),
+        SECRET.replace('M', "-"),
+        format!("{SECRET}A"),
+        format!("{SECRET}="),
+        format!("{SECRET}ä"),
+    ] {
+        let answer = put(&app, &hiring, &json!({ "url": URL, "secret": bad })).refused(400, "validation_error");
+        assert_eq!(answer.json()["errors"], json!([{ "field": "secret", "detail": detail }]), "{bad:?}");
+    }
+}
+
+pub(super) fn a_secret_and_a_new_one_cannot_both_be_wanted() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let both = json!({ "url": URL, "secret": SECRET, "rotateSecret": true });
+    let answer = put(&app, &hiring, &both).refused(400, "validation_error");
+    let fault = json!([{ "field": "rotateSecret", "detail": "makes a new secret, so none can be given with it" }]);
+    assert_eq!(answer.json()["errors"], fault);
+    save(&app, &hiring, &json!({ "url": URL, "secret": SECRET, "rotateSecret": false }));
+    shown(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));
+}
+
+pub(super) fn a_secret_is_shown_nowhere() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(500)]);
+    let made = shown(&save(&app, &hiring, &json!({ "url": receiver.url("/"), "rotateSecret": true })));
+    save(&app, &hiring, &json!({ "url": receiver.url("/"), "secret": SECRET }));
+    let id = hire(&app, &hiring, 0);
+    tried(&app, &id, 1);
+    let (path, list) = (integration(&hiring), "/api/admin/hr-deliveries");
+    let broken = format!("{{\"url\":\"x\",\"secret\":\"{SECRET}\"");
+    let mut texts: Vec<String> = [
+        app.admin().get(&path),
+        app.admin().get(list),
+        app.admin().get(&format!("{list}/{id}")),
+        app.admin().post_empty(&format!("{list}/{id}/retry")),
+        app.admin().post_empty(&format!("{path}/test")),
+        put(&app, &hiring, &json!({ "url": URL, "secret": format!("{SECRET}=") })),
+        put(&app, &hiring, &json!({ "url": SECRET, "secret": [SECRET], "enabled": made })),
+        app.admin().send("PUT", &path, &[], broken.as_bytes()),
+        app.admin().delete(&path),
+        app.admin().post_empty(&format!("{list}/{id}/retry")).expect(409),
+    ]
+    .iter()
+    .map(|answer| format!("{} {:?}", answer.text(), answer.headers))
+    .collect();
+    save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
+    let mut exported = Vec::new();
+    let export = |tx: &store::Tx<'_>| Ok(document::export(tx, Secrets::LeftOut, &mut exported).unwrap());
+    store::read_alone(&app.path, app.world.as_ref(), export).unwrap();
+    texts.push(String::from_utf8(exported).unwrap());
+    assert!(texts[10].contains(URL));
+    for text in texts {
+        assert!(!text.contains(&SECRET[6..30]) && !text.contains(&made[6..30]), "{text}");
+    }
+}
+
+pub(super) fn an_integration_without_a_secret_cannot_be_tried_until_it_is_saved() {
+    let (app, _, receiver) = start("5s", &[Behaviour::status(204)]);
+    let hiring = import_with(&app, &json!({ "url": receiver.url("/imported"), "enabled": true }));
+    let imported = get(&app, &hiring);
+    assert_eq!(
+        (&imported["hasSecret"], &imported["enabled"], &imported["disabledReason"]),
+        (&json!(false), &json!(false), &json!(null))
+    );
+    let id = hire(&app, &hiring, 0);
+    let answer = app.admin().post_empty(&format!("{}/test", integration(&hiring))).refused(409, "conflict");
+    let detail = "the HR integration has no secret to sign with; save it again, which makes one";
+    assert_eq!((&answer.json()["detail"], &read(&app, &id)["attempts"]), (&json!(detail), &json!(0)));
+    let saved = save(&app, &hiring, &json!({ "url": imported["url"] }));
+    assert_eq!((&saved["hasSecret"], &saved["previousSecretUntil"]), (&json!(true), &json!(null)));
+    assert_eq!(tried(&app, &id, 1)["state"], "delivered");
+    tried(&app, &ping(&app, &hiring), 1);
+    assert!(receiver.seen().iter().all(|message| message.is_signed_with(&shown(&saved))));
+}
+
+pub(super) fn a_short_secret_of_a_document_signs_and_stays() {
+    let (app, _, receiver) = start("5s", &[Behaviour::status(204)]);
+    let given = json!({ "url": receiver.url("/"), "secret": "whsec_c2VjcmV0", "enabled": true });
+    let hiring = import_with(&app, &given);
+    assert_eq!(put(&app, &hiring, &given).refused(400, "validation_error").fields(), ["secret"]);
+    assert_eq!(save(&app, &hiring, &json!({ "url": receiver.url("/"), "enabled": true })).get("secret"), None);
+    hire(&app, &hiring, 0);
+    assert!(receiver.wait_for(1)[0].is_signed_with("whsec_c2VjcmV0"));
+}
