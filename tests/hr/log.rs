@@ -1,0 +1,73 @@
+//! What the service's log tells of deliveries, and what it does not.
+
+use crate::admin::Admin;
+use crate::receiver::{Behaviour, Receiver};
+use crate::setting::Setting;
+use crate::support::Place;
+
+/// What a receiver may answer that holds something private, and how the attempt ends.
+const ANSWERS: [(Behaviour, &str); 9] = [
+    (Behaviour::Accept, "answered 200; delivered"),
+    (Behaviour::Refuse, "answered 500; next attempt at "),
+    (Behaviour::BreakOff, "answered 200: the answer broke off"),
+    (Behaviour::HangUp, "no answer: "),
+    (Behaviour::Hang, "timed out after "),
+    (Behaviour::Echo("HTTP/1.1 422 Wilhelmina Ostrander"), "answered 422; next attempt at "),
+    (
+        Behaviour::Echo("HTTP/1.1 307 Temporary Redirect\r\nLocation: /hooks-of-nobody?token=c3VwZXItc2VjcmV0"),
+        "answered 307: ",
+    ),
+    (Behaviour::Echo("Wilhelmina Ostrander <a@people.example>"), "no answer: "),
+    (Behaviour::Echo("HTTP/1.1 200 OK\r\nWilhelmina Ostrander: a\r\nRetry-After: Ostrander"), "no answer: "),
+];
+
+/// The log of a service that made one attempt of each kind, and for each attempt the delivery and how it ended.
+fn logged(format: &str) -> (Setting, Vec<String>, String, Vec<(String, &'static str)>) {
+    let (setting, place, mut receiver) = (Setting::with(1), Place::new(), Receiver::start());
+    let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "3s"];
+    let serving = place.serve(&[&fixed[..], &["--db", setting.db(), "--log-format", format]].concat());
+    let admin = Admin::new(&setting, serving.address);
+    let secrets = admin.connect(&setting, "http", &receiver);
+    let hire = |ends: &'static str| {
+        let application = setting.take();
+        admin.hire(&application);
+        let delivery = admin.wait_for(&application, |delivery| delivery["attempts"] == 1);
+        (delivery["id"].as_str().unwrap().to_owned(), ends)
+    };
+    let mut attempts = Vec::new();
+    for (behaviour, ends) in ANSWERS {
+        receiver.will(behaviour);
+        attempts.push(hire(ends));
+    }
+    receiver.down();
+    attempts.push(hire("no connection to 127.0.0.1"));
+    let log = serving.stop("TERM").succeeded().stderr;
+    (setting, secrets, log, attempts)
+}
+
+/// Each attempt has its line, nothing else has one, and no line tells too much.
+fn require_lines(format: &str) {
+    let (setting, secrets, log, attempts) = logged(format);
+    setting.require_discreet(&log, &secrets);
+    let organization = &setting.organizations()[0];
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("HR delivery")).collect();
+    assert_eq!(lines.len(), attempts.len(), "{lines:#?}");
+    for (line, (id, ends)) in lines.iter().zip(&attempts) {
+        let message = match format {
+            "json" => serde_json::from_str::<serde_json::Value>(line).unwrap()["message"].as_str().unwrap().to_owned(),
+            _ => line.split_once(" - ").unwrap().1.to_owned(),
+        };
+        let begins = format!("HR delivery {id} of {organization}: {ends}");
+        assert!(message.starts_with(&begins), "{begins}: {line}");
+    }
+}
+
+#[test]
+fn each_attempt_has_one_line_of_text_without_secret_person_or_path() {
+    require_lines("text");
+}
+
+#[test]
+fn each_attempt_has_one_line_of_json_without_secret_person_or_path() {
+    require_lines("json");
+}

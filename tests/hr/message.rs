@@ -1,0 +1,55 @@
+//! A message as it comes in over a connection.
+
+use std::io::{BufRead, BufReader, Read};
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
+use standardwebhooks::Webhook;
+
+/// A message, whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    /// Path and query.
+    pub(crate) target: String,
+    headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Message {
+    /// The next message of a connection; `None` where it ends before that.
+    pub(crate) fn read(source: impl Read) -> Option<Self> {
+        let mut source = BufReader::new(source);
+        let mut line = || {
+            let mut line = String::new();
+            source.read_line(&mut line).ok()?;
+            line.strip_suffix("\r\n").map(str::to_owned)
+        };
+        let target = line()?.strip_prefix("POST ")?.strip_suffix(" HTTP/1.1")?.to_owned();
+        let mut headers = HeaderMap::new();
+        loop {
+            let line = line()?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(": ")?;
+            headers.append(HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?);
+        }
+        let length = headers.get("content-length")?.to_str().ok()?.parse().ok()?;
+        let mut body = vec![0; length];
+        source.read_exact(&mut body).ok()?;
+        Some(Self { target, headers, body })
+    }
+
+    /// The delivery's id; empty where it says none.
+    pub(crate) fn id(&self) -> String {
+        let value = self.headers.get("webhook-id").and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    }
+
+    /// What the published library of Standard Webhooks says of signature and time, by the system's clock.
+    pub(crate) fn verify(&self, secret: Option<&String>) -> Result<(), String> {
+        let secret = secret.ok_or_else(|| format!("nothing is expected at {}", self.target))?;
+        let verified = Webhook::new(secret).and_then(|webhook| webhook.verify(&self.body, &self.headers));
+        verified.map_err(|error| error.to_string())
+    }
+}
