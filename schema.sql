@@ -20,7 +20,8 @@ CREATE TABLE organizations (
 ) STRICT;
 
 -- Where an organization's HR system listens. A row without a secret is never enabled. After a rotation the previous
--- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it.
+-- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it. `timed_out`:
+-- its last attempt did, so it waits behind others.
 CREATE TABLE hr_integrations (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   url TEXT NOT NULL CHECK (url <> ''),
@@ -238,8 +239,8 @@ CREATE INDEX activities_of_organization ON activities (organization_id, at);
 
 -- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself. `number` is
 -- the order within an application; a `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those
--- since it was queued or sent again: its place in the schedule. `next_attempt_at` is there while it may be sent, now
--- or later; a pending row without one is held, by its integration or by an earlier row of its application.
+-- since it was queued or sent again: its place in the schedule. A pending row has a time for its next attempt unless an
+-- earlier row of its application has not arrived. Whether its integration lets it go is not told here.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -257,9 +258,11 @@ CREATE TABLE hr_deliveries (
   CHECK (state = 'pending' OR next_attempt_at IS NULL)
 ) STRICT;
 CREATE INDEX hr_deliveries_due ON hr_deliveries (organization_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
-CREATE INDEX hr_deliveries_open ON hr_deliveries (state, organization_id, number) WHERE state <> 'delivered';
+CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
 CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
+CREATE INDEX hr_deliveries_by_state ON hr_deliveries (state, number);
+CREATE INDEX hr_deliveries_of_organization_by_state ON hr_deliveries (organization_id, state, number);
 
 -- What came of each attempt: the answer's status, what went wrong, and the beginning of the answer's body. The newest
 -- fifty of a delivery are kept. `duration` is in microseconds.

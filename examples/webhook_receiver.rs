@@ -94,14 +94,15 @@ async fn receive(inbox: &Inbox, request: Request<Incoming>) -> StatusCode {
         return StatusCode::UNAUTHORIZED;
     }
     let id = head.headers.get(HEADER_WEBHOOK_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let is_new = inbox.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
     let Ok(message) = serde_json::from_slice::<serde_json::Value>(&body) else {
         return StatusCode::BAD_REQUEST;
     };
-    let line = serde_json::json!({ "id": id, "isNew": is_new, "message": message });
-    // Only what is kept is answered with 2xx; otherwise the service sends it again.
-    match writeln!(std::io::stdout().lock(), "{line}") {
-        Ok(()) => StatusCode::NO_CONTENT,
-        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    let mut known = inbox.known.lock().unwrap_or_else(PoisonError::into_inner);
+    let line = serde_json::json!({ "id": id, "isNew": !known.contains(id), "message": message });
+    // Only what is kept is known, and answered with 2xx; otherwise the service sends it again.
+    if writeln!(std::io::stdout().lock(), "{line}").is_err() {
+        return StatusCode::SERVICE_UNAVAILABLE;
     }
+    known.insert(id.to_owned());
+    StatusCode::NO_CONTENT
 }

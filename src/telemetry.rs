@@ -1,6 +1,7 @@
-//! What the service tells its operator: counters as Prometheus text, and one line a request on standard error.
+//! What the service tells its operator: counters as Prometheus text, and one line a request on standard error, beside
+//! notes on defects and on attempts to deliver.
 //!
-//! A line never holds a path, a query, an address or a user agent: they hold tokens and personal data.
+//! A request's line never holds a path, a query, an address or a user agent: they hold tokens and personal data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter};
 
 use clap::builder::BoolishValueParser;
 
-use super::{DbArg, Failure};
+use super::{DbArg, Failure, say};
 use crate::document::{self, ExportError, Secrets};
 use crate::store;
 use crate::store::file::{self, Missing, Older};
@@ -12,8 +12,8 @@ use crate::world::World;
 
 /// Write users, organizations, roles and candidates as one document, to standard output.
 ///
-/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log and the record of decisions
-/// are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one moment of the
+/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log, the record of decisions and
+/// the deliveries to HR systems are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one moment of the
 /// file, and writes go on meanwhile.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -34,7 +34,15 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let mut out = BufWriter::new(io::stdout().lock());
-    match store::read_alone(path, world, |tx| Ok(document::export(tx, secrets, &mut out)))? {
+    let exported = store::read_alone(path, world, |tx| {
+        Ok((document::export(tx, secrets, &mut out), store::hr_delivery::owed(tx)?))
+    });
+    let (written, owed) = exported?;
+    match written {
+        Ok(()) if owed > 0 => {
+            say(&format!("the document leaves out {owed} deliveries that have not reached their HR systems"));
+            Ok(())
+        }
         Ok(()) => Ok(()),
         Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(ExportError::Write(error)) => {

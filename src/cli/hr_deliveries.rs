@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{DbArg, Failure, print, say};
-use crate::domain::hr_delivery::{self, Held, State};
+use crate::domain::hr_delivery::{self, Held};
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
 use crate::world::World;
 
-/// List the deliveries to HR systems that are stuck: failed, held, or tried without success so far.
+/// List the deliveries to HR systems that are stuck: failed, held, or tried without success so far. Pings are not.
 ///
 /// One line each, oldest first, its parts between tabs: id, organization, application, type, state, attempts, queued at,
 /// next attempt at, and what came of the last attempt or what holds it. A failed delivery is sent again by
@@ -40,33 +40,26 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 }
 
 fn line(delivery: &HrDelivery) -> String {
-    let id = |text: Option<&str>| text.unwrap_or("-").to_owned();
-    let application = delivery.application_id.as_ref().map(super::super::domain::id::CandidateRoleId::as_str);
-    let next = delivery.next_attempt_at.map(|at| at.to_string());
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let held = delivery.standing.held();
+    let next = delivery.next_attempt_at.filter(|_| held.is_none());
     let parts = [
         delivery.id.to_string(),
         delivery.organization_slug.clone(),
-        id(application),
-        delivery.event.as_str().to_owned(),
-        state(delivery).to_owned(),
+        or_dash(delivery.application_id.as_ref().map(ToString::to_string)),
+        delivery.standing.event.as_str().to_owned(),
+        if held.is_some() { "held" } else { delivery.standing.state.as_str() }.to_owned(),
         delivery.attempts.to_string(),
         delivery.created_at.to_string(),
-        id(next.as_deref()),
-        why(delivery),
+        or_dash(next.map(|at| at.to_string())),
+        why(delivery, held),
     ];
     parts.join("\t")
 }
 
-fn state(delivery: &HrDelivery) -> &'static str {
-    match (delivery.standing.state, delivery.next_attempt_at) {
-        (State::Pending, None) => "held",
-        (state, _) => state.as_str(),
-    }
-}
-
-/// What came of the last attempt, and what holds it.
-fn why(delivery: &HrDelivery) -> String {
-    let held = delivery.standing.held().filter(|_| delivery.next_attempt_at.is_none()).map(|held| match held {
+/// What holds it, and what came of the last attempt.
+fn why(delivery: &HrDelivery, held: Option<Held>) -> String {
+    let held = held.map(|held| match held {
         Held::NoIntegration => "the organization has no HR integration".to_owned(),
         Held::Disabled => "the HR integration is disabled".to_owned(),
         Held::Earlier(id) => format!("waits for {id}"),
@@ -74,6 +67,5 @@ fn why(delivery: &HrDelivery) -> String {
     let tried = delivery.last_attempt.as_ref();
     let tried = tried.map(|attempt| hr_delivery::outcome_words(attempt.status, attempt.error.as_deref()));
     let reasons: Vec<String> = held.into_iter().chain(tried).collect();
-    // A sentence of a TLS library may have any character; a line has one line.
-    reasons.join("; ").replace(|c: char| c.is_control(), " ")
+    reasons.join("; ")
 }

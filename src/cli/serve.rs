@@ -8,12 +8,11 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
-use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, say};
-use crate::domain::hr_delivery::Schedule;
+use crate::domain::hr_delivery::{self, Schedule};
 use crate::domain::rate::Policy;
 use crate::hr;
 use crate::http::ctx::{Ctx, Settings};
@@ -238,9 +237,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// The time limit of an attempt.
 fn timeout(text: &str) -> Result<Duration, String> {
-    let duration = text.trim().parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
-    let within = duration.filter(|duration| (HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX).contains(duration));
-    within.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
+    let duration = hr_delivery::duration(text, HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX);
+    duration.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
 }
 
 /// A network, or one address.

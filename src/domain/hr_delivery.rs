@@ -3,6 +3,7 @@
 //!
 //! How an attempt is made is not known here; it is handed in as an [`Attempt`].
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -25,6 +26,7 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// The longest delay of a schedule, and the most delays: what is owed for months is owed to nobody any more.
 const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+const DELAY_MIN: Duration = Duration::from_millis(1);
 const DELAYS_MAX: usize = 30;
 
 /// Jitter adds at most this part of a delay, so that what failed together is not tried again together.
@@ -57,6 +59,12 @@ words! {
     }
 }
 
+/// The duration that a setting such as `15s` or `2h` means, where it is within these bounds.
+pub fn duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
+    let duration: SignedDuration = text.trim().parse().ok()?;
+    Duration::try_from(duration).ok().filter(|duration| bounds.contains(duration))
+}
+
 /// The delays between attempts: the first follows the first attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule(Vec<Duration>);
@@ -68,10 +76,7 @@ impl Schedule {
     /// A sentence for the usage message: no delay, more than 30, one that is none, or one over 168 hours.
     pub fn parse(text: &str) -> Result<Self, String> {
         let delays = text.split(',').map(|part| {
-            let delay: Option<SignedDuration> = part.trim().parse().ok();
-            let delay = delay.and_then(|delay| Duration::try_from(delay).ok());
-            let delay = delay.filter(|delay| (Duration::from_millis(1)..=DELAY_MAX).contains(delay));
-            delay.ok_or_else(|| {
+            duration(part, DELAY_MIN..=DELAY_MAX).ok_or_else(|| {
                 format!(
                     "`{part}` is no delay between 1ms and 168h; a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"
                 )
@@ -183,6 +188,8 @@ pub enum Held {
 /// What decides whether a delivery may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
+    /// What it tells.
+    pub event: Event,
     /// What has become of it.
     pub state: State,
     /// Whether its organization's integration is enabled; `None` where there is none.
@@ -194,13 +201,7 @@ pub struct Standing {
 impl Standing {
     /// What holds it; `None` where nothing does, or it is not pending.
     pub fn held(&self) -> Option<Held> {
-        match (self.state, self.enabled, &self.earlier) {
-            (State::Delivered | State::Failed, ..) => None,
-            (_, None, _) => Some(Held::NoIntegration),
-            (_, Some(false), _) => Some(Held::Disabled),
-            (_, Some(true), Some(earlier)) => Some(Held::Earlier(earlier.clone())),
-            (_, Some(true), None) => None,
-        }
+        if self.state == State::Pending { self.obstacle() } else { None }
     }
 
     /// `POST …/hr-deliveries/{id}/retry`: passes where it can be sent now.
@@ -209,18 +210,27 @@ impl Standing {
     /// `conflict` where it is delivered, where there is no integration that is enabled, or where an earlier one of its
     /// application has to go first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
-        match (self.state, self.enabled, &self.earlier) {
-            (State::Delivered, ..) => {
-                Err(Refusal::Conflict("the delivery has arrived; there is nothing to send again"))
+        let conflict = match (self.state, self.obstacle()) {
+            (State::Delivered, _) => "the delivery has arrived; there is nothing to send again",
+            (_, Some(Held::NoIntegration)) => "the organization has no HR integration; save one first",
+            (_, Some(Held::Disabled)) => {
+                "the organization's HR integration is disabled; save it with enabled true first"
             }
-            (_, None, _) => Err(Refusal::Conflict("the organization has no HR integration; save one first")),
-            (_, Some(false), _) => {
-                Err(Refusal::Conflict("the organization's HR integration is disabled; save it as enabled first"))
+            (_, Some(Held::Earlier(_))) => {
+                "an earlier delivery of this application has not arrived; retry that one first"
             }
-            (_, Some(true), Some(_)) => {
-                Err(Refusal::Conflict("an earlier delivery of this application has not arrived; retry that one first"))
-            }
-            (_, Some(true), None) => Ok(()),
+            (_, None) => return Ok(()),
+        };
+        Err(Refusal::Conflict(conflict))
+    }
+
+    /// What is in its way. A ping goes while the integration is disabled, too: it is there to try it.
+    fn obstacle(&self) -> Option<Held> {
+        match (self.enabled, &self.earlier) {
+            (None, _) => Some(Held::NoIntegration),
+            (Some(false), _) if self.event != Event::Ping => Some(Held::Disabled),
+            (_, Some(earlier)) => Some(Held::Earlier(earlier.clone())),
+            (_, None) => None,
         }
     }
 }
@@ -350,17 +360,20 @@ mod tests {
     #[test]
     fn what_is_held_says_by_what_and_what_is_sent_again_must_be_able_to_go() {
         let earlier = || Some(DeliveryId::parse("evt_1").unwrap());
-        for (state, enabled, earlier, held, may_retry) in [
-            (State::Pending, Some(true), None, None, true),
-            (State::Pending, None, None, Some(Held::NoIntegration), false),
-            (State::Pending, Some(false), earlier(), Some(Held::Disabled), false),
-            (State::Pending, Some(true), earlier(), earlier().map(Held::Earlier), false),
-            (State::Failed, Some(true), None, None, true),
-            (State::Failed, Some(false), None, None, false),
-            (State::Failed, None, None, None, false),
-            (State::Delivered, Some(true), None, None, false),
+        for (event, state, enabled, earlier, held, may_retry) in [
+            (Event::Hired, State::Pending, Some(true), None, None, true),
+            (Event::Hired, State::Pending, None, None, Some(Held::NoIntegration), false),
+            (Event::Hired, State::Pending, Some(false), earlier(), Some(Held::Disabled), false),
+            (Event::Hired, State::Pending, Some(true), earlier(), earlier().map(Held::Earlier), false),
+            (Event::Hired, State::Failed, Some(true), None, None, true),
+            (Event::Hired, State::Failed, Some(false), None, None, false),
+            (Event::Hired, State::Failed, None, None, None, false),
+            (Event::Hired, State::Delivered, Some(true), None, None, false),
+            (Event::Ping, State::Pending, Some(false), None, None, true),
+            (Event::Ping, State::Failed, Some(false), None, None, true),
+            (Event::Ping, State::Failed, None, None, None, false),
         ] {
-            let standing = Standing { state, enabled, earlier };
+            let standing = Standing { event, state, enabled, earlier };
             assert_eq!((standing.held(), standing.require_retry().is_ok()), (held, may_retry), "{standing:?}");
         }
     }

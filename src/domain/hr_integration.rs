@@ -8,22 +8,22 @@ use std::time::Duration;
 use super::signature::Secret;
 use super::timestamp::Timestamp;
 
-/// The longest address of an HR system: what browsers and proxies pass without complaint.
+/// The longest URL of an HR system: what browsers and proxies pass without complaint.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
 /// How long a secret that was replaced still signs beside the new one: long enough to give the new one to the HR
 /// system by hand, in another time zone.
 pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
-/// The address of an HR system: http or https, a host, no user information.
+/// The URL of an HR system: http or https, a host, no user information.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetUrl(String);
 
 impl TargetUrl {
-    /// The address that a text holds, or `None`: another scheme, no host, a port that is none, user information
+    /// The URL that a text holds, or `None`: another scheme, no host, a port that is none, user information
     /// (which would be sent to whoever the host is), a character that no URL has, or more than 2,048 of them.
     pub fn parse(text: &str) -> Option<Self> {
-        let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\<>`\"".contains(&byte));
         if !plain || text.len() > URL_CHARACTERS_MAX {
             return None;
         }
@@ -56,7 +56,7 @@ impl TargetUrl {
     }
 }
 
-/// An address, taken apart.
+/// A URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Whether TLS is spoken.
@@ -118,8 +118,8 @@ pub struct Wish {
     pub url: TargetUrl,
     /// What is to sign them.
     pub secret: SecretWish,
-    /// Whether they are to be sent.
-    pub enabled: bool,
+    /// Whether they are to be sent; `None`: as it is, or as it would be had the service not disabled it.
+    pub enabled: Option<bool>,
 }
 
 /// What an admin wants with the secret.
@@ -144,13 +144,16 @@ pub fn put(before: Option<&Integration>, wish: &Wish, made_secret: &Secret, now:
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
-        _ => before.and_then(|before| before.previous_secret.clone()),
+        // One that signs no more is not kept any longer.
+        _ => before.and_then(|before| before.previous_secret.clone()).filter(|(_, until)| now < *until),
     };
+    let is_switched_off = |before: &Integration| !before.enabled && before.disabled_reason.is_none();
+    let was_enabled = !before.is_some_and(|before| is_switched_off(before) && before.secret.is_some());
     let integration = Integration {
         url: wish.url.clone(),
         secret: Some(secret),
         previous_secret,
-        enabled: wish.enabled,
+        enabled: wish.enabled.unwrap_or(was_enabled),
         disabled_reason: None,
     };
     (integration, is_made)
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_http_with_a_host() {
+    fn urls_are_http_with_a_host() {
         let longest = format!("https://hr.example.com/{}", "a".repeat(URL_CHARACTERS_MAX - 23));
         for good in [
             "https://hr.example.com/hooks?x=1",
@@ -192,6 +195,10 @@ mod tests {
             "https://hr.example.com:8a",
             "https://hr.example.com:",
             "https://hr.example.com\\@evil",
+            "https://hr.example.com/<a",
+            "https://hr.example.com/?a>",
+            "https://hr.example.com/`a",
+            "https://hr.example.com/\"a",
             "https://hr example.com",
             "https://hr.example.com/a b",
             "https://hr.example.com/\n",
@@ -207,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_taken_apart() {
+    fn a_url_is_taken_apart() {
         for (text, is_tls, host, port, authority, path) in [
             ("https://hr.example.com", true, "hr.example.com", 443, "hr.example.com", "/"),
             ("http://hr.example.com?x=1#y", false, "hr.example.com", 80, "hr.example.com", "/?x=1"),
@@ -227,7 +234,28 @@ mod tests {
     }
 
     fn wish(secret: SecretWish) -> Wish {
-        Wish { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: true }
+        Wish { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: None }
+    }
+
+    #[test]
+    fn an_integration_is_enabled_unless_an_admin_has_switched_it_off() {
+        let (url, now) = (wish(SecretWish::Keep).url, Timestamp::from_micros(0));
+        let off = |reason: Option<&str>, secret: Option<Secret>| {
+            let disabled_reason = reason.map(str::to_owned);
+            Integration { url: url.clone(), secret, previous_secret: None, enabled: false, disabled_reason }
+        };
+        let switched_off = off(None, Some(secret(1)));
+        for (before, wanted, enabled) in [
+            (None, None, true),
+            (None, Some(false), false),
+            (Some(&switched_off), None, false),
+            (Some(&switched_off), Some(true), true),
+            (Some(&off(Some("gone"), Some(secret(1)))), None, true),
+            (Some(&off(None, None)), None, true),
+        ] {
+            let wish = Wish { enabled: wanted, ..wish(SecretWish::Keep) };
+            assert_eq!(put(before, &wish, &secret(2), now).0.enabled, enabled, "{before:?} {wanted:?}");
+        }
     }
 
     #[test]

@@ -11,12 +11,11 @@ use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
 use super::budget::Budget;
-use super::connection::{self, Fault, Stream};
-use super::network::Network;
-use super::tls::Tls;
+use super::connection::{self, Fault, Route, Stream};
 use crate::domain::hr_delivery::{self, Attempt};
 use crate::domain::hr_integration::{Integration, Target};
 use crate::domain::signature;
+use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 use crate::store::outbox::Delivery;
 
@@ -25,6 +24,9 @@ const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
 /// What is kept of it, for admins.
 const ANSWER_BYTES_KEPT: usize = 1_024;
+
+/// What is kept of the sentence that says what went wrong.
+const SENTENCE_CHARACTERS_MAX: usize = 1_000;
 
 /// What is read of an answer's head.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
@@ -38,14 +40,6 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", e
 /// The part of an attempt's time that opening a connection may take, and that the answer's body may.
 const PHASE_PART: u32 = 3;
 
-/// How an attempt reaches its target.
-pub(super) struct Route<'a> {
-    pub(super) network: &'a dyn Network,
-    pub(super) tls: &'a Tls,
-    pub(super) allow_private: bool,
-    pub(super) timeout: Duration,
-}
-
 /// What there is of an answer when an attempt ends.
 #[derive(Default)]
 struct Answer {
@@ -55,7 +49,7 @@ struct Answer {
 }
 
 /// Posts a delivery to where the integration says. `now` is when it begins.
-pub(super) async fn make(route: &Route<'_>, integration: &Integration, delivery: &Delivery, now: Timestamp) -> Attempt {
+pub(super) async fn make(route: &Route, integration: &Integration, delivery: &Delivery, now: Timestamp) -> Attempt {
     let started = Instant::now();
     let mut answer = Answer::default();
     let posting = post(route, integration, delivery, now, &mut answer);
@@ -63,7 +57,7 @@ pub(super) async fn make(route: &Route<'_>, integration: &Integration, delivery:
     let posted = limit.unwrap_or_else(|_| Err(out_of_time(route.timeout, "before the answer was whole")));
     let (error, timed_out) = match posted {
         Ok(()) => (remark(answer.status), false),
-        Err(fault) => (Some(fault.sentence), fault.timed_out),
+        Err(fault) => (Some(one_line(&fault.sentence)), fault.timed_out),
     };
     Attempt {
         at: now,
@@ -77,7 +71,7 @@ pub(super) async fn make(route: &Route<'_>, integration: &Integration, delivery:
 }
 
 async fn post(
-    route: &Route<'_>,
+    route: &Route,
     integration: &Integration,
     delivery: &Delivery,
     now: Timestamp,
@@ -86,7 +80,7 @@ async fn post(
     let target = integration.url.target();
     let request = request(&target, integration, delivery, now)?;
     let phase = route.timeout / PHASE_PART;
-    let opening = connection::open(route.network, route.tls, &target, route.allow_private, phase);
+    let opening = connection::open(route, &target, phase);
     let stream = within(phase, "while connecting", opening).await??;
     let (response, _connection) = send(stream, request).await?;
     answer.status = Some(response.status().as_u16());
@@ -103,9 +97,9 @@ fn request(
     delivery: &Delivery,
     now: Timestamp,
 ) -> Result<Request<Full<Bytes>>, Fault> {
-    let impossible = |_| "the URL has a character that no request can carry".to_owned();
-    let uri: Uri = target.path.parse().map_err(impossible)?;
-    let host = HeaderValue::from_str(&target.authority).map_err(|_| impossible_host())?;
+    let impossible = || "the URL has a character that no request can carry".to_owned();
+    let uri: Uri = target.path.parse().map_err(|_| impossible())?;
+    let host = HeaderValue::from_str(&target.authority).map_err(|_| impossible())?;
     let body = Bytes::copy_from_slice(delivery.payload.as_bytes());
     let signatures = signature::header(&integration.signing_secrets(now), &delivery.id, now, &body);
     let mut request = Request::new(Full::new(body));
@@ -126,10 +120,6 @@ fn request(
         fields.insert(HeaderName::from_static(name), value);
     }
     Ok(request)
-}
-
-fn impossible_host() -> Fault {
-    "the URL's host cannot be named in a request".to_owned().into()
 }
 
 /// Ends the connection when it is dropped.
@@ -178,6 +168,11 @@ async fn within<T>(limit: Duration, when: &str, doing: impl Future<Output = T>) 
 
 fn out_of_time(limit: Duration, when: &str) -> Fault {
     Fault { sentence: format!("timed out after {limit:?} {when}"), timed_out: true }
+}
+
+/// A sentence as a line of at most 1,000 characters: a certificate, for one, may have any text in it, of any length.
+fn one_line(sentence: &str) -> String {
+    text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }
 
 /// What an admin should know of a status, where that is more than the number.

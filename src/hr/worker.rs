@@ -1,15 +1,17 @@
 //! The worker: looks what is due, lets each organization's turn come, records what came of each attempt.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::attempt::{self, Route};
+use super::attempt;
+use super::connection::Route;
 use super::tls::Tls;
 use super::{Network, Settings};
 use crate::domain::hr_delivery::{self, Attempt, Next};
@@ -29,9 +31,12 @@ const FILE_PAUSE: Duration = Duration::from_secs(5);
 /// How long attempts under way may take to end once the service is told to stop. What is cut off is sent again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads that look up hosts, which may hang: more than there are attempts at once, so that those left behind by
-/// attempts whose time was up do not hold up the next.
-const LOOK_UP_THREADS_MAX: usize = 2 * hr_delivery::ATTEMPTS_MAX;
+/// Threads that look up hosts, which may hang: as many as attempts at once, for an organization's turn ends only when
+/// its look-up has.
+const LOOK_UP_THREADS_MAX: usize = hr_delivery::ATTEMPTS_MAX;
+
+/// How long that is waited for: longer than any resolver tries.
+const LOOK_UP_WAIT: Duration = Duration::from_secs(120);
 
 /// The thread that delivers, for as long as this is there.
 pub struct Worker {
@@ -56,7 +61,7 @@ impl Worker {
             .max_blocking_threads(LOOK_UP_THREADS_MAX)
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls: Tls::default() });
+        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls: Arc::default() });
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
@@ -99,7 +104,7 @@ struct Deliveries {
     telemetry: Arc<Telemetry>,
     network: Arc<dyn Network>,
     settings: Settings,
-    tls: Tls,
+    tls: Arc<Tls>,
 }
 
 /// A delivery whose turn it is, and where it goes.
@@ -170,18 +175,28 @@ impl Deliveries {
             Ok(Some(found)) => found,
             Err(error) => return unusable(error).await,
         };
-        let attempt = self.attempt(&integration, &delivery).await;
+        // Nothing is ever sent over it: it closes when the look-up has ended.
+        let (look_up, mut look_up_ended) = mpsc::channel(1);
+        let attempt = self.attempt(&integration, &delivery, look_up).await;
         while let Err(error) = self.record(&delivery, &integration, &attempt).await {
             unusable(error).await;
         }
+        // Otherwise the threads of look-ups that hang would add up until none is left for anybody.
+        let _ = tokio::time::timeout(LOOK_UP_WAIT, look_up_ended.recv()).await;
     }
 
-    async fn attempt(&self, integration: &Integration, delivery: &Delivery) -> Attempt {
+    async fn attempt(
+        &self,
+        integration: &Integration,
+        delivery: &Delivery,
+        look_up: mpsc::Sender<Infallible>,
+    ) -> Attempt {
         let route = Route {
-            network: self.network.as_ref(),
-            tls: &self.tls,
-            allow_private: self.settings.allow_private_targets,
+            network: Arc::clone(&self.network),
+            tls: Arc::clone(&self.tls),
+            allow_private_targets: self.settings.allow_private_targets,
             timeout: self.settings.timeout,
+            look_up,
         };
         attempt::make(&route, integration, delivery, self.world.now()).await
     }
@@ -212,10 +227,9 @@ impl Deliveries {
 }
 
 fn found(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(Delivery, Integration)>, Error> {
-    let Some(delivery) = outbox::first_due(tx, organization)? else { return Ok(None) };
-    let integration = store::hr_integration::find(tx, organization)?;
-    let (integration, _) = integration.ok_or_else(|| Error::Defect("it is due without an integration".to_owned()))?;
-    Ok(Some((delivery, integration)))
+    let Some((integration, _)) = store::hr_integration::find(tx, organization)? else { return Ok(None) };
+    let delivery = outbox::first_due(tx, organization, integration.enabled)?;
+    Ok(delivery.map(|delivery| (delivery, integration)))
 }
 
 /// What an attempt made of its delivery: the word that it is counted by, and the words for the log.

@@ -149,12 +149,12 @@ fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
         id: delivery.id.as_str(),
         organization_id: delivery.organization_id.as_str(),
         application_id: delivery.application_id.as_ref().map(CandidateRoleId::as_str),
-        event: delivery.event.as_str(),
+        event: delivery.standing.event.as_str(),
         state: delivery.standing.state.as_str(),
         attempts: delivery.attempts,
         created_at: delivery.created_at.to_string(),
-        next_attempt_at: delivery.next_attempt_at.map(|at| at.to_string()),
-        held: held.filter(|_| delivery.next_attempt_at.is_none()).map(wire_held),
+        next_attempt_at: delivery.next_attempt_at.filter(|_| held.is_none()).map(|at| at.to_string()),
+        held: held.map(wire_held),
         last_attempt: delivery.last_attempt.as_ref().map(wire_attempt),
     }
 }
@@ -171,7 +171,7 @@ fn wire_held(held: Held) -> WireHeld {
 fn wire_attempt(attempt: &HrAttempt) -> WireAttempt<'_> {
     WireAttempt {
         at: attempt.at.to_string(),
-        duration_ms: attempt.duration.as_secs_f64() * 1_000.0,
+        duration_ms: attempt.duration.as_micros() as f64 / 1_000.0,
         status: attempt.status,
         error: attempt.error.as_deref(),
         answer: attempt.answer.as_deref(),

@@ -17,7 +17,7 @@ use crate::domain::user::Admin;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organization");
-const NO_INTEGRATION: Refusal = Refusal::NotFound("the organization has no HR integration");
+const NO_INTEGRATION: Refusal = Refusal::NotFound("the organization has no HR integration; save one with PUT");
 const NO_SECRET: Refusal =
     Refusal::Conflict("the HR integration has no secret to sign with; save it again, which makes one");
 
@@ -94,7 +94,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
     let given = given
         .and_then(|given| Secret::parse(&given).filter(Secret::is_strong).or_else(|| fields.fault("secret", must_be)));
     let rotate = fields.truth("rotateSecret").unwrap_or(false);
-    let enabled = fields.truth("enabled").unwrap_or(true);
+    let enabled = fields.truth("enabled");
     if given.is_some() && rotate {
         fields.fault::<()>("rotateSecret", "makes a new secret, so none can be given with it");
     }

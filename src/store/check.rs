@@ -103,20 +103,19 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     })
 }
 
-/// A delivery that nothing holds has a time for its next attempt, and one that an earlier one holds has none.
+/// A pending delivery has a time for its next attempt, unless an earlier one of its application has not arrived.
 fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
-        "SELECT id, next_attempt_at IS NULL
+        "SELECT id, is_forgotten
          FROM (
-           SELECT d.id, d.next_attempt_at, coalesce(h.enabled, 0) AS enabled, EXISTS (
+           SELECT d.id, d.next_attempt_at IS NULL AS is_forgotten, EXISTS (
              SELECT 1 FROM hr_deliveries e
              WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
            ) AS waits
            FROM hr_deliveries d
-           LEFT JOIN hr_integrations h ON h.organization_id = d.organization_id
-           WHERE d.state <> 'delivered' AND d.state = 'pending'
+           WHERE d.state = 'pending'
          )
-         WHERE CASE WHEN next_attempt_at IS NULL THEN enabled AND NOT waits ELSE waits END
+         WHERE is_forgotten <> waits
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {

@@ -22,15 +22,13 @@ pub struct HrDelivery {
     pub organization_slug: String,
     /// The application it is about; `None` for a ping.
     pub application_id: Option<CandidateRoleId>,
-    /// What it tells.
-    pub event: Event,
-    /// What has become of it and what could hold it.
+    /// What it tells, what has become of it, and what could hold it.
     pub standing: Standing,
     /// How often it was tried.
     pub attempts: i64,
     /// When it was queued.
     pub created_at: Timestamp,
-    /// When it is tried next; `None` where it is not pending, or held.
+    /// When it is tried next, unless its integration holds it; `None` where it is not pending, or an earlier one holds it.
     pub next_attempt_at: Option<Timestamp>,
     /// What came of the last attempt.
     pub last_attempt: Option<HrAttempt>,
@@ -79,40 +77,50 @@ const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candid
 /// # Errors
 /// When SQLite fails.
 pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // The index of what is open is used only where the query says that it asks for nothing else.
-    let open = |state: State| if state == State::Delivered { "" } else { "AND d.state <> 'delivered'" };
-    let query = |narrowed: &str, open: &str, limit: &str| {
-        format!("{SELECT} WHERE d.number < $1 {narrowed} {open} ORDER BY d.number DESC LIMIT {limit}")
+    let query = |narrowed: &str, limit: &str| {
+        format!("{SELECT} WHERE d.number < $1 {narrowed} ORDER BY d.number DESC LIMIT {limit}")
     };
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match (&filter.organization_id, filter.state) {
-        (None, None) => tx.all(&query("", "", "$2"), (before, rows_max), delivery),
+        (None, None) => tx.all(&query("", "$2"), (before, rows_max), delivery),
         (Some(organization), None) => {
-            let sql = query("AND d.organization_id = $2", "", "$3");
+            let sql = query("AND d.organization_id = $2", "$3");
             tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
         }
         (None, Some(state)) => {
-            let sql = query("AND d.state = $2", open(state), "$3");
+            let sql = query("AND d.state = $2", "$3");
             tx.all(&sql, (before, state.as_str(), rows_max), delivery)
         }
         (Some(organization), Some(state)) => {
-            let sql = query("AND d.state = $2 AND d.organization_id = $3", open(state), "$4");
-            tx.all(&sql, (before, state.as_str(), organization.as_str(), rows_max), delivery)
+            let sql = query("AND d.organization_id = $2 AND d.state = $3", "$4");
+            tx.all(&sql, (before, organization.as_str(), state.as_str(), rows_max), delivery)
         }
     }
 }
 
-/// Everything that does not go its way by itself: failed, held, or tried without success; oldest first.
+/// Everything but pings that does not go its way by itself: failed, held, or tried without success; oldest first.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     let sql = format!(
         "{SELECT}
-         WHERE d.state <> 'delivered' AND (d.state = 'failed' OR d.next_attempt_at IS NULL OR d.attempts > 0)
+         WHERE d.state IN ('pending', 'failed') AND d.type <> 'ping'
+           AND (d.state = 'failed' OR d.next_attempt_at IS NULL OR d.attempts > 0 OR coalesce(h.enabled, 0) = 0)
          ORDER BY d.number"
     );
     tx.all(&sql, [], delivery)
+}
+
+/// How many deliveries have not arrived, pings aside.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
+    let sql = "SELECT count(*)
+               FROM hr_deliveries
+               WHERE state IN ('pending', 'failed') AND type <> 'ping'";
+    Ok(tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
 }
 
 /// A delivery.
@@ -169,8 +177,8 @@ fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
         organization_id: tx::word(&text(2)?, OrganizationId::parse)?,
         organization_slug: text(3)?,
         application_id: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
-        event: tx::word(&text(5)?, Event::parse)?,
         standing: Standing {
+            event: tx::word(&text(5)?, Event::parse)?,
             state: tx::word(&text(6)?, State::parse)?,
             enabled: row.get(7)?,
             earlier: earlier.map(|id| tx::word(&id, DeliveryId::parse)).transpose()?,

@@ -44,8 +44,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     tx.one(sql, [organization.as_str()], |row| Ok((integration(row)?, tx::time(row, 6)?)))
 }
 
-/// Saves an organization's HR integration. Enabled, what the HR system is owed is due now, whatever kept it; disabled,
-/// it is held.
+/// Saves an organization's HR integration. Enabled, what the HR system is owed is due now; disabled, it is held.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -71,7 +70,7 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
             tx.now.micros(),
         ),
     )?;
-    if integration.enabled { outbox::release_all(tx, organization) } else { outbox::hold_all(tx, organization) }
+    if integration.enabled { outbox::release_all(tx, organization) } else { Ok(()) }
 }
 
 /// Takes an organization's HR integration away; what its HR system is owed is held. Whether there was one.
@@ -81,9 +80,7 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
     let sql = "DELETE FROM hr_integrations
                WHERE organization_id = $1";
-    let was_there = tx.run(sql, [organization.as_str()])? == 1;
-    outbox::hold_all(tx, organization)?;
-    Ok(was_there)
+    Ok(tx.run(sql, [organization.as_str()])? == 1)
 }
 
 /// The columns from `url` to `disabled_reason`.

@@ -188,7 +188,7 @@ mod tests {
             [
                 "1 evt_1 candidate.hired pending 0 100 100",
                 "2 evt_2 candidate.hire_reversed pending 0 200 -",
-                "3 evt_3 candidate.hired pending 0 300 -",
+                "3 evt_3 candidate.hired pending 0 300 300",
             ],
         );
     }

@@ -27,7 +27,7 @@ const BATCH_JOBS_MAX: usize = 256;
 pub enum Grade {
     /// It is on the disk: survives a power cut. What an admin, staff or a candidate did.
     Durable,
-    /// It is with the operating system: survives `kill -9`. Rows of the usage log.
+    /// It is with the operating system: survives `kill -9`. Rows of the usage log, attempts to deliver.
     Logged,
 }
 

@@ -1,8 +1,9 @@
 //! The outbox: what organizations' HR systems are owed. Queued in the transaction of the decision itself, taken by
 //! whose turn it is, and moved on by what came of each attempt.
 //!
-//! A pending delivery has a time for its next attempt while it may be sent. It has none while it is held: because its
-//! organization has no integration that is enabled, or because an earlier delivery of its application has not arrived.
+//! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived.
+//! Whether its organization's integration lets it go is asked when its turn comes: so neither switching an integration
+//! nor a receiver's 410 touches what is owed, however much that is.
 
 mod payload;
 
@@ -10,7 +11,7 @@ use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{Decision, Facts};
-use crate::domain::hr_delivery::{self, Attempt, Due, Event, Next, Schedule};
+use crate::domain::hr_delivery::{self, Attempt, Due, Event, Next, Schedule, State};
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
@@ -21,7 +22,8 @@ const ATTEMPTS_KEPT_MAX: i64 = 50;
 /// Why a receiver's 410 disabled an integration.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
-/// Queues a delivery, where the organization has an HR integration; also while that is disabled, to be sent later.
+/// Queues a delivery, where the organization has an HR integration, also while that is disabled; and where an earlier
+/// delivery told of the same application, so that what was told is taken back even when the integration is gone.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -33,13 +35,15 @@ pub fn enqueue(
     facts: &Facts,
     decision: &Decision,
 ) -> Result<(), Error> {
-    let sql = "SELECT h.enabled AND NOT EXISTS (
-                 SELECT 1 FROM hr_deliveries WHERE candidate_role_id = $1 AND state <> 'delivered'
-               )
-               FROM hr_integrations h
-               WHERE h.organization_id = $2";
-    let params = (facts.application_id.as_str(), facts.organization_id.as_str());
-    let Some(may_go) = tx.one(sql, params, |row| Ok(row.get::<_, bool>(0)?))? else { return Ok(()) };
+    let sql = "SELECT EXISTS (SELECT 1 FROM hr_integrations WHERE organization_id = $1),
+                 (SELECT count(*) FROM hr_deliveries WHERE candidate_role_id = $2),
+                 EXISTS (SELECT 1 FROM hr_deliveries WHERE candidate_role_id = $2 AND state <> 'delivered')";
+    let params = (facts.organization_id.as_str(), facts.application_id.as_str());
+    let standing = tx.one(sql, params, |row| Ok((row.get::<_, bool>(0)?, row.get::<_, i64>(1)?, row.get(2)?)))?;
+    let (is_integrated, told, waits) = standing.unwrap_or((false, 0, false));
+    if !is_integrated && told == 0 {
+        return Ok(());
+    }
     let payload = payload::of_decision(tx, who, event, facts, decision)?;
     let sql = "INSERT INTO hr_deliveries (id, organization_id, candidate_role_id, type, payload, state, attempts,
                  failed_attempts, created_at, next_attempt_at)
@@ -47,7 +51,7 @@ pub fn enqueue(
     let application = facts.application_id.as_str();
     let organization = facts.organization_id.as_str();
     let now = tx.now.micros();
-    let next_attempt_at = may_go.then_some(now);
+    let next_attempt_at = (!waits).then_some(now);
     tx.run(sql, (id.as_str(), organization, application, event.as_str(), payload, now, next_attempt_at))?;
     Ok(())
 }
@@ -66,61 +70,49 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     Ok(true)
 }
 
-/// Everything that an organization's HR system is owed and that waits for nothing else is due now, as if it had never
-/// been tried.
+/// Everything that an organization's HR system is owed and that was tried before is due now, as if it had never been.
 ///
 /// # Errors
 /// When SQLite fails.
 pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
-    let sql = "UPDATE hr_deliveries AS d
+    let sql = "UPDATE hr_deliveries
                SET next_attempt_at = $1, failed_attempts = 0
-               WHERE d.organization_id = $2 AND d.state = 'pending' AND d.state <> 'delivered' AND NOT EXISTS (
-                 SELECT 1 FROM hr_deliveries e
-                 WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
-               )";
+               WHERE organization_id = $2 AND next_attempt_at IS NOT NULL
+                 AND (next_attempt_at > $1 OR failed_attempts > 0)";
     tx.run(sql, (tx.now.micros(), organization.as_str()))?;
     Ok(())
 }
 
-/// Nothing that an organization's HR system is owed is sent until it is released.
-///
-/// # Errors
-/// When SQLite fails.
-pub(super) fn hold_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
-    let sql = "UPDATE hr_deliveries
-               SET next_attempt_at = NULL
-               WHERE organization_id = $1 AND next_attempt_at IS NOT NULL";
-    tx.run(sql, [organization.as_str()])?;
-    Ok(())
-}
-
-/// The organizations with a delivery that is due now. The cost grows with the organizations that have something to be
-/// sent now or later, not with how much.
+/// The organizations with a delivery that is due now: a ping, or any where the integration is enabled. The cost grows with
+/// the organizations that are owed something, not with how much.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn due(tx: &Tx<'_>) -> Result<Vec<Due>, Error> {
-    let sql = "WITH RECURSIVE waiting (organization_id) AS (
+    let sql = "WITH RECURSIVE owed (organization_id) AS (
                  SELECT min(organization_id) FROM hr_deliveries WHERE next_attempt_at IS NOT NULL
                  UNION ALL
                  SELECT (
                    SELECT min(d.organization_id) FROM hr_deliveries d
-                   WHERE d.next_attempt_at IS NOT NULL AND d.organization_id > waiting.organization_id
+                   WHERE d.next_attempt_at IS NOT NULL AND d.organization_id > owed.organization_id
                  )
-                 FROM waiting
-                 WHERE waiting.organization_id IS NOT NULL
+                 FROM owed
+                 WHERE owed.organization_id IS NOT NULL
                ), earliest (organization_id, since) AS (
-                 SELECT w.organization_id, (
+                 SELECT o.organization_id, (
                    SELECT min(d.next_attempt_at) FROM hr_deliveries d
-                   WHERE d.organization_id = w.organization_id AND d.next_attempt_at IS NOT NULL
+                   WHERE d.organization_id = o.organization_id AND d.next_attempt_at IS NOT NULL
                  )
-                 FROM waiting w
-                 WHERE w.organization_id IS NOT NULL
+                 FROM owed o
+                 JOIN hr_integrations h ON h.organization_id = o.organization_id AND h.enabled = 1
+                 UNION ALL
+                 SELECT organization_id, next_attempt_at FROM hr_deliveries WHERE type = 'ping' AND state = 'pending'
                )
-               SELECT e.organization_id, e.since, coalesce(h.timed_out, 0)
+               SELECT e.organization_id, min(e.since), h.timed_out
                FROM earliest e
-               LEFT JOIN hr_integrations h ON h.organization_id = e.organization_id
-               WHERE e.since <= $1";
+               JOIN hr_integrations h ON h.organization_id = e.organization_id
+               WHERE e.since <= $1
+               GROUP BY e.organization_id, h.timed_out";
     tx.all(sql, [tx.now.micros()], |row| {
         Ok(Due {
             organization_id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
@@ -145,29 +137,42 @@ pub struct Delivery {
     pub payload: String,
 }
 
-/// The delivery of an organization that has been due for longest, if any.
+/// An organization's delivery whose turn it is, if any: a ping, because an admin waits for it; otherwise, where the
+/// integration is enabled, the one that has been due for longest.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Delivery>, Error> {
+pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
+    let sql = "SELECT number, id, type, payload
+               FROM hr_deliveries
+               WHERE organization_id = $1 AND type = 'ping' AND state = 'pending' AND next_attempt_at <= $2
+               ORDER BY number
+               LIMIT 1";
+    let params = (organization.as_str(), tx.now.micros());
+    let ping = tx.one(sql, params, |row| delivery(row, organization))?;
+    if ping.is_some() || !enabled {
+        return Ok(ping);
+    }
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries
                WHERE organization_id = $1 AND next_attempt_at <= $2 AND next_attempt_at IS NOT NULL
                ORDER BY next_attempt_at, number
                LIMIT 1";
-    tx.one(sql, (organization.as_str(), tx.now.micros()), |row| {
-        Ok(Delivery {
-            number: row.get(0)?,
-            id: tx::word(&row.get::<_, String>(1)?, DeliveryId::parse)?,
-            organization_id: organization.clone(),
-            event: tx::word(&row.get::<_, String>(2)?, Event::parse)?,
-            payload: row.get(3)?,
-        })
+    tx.one(sql, params, |row| delivery(row, organization))
+}
+
+fn delivery(row: &Row<'_>, organization: &OrganizationId) -> Result<Delivery, Error> {
+    Ok(Delivery {
+        number: row.get(0)?,
+        id: tx::word(&row.get::<_, String>(1)?, DeliveryId::parse)?,
+        organization_id: organization.clone(),
+        event: tx::word(&row.get::<_, String>(2)?, Event::parse)?,
+        payload: row.get(3)?,
     })
 }
 
 /// Records an attempt and what it makes of its delivery, which is given back; `None` where the delivery is not pending
-/// any more. `target` is the address that was tried: an integration that has another one by now is left as it is.
+/// any more. `target` is the URL that was tried: an integration that has another one by now is left as it is.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -192,8 +197,7 @@ pub fn record(
                WHERE organization_id = $2 AND url = $3 AND timed_out <> $1";
     tx.run(sql, (attempt.timed_out, delivery.organization_id.as_str(), target))?;
     let next = hr_delivery::next(delivery.event, schedule, failed, attempt, tx.now, jitter);
-    move_on(tx, delivery, target, next)?;
-    Ok(Some(next))
+    move_on(tx, delivery, target, next).map(Some)
 }
 
 fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &Attempt) -> Result<(), Error> {
@@ -208,65 +212,62 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &Attempt) -> Resu
     Ok(())
 }
 
-fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: Next) -> Result<(), Error> {
+/// Where the target that is gone is not the integration's any more, the delivery is tried at the new one at once.
+fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: Next) -> Result<Next, Error> {
     match next {
         Next::Delivered => {
-            set_state(tx, delivery, "delivered")?;
-            release_next(tx, delivery)
+            set_state(tx, delivery, State::Delivered)?;
+            release_next(tx, delivery)?;
         }
-        Next::Failed => set_state(tx, delivery, "failed"),
-        Next::Again(at) => again(tx, delivery, at),
+        Next::Failed => set_state(tx, delivery, State::Failed)?,
+        Next::Again(at) => again(tx, delivery, at)?,
         Next::Gone => {
-            let sql = "UPDATE hr_integrations
-                       SET enabled = 0, disabled_reason = $1, updated_at = $2
-                       WHERE organization_id = $3 AND url = $4 AND enabled = 1";
-            let organization = delivery.organization_id.as_str();
-            if tx.run(sql, (GONE, tx.now.micros(), organization, target))? == 1 {
-                hold_all(tx, &delivery.organization_id)?;
-            }
+            let was_disabled = disable(tx, delivery, target)?;
             match delivery.event {
-                Event::Ping => set_state(tx, delivery, "failed"),
-                // Held now; or, where the integration has another address since, tried there at once.
-                _ => again(tx, delivery, tx.now),
+                Event::Ping => set_state(tx, delivery, State::Failed)?,
+                _ => again(tx, delivery, tx.now)?,
+            }
+            if !was_disabled {
+                return Ok(Next::Again(tx.now));
             }
         }
     }
+    Ok(next)
 }
 
-fn set_state(tx: &Tx<'_>, delivery: &Delivery, state: &str) -> Result<(), Error> {
+fn disable(tx: &Tx<'_>, delivery: &Delivery, target: &str) -> Result<bool, Error> {
+    let sql = "UPDATE hr_integrations
+               SET enabled = 0, disabled_reason = $1, updated_at = $2
+               WHERE organization_id = $3 AND url = $4";
+    Ok(tx.run(sql, (GONE, tx.now.micros(), delivery.organization_id.as_str(), target))? == 1)
+}
+
+fn set_state(tx: &Tx<'_>, delivery: &Delivery, state: State) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET state = $1, next_attempt_at = NULL
                WHERE number = $2";
-    tx.run(sql, (state, delivery.number))?;
+    tx.run(sql, (state.as_str(), delivery.number))?;
     Ok(())
 }
 
-/// Due then, unless the integration was disabled or taken away meanwhile.
 fn again(tx: &Tx<'_>, delivery: &Delivery, at: Timestamp) -> Result<(), Error> {
-    let sql = "UPDATE hr_deliveries AS d
-               SET next_attempt_at = (
-                 SELECT $1 FROM hr_integrations h WHERE h.organization_id = d.organization_id AND h.enabled = 1
-               )
-               WHERE d.number = $2";
+    let sql = "UPDATE hr_deliveries
+               SET next_attempt_at = $1
+               WHERE number = $2";
     tx.run(sql, (at.micros(), delivery.number))?;
     Ok(())
 }
 
 /// The next delivery of the same application is due now.
 fn release_next(tx: &Tx<'_>, delivery: &Delivery) -> Result<(), Error> {
-    let sql = "SELECT e.number
-               FROM hr_deliveries d
-               JOIN hr_deliveries e ON e.candidate_role_id = d.candidate_role_id AND e.number > d.number
-               JOIN hr_integrations h ON h.organization_id = e.organization_id AND h.enabled = 1
-               WHERE d.number = $1 AND e.state <> 'delivered'
-               ORDER BY e.number
-               LIMIT 1";
-    let Some(following) = tx.one(sql, [delivery.number], |row: &Row<'_>| Ok(row.get::<_, i64>(0)?))? else {
-        return Ok(());
-    };
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = $1
-               WHERE number = $2 AND state = 'pending'";
-    tx.run(sql, (tx.now.micros(), following))?;
+               WHERE number = (
+                 SELECT min(e.number)
+                 FROM hr_deliveries d
+                 JOIN hr_deliveries e ON e.candidate_role_id = d.candidate_role_id AND e.number > d.number
+                 WHERE d.number = $2 AND e.state <> 'delivered'
+               ) AND state = 'pending'";
+    tx.run(sql, (tx.now.micros(), delivery.number))?;
     Ok(())
 }

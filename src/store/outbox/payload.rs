@@ -46,7 +46,7 @@ pub(super) fn of_decision(
         hired_date: record.map(|hire| hire.hired_date.to_string()),
         offer_accepted_date: record.and_then(|hire| hire.offer_accepted_date).map(|at| at.to_string()),
         external_position_id: record.and_then(|hire| hire.external_position_id.as_deref()),
-        note: note.map(|note| text::cut(note, NOTE_CHARACTERS_MAX)),
+        note: note.filter(|note| !note.is_empty()).map(|note| text::cut(note, NOTE_CHARACTERS_MAX)),
         decided_by: WirePerson { id: who.user_id.as_str(), name: &names.decided_by, email: &who.email },
     };
     encode(event, tx.now, data)

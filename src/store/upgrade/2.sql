@@ -54,17 +54,18 @@ CREATE TABLE hr_deliveries (
 INSERT INTO hr_deliveries (number, id, organization_id, candidate_role_id, type, payload, state, attempts,
   failed_attempts, created_at, next_attempt_at)
 SELECT d.number, d.id, d.organization_id, d.candidate_role_id, d.type, d.payload, d.state, d.attempts, 0, d.created_at,
-  CASE WHEN d.state = 'pending' AND h.enabled = 1 AND NOT EXISTS (
+  CASE WHEN d.state = 'pending' AND NOT EXISTS (
     SELECT 1 FROM hr_deliveries_1 e
     WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
   ) THEN d.next_attempt_at END
-FROM hr_deliveries_1 d
-LEFT JOIN hr_integrations h ON h.organization_id = d.organization_id;
+FROM hr_deliveries_1 d;
 DROP TABLE hr_deliveries_1;
 CREATE INDEX hr_deliveries_due ON hr_deliveries (organization_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
-CREATE INDEX hr_deliveries_open ON hr_deliveries (state, organization_id, number) WHERE state <> 'delivered';
+CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
 CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
+CREATE INDEX hr_deliveries_by_state ON hr_deliveries (state, number);
+CREATE INDEX hr_deliveries_of_organization_by_state ON hr_deliveries (organization_id, state, number);
 
 CREATE TABLE hr_attempts (
   delivery_number INTEGER NOT NULL REFERENCES hr_deliveries (number),
