@@ -36,7 +36,8 @@ crate::tests![
     a_secret_is_shown_nowhere,
     disabling_holds_and_enabling_sends,
     deleting_holds_and_a_new_integration_sends,
-    a_hire_after_the_integration_was_deleted_is_held_too,
+    a_hire_after_the_integration_was_deleted_queues_nothing,
+    a_hire_that_was_told_is_taken_back_even_when_the_integration_was_deleted_in_between,
     what_waits_for_its_next_attempt_is_sent_when_the_integration_is_saved,
     an_integration_without_a_secret_cannot_be_tried_until_it_is_saved,
     a_short_secret_of_a_document_signs_and_stays,
@@ -250,7 +251,7 @@ fn an_unknown_organization_and_one_without_an_integration_are_not_found() {
         if method != "PUT" {
             let path = format!("{}{more}", integration(&hiring));
             let answer = app.admin().send(method, &path, &[], b"").refused(404, "not_found");
-            assert_eq!(answer.json()["detail"], "the organization has no HR integration");
+            assert_eq!(answer.json()["detail"], "the organization has no HR integration; save one with PUT");
         }
     }
     assert_eq!(app.sql("SELECT count(*) FROM hr_integrations"), ["0"]);
@@ -288,15 +289,17 @@ fn disabling_holds_and_enabling_sends() {
     save(&app, &hiring, &json!({ "url": url, "enabled": false }));
     let held = [tried_before, hire(&app, &hiring, 1)];
     app.pass(3_600);
-    // A ping goes all the same. Whatever could be sent would go before it.
+    // A ping goes all the same, and first. What could be sent beside it would go before the second.
+    tried(&app, &ping(&app, &hiring), 1);
     tried(&app, &ping(&app, &hiring), 1);
     let events = || receiver.seen().iter().map(Message::event).collect::<Vec<_>>();
-    assert_eq!(events(), ["candidate.hired", "ping"]);
-    assert_eq!(save(&app, &hiring, &json!({ "url": url }))["enabled"], true);
-    let messages = receiver.wait_for(4);
-    assert_eq!([messages[2].id(), messages[3].id()], [&held[0], &held[1]]);
+    assert_eq!(events(), ["candidate.hired", "ping", "ping"]);
+    assert_eq!(save(&app, &hiring, &json!({ "url": url }))["enabled"], false, "as it was");
+    assert_eq!(save(&app, &hiring, &json!({ "url": url, "enabled": true }))["enabled"], true);
+    let messages = receiver.wait_for(5);
+    assert_eq!([messages[3].id(), messages[4].id()], [&held[0], &held[1]]);
     held.iter().for_each(|id| drop(once(&app, id, |delivery| delivery["state"] == "delivered")));
-    assert_eq!(receiver.seen().len(), 4);
+    assert_eq!(receiver.seen().len(), 5);
 }
 
 fn deleting_holds_and_a_new_integration_sends() {
@@ -310,7 +313,7 @@ fn deleting_holds_and_a_new_integration_sends() {
     tried(&app, &ping(&app, &hiring), 1);
     assert_eq!(receiver.seen().len(), 3, "two attempts before, and the ping");
     receiver.will([Behaviour::status(204)]);
-    save(&app, &hiring, &json!({ "url": receiver.url("/new") }));
+    save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": true }));
     for id in [&first, &second] {
         assert_eq!(tried(&app, id, 2)["state"], "delivered");
     }
@@ -323,22 +326,36 @@ fn deleting_holds_and_a_new_integration_sends() {
     assert_eq!((messages[3].id(), messages[4].id()), (first.as_str(), second.as_str()));
 }
 
-fn a_hire_after_the_integration_was_deleted_is_held_too() {
-    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+fn a_hire_after_the_integration_was_deleted_queues_nothing() {
+    let (app, hiring, _receiver) = start("5s", &[Behaviour::status(204)]);
     app.admin().delete(&integration(&hiring)).expect(200);
     app.admin().post_empty(&hiring.hire(0)).expect(200);
     let listed = app.admin().get("/api/admin/hr-deliveries").expect(200).json();
+    assert_eq!(listed["data"], json!([]));
+}
+
+fn a_hire_that_was_told_is_taken_back_even_when_the_integration_was_deleted_in_between() {
+    let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
+    let told = hire(&app, &hiring, 0);
+    receiver.wait_for(1);
+    app.admin().delete(&integration(&hiring)).expect(200);
+    app.admin().post_empty(&hiring.decision(0, 3, "reject")).expect(200);
+    let listed = app.admin().get("/api/admin/hr-deliveries").expect(200).json();
     assert_eq!(listed["data"][0]["held"], json!({ "reason": "no_integration" }), "{listed}");
     save(&app, &hiring, &json!({ "url": receiver.url("/new") }));
-    assert_eq!(receiver.wait_for(1)[0].id(), listed["data"][0]["id"]);
+    let messages = receiver.wait_for(2);
+    assert_eq!((messages[0].id(), messages[1].event().as_str()), (told.as_str(), "candidate.hire_reversed"));
 }
 
 fn what_waits_for_its_next_attempt_is_sent_when_the_integration_is_saved() {
-    let (app, hiring, receiver) = start("24h", &[Behaviour::status(500), Behaviour::status(204)]);
+    let script = [Behaviour::status(500), Behaviour::status(500), Behaviour::status(204)];
+    let (app, hiring, receiver) = start("20h", &script);
     let id = hire(&app, &hiring, 0);
     assert_eq!(tried(&app, &id, 1)["state"], "pending");
     save(&app, &hiring, &json!({ "url": receiver.url("/repaired") }));
-    assert_eq!(tried(&app, &id, 2)["state"], "delivered");
+    assert_eq!(tried(&app, &id, 2)["state"], "pending", "its schedule begins anew");
+    app.pass(24 * 3_600);
+    assert_eq!(tried(&app, &id, 3)["state"], "delivered");
     assert_eq!(receiver.seen()[1].request_line, "POST /repaired HTTP/1.1");
 }
 

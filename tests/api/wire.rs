@@ -197,8 +197,13 @@ fn head_works_wherever_get_does() {
     let invite = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
     let invite = invite.json()["inviteUrl"].as_str().unwrap().to_owned();
     let key_id = app.make_key(&hiring.staff("member")).0;
+    let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
+    app.admin().put(&integration, &json!({ "url": "https://hr.example.com" })).expect(200);
+    let ping = app.admin().post_empty(&format!("{integration}/test")).expect(202).json();
     let path = |template: &str| match template {
         "/api/admin/api-keys/{id}/usage" => format!("/api/admin/api-keys/{key_id}/usage"),
+        "/api/admin/organizations/{id}/hr-integration" => integration.clone(),
+        "/api/admin/hr-deliveries/{id}" => format!("/api/admin/hr-deliveries/{}", ping["data"]["id"].as_str().unwrap()),
         "/api/public/portal/{orgSlug}" => hiring.portal(),
         "/api/public/portal/{orgSlug}/roles/{roleId}" => format!("{}/roles/{}", hiring.portal(), hiring.role_id),
         "/signup/{token}" => format!("/signup/{}", invite.rsplit('/').next().unwrap().split('?').next().unwrap()),

@@ -70,16 +70,17 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     Ok(true)
 }
 
-/// Everything that an organization's HR system is owed and that was tried before is due now, as if it had never been.
+/// Everything that an organization's HR system is owed and that was tried before is due, as if it had never been: since
+/// it was queued, so that the oldest goes first.
 ///
 /// # Errors
 /// When SQLite fails.
 pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
-               SET next_attempt_at = $1, failed_attempts = 0
-               WHERE organization_id = $2 AND next_attempt_at IS NOT NULL
-                 AND (next_attempt_at > $1 OR failed_attempts > 0)";
-    tx.run(sql, (tx.now.micros(), organization.as_str()))?;
+               SET next_attempt_at = created_at, failed_attempts = 0
+               WHERE organization_id = $1 AND next_attempt_at IS NOT NULL
+                 AND (next_attempt_at > $2 OR failed_attempts > 0)";
+    tx.run(sql, (organization.as_str(), tx.now.micros()))?;
     Ok(())
 }
 
