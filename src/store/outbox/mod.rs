@@ -78,7 +78,7 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
 pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = created_at, failed_attempts = 0
-               WHERE organization_id = $1 AND next_attempt_at IS NOT NULL
+               WHERE state = 'pending' AND organization_id = $1 AND next_attempt_at IS NOT NULL
                  AND (next_attempt_at > $2 OR failed_attempts > 0)";
     tx.run(sql, (organization.as_str(), tx.now.micros()))?;
     Ok(())
@@ -91,23 +91,23 @@ pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<
 /// When SQLite fails.
 pub fn due(tx: &Tx<'_>) -> Result<Vec<Due>, Error> {
     let sql = "WITH RECURSIVE owed (organization_id) AS (
-                 SELECT min(organization_id) FROM hr_deliveries WHERE next_attempt_at IS NOT NULL
+                 SELECT min(organization_id) FROM hr_deliveries WHERE state = 'pending'
                  UNION ALL
                  SELECT (
                    SELECT min(d.organization_id) FROM hr_deliveries d
-                   WHERE d.next_attempt_at IS NOT NULL AND d.organization_id > owed.organization_id
+                   WHERE d.state = 'pending' AND d.organization_id > owed.organization_id
                  )
                  FROM owed
                  WHERE owed.organization_id IS NOT NULL
                ), earliest (organization_id, since) AS (
                  SELECT o.organization_id, (
                    SELECT min(d.next_attempt_at) FROM hr_deliveries d
-                   WHERE d.organization_id = o.organization_id AND d.next_attempt_at IS NOT NULL
+                   WHERE d.state = 'pending' AND d.organization_id = o.organization_id AND d.next_attempt_at IS NOT NULL
                  )
                  FROM owed o
                  JOIN hr_integrations h ON h.organization_id = o.organization_id AND h.enabled = 1
                  UNION ALL
-                 SELECT organization_id, next_attempt_at FROM hr_deliveries WHERE type = 'ping' AND state = 'pending'
+                 SELECT organization_id, created_at FROM hr_deliveries WHERE type = 'ping' AND state = 'pending'
                )
                SELECT e.organization_id, min(e.since), h.timed_out
                FROM earliest e
@@ -146,20 +146,19 @@ pub struct Delivery {
 pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries
-               WHERE organization_id = $1 AND type = 'ping' AND state = 'pending' AND next_attempt_at <= $2
+               WHERE organization_id = $1 AND type = 'ping' AND state = 'pending'
                ORDER BY number
                LIMIT 1";
-    let params = (organization.as_str(), tx.now.micros());
-    let ping = tx.one(sql, params, |row| delivery(row, organization))?;
+    let ping = tx.one(sql, [organization.as_str()], |row| delivery(row, organization))?;
     if ping.is_some() || !enabled {
         return Ok(ping);
     }
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries
-               WHERE organization_id = $1 AND next_attempt_at <= $2 AND next_attempt_at IS NOT NULL
+               WHERE state = 'pending' AND organization_id = $1 AND next_attempt_at <= $2
                ORDER BY next_attempt_at, number
                LIMIT 1";
-    tx.one(sql, params, |row| delivery(row, organization))
+    tx.one(sql, (organization.as_str(), tx.now.micros()), |row| delivery(row, organization))
 }
 
 fn delivery(row: &Row<'_>, organization: &OrganizationId) -> Result<Delivery, Error> {

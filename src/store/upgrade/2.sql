@@ -41,7 +41,7 @@ CREATE TABLE hr_deliveries (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   candidate_role_id TEXT,
   type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed', 'ping')),
-  payload TEXT NOT NULL CHECK (json_type(payload) = 'object'),
+  payload TEXT NOT NULL CHECK (payload <> ''),
   state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
   attempts INTEGER NOT NULL,
   failed_attempts INTEGER NOT NULL CHECK (failed_attempts BETWEEN 0 AND attempts),
@@ -60,12 +60,11 @@ SELECT d.number, d.id, d.organization_id, d.candidate_role_id, d.type, d.payload
   ) THEN d.next_attempt_at END
 FROM hr_deliveries_1 d;
 DROP TABLE hr_deliveries_1;
-CREATE INDEX hr_deliveries_due ON hr_deliveries (organization_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
-CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
 CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
-CREATE INDEX hr_deliveries_by_state ON hr_deliveries (state, number);
-CREATE INDEX hr_deliveries_of_organization_by_state ON hr_deliveries (organization_id, state, number);
+CREATE INDEX hr_deliveries_pending ON hr_deliveries (organization_id, next_attempt_at) WHERE state = 'pending';
+CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
+CREATE INDEX hr_deliveries_failed ON hr_deliveries (number) WHERE state = 'failed';
 
 CREATE TABLE hr_attempts (
   delivery_number INTEGER NOT NULL REFERENCES hr_deliveries (number),
