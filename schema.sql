@@ -240,11 +240,12 @@ CREATE INDEX activities_of_organization ON activities (organization_id, at);
 -- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself. `number` is
 -- the order within an application; a `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those
 -- since it was queued or sent again: its place in the schedule. A pending row has a time for its next attempt unless an
--- earlier row of its application has not arrived. Whether its integration lets it go is not told here. A hire pays for
--- each index that its row is in, so there are few, and lists of what is pending sort.
+-- earlier row of its application has not arrived. Whether its integration lets it go is not told here. A hire waits for
+-- each page that its row is in, so it is in two indexes only: what lists and looks up is filled with the first attempt,
+-- and what was not tried yet is found among the pending.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   candidate_role_id TEXT,
   type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed', 'ping')),
@@ -259,7 +260,8 @@ CREATE TABLE hr_deliveries (
   CHECK (state = 'pending' OR next_attempt_at IS NULL)
 ) STRICT;
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
-CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
+CREATE INDEX hr_deliveries_by_id ON hr_deliveries (id) WHERE attempts > 0;
+CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number) WHERE attempts > 0;
 CREATE INDEX hr_deliveries_pending ON hr_deliveries (organization_id, next_attempt_at) WHERE state = 'pending';
 CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_failed ON hr_deliveries (number) WHERE state = 'failed';

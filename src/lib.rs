@@ -23,7 +23,7 @@
 //!
 //! ```text
 //! store/outbox          queued in the decision's transaction; whose deliveries are due
-//! domain/hr_delivery    whose turn it is
+//! domain/hr_turn        whose turn it is
 //! hr/attempt            signed (domain/signature), posted over hr/connection (domain/address), answered
 //! domain/hr_delivery    what that makes of it: delivered, again, failed, gone
 //! store/outbox          recorded; the next of the same application is due

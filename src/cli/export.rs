@@ -40,7 +40,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (written, owed) = exported?;
     match written {
         Ok(()) if owed > 0 => {
-            say(&format!("the document leaves out {owed} deliveries that have not reached their HR systems"));
+            say(&format!("not in the document: what HR systems have not received yet ({owed} in all)"));
             Ok(())
         }
         Ok(()) => Ok(()),

@@ -139,7 +139,7 @@ fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
 fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
     let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
-    let must_be = format!("a text of 1 to {SECRET_CHARACTERS_MAX} ASCII characters without spaces");
+    let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
     let secret = fields.optional("secret", &must_be, |value| Secret::parse(value.as_str()?));
     let enabled = fields.truth("enabled");
     let secret = secret?;

@@ -8,6 +8,7 @@ pub mod candidate_role;
 pub mod candidate_step;
 pub mod hr_delivery;
 pub mod hr_integration;
+pub mod hr_turn;
 pub mod id;
 pub mod invitation;
 pub mod organization;

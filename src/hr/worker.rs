@@ -16,6 +16,7 @@ use super::tls::Tls;
 use super::{Network, Settings};
 use crate::domain::hr_delivery::{self, Attempt, Next};
 use crate::domain::hr_integration::Integration;
+use crate::domain::hr_turn;
 use crate::domain::id::OrganizationId;
 use crate::store::outbox::{self, Delivery};
 use crate::store::{self, Error, Grade, Store};
@@ -33,7 +34,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Threads that look up hosts, which may hang: as many as attempts at once, for an organization's turn ends only when
 /// its look-up has.
-const LOOK_UP_THREADS_MAX: usize = hr_delivery::ATTEMPTS_MAX;
+const LOOK_UP_THREADS_MAX: usize = hr_turn::ATTEMPTS_MAX;
 
 /// How long that is waited for: longer than any resolver tries.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(120);
@@ -151,7 +152,7 @@ impl Deliveries {
         let looked = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
             due.retain(|one| is_free(&one.organization_id));
-            let chosen = hr_delivery::choose(due, under_way.len(), suspects);
+            let chosen = hr_turn::choose(due, under_way.len(), suspects);
             let turns = chosen.into_iter().map(|one| Turn {
                 // What cannot be read of one organization keeps nobody else's turn from coming.
                 found: found(tx, &one.organization_id),

@@ -79,32 +79,49 @@ const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candid
 pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
     // Their numbers first: what has to be sorted is sorted without the rows. The states are spelled out so that their
     // partial indexes count, and a `+` keeps a column from being searched by, where another index is the better one.
-    let query = |narrowed: &str, number: &str, limit: &str| {
-        format!(
-            "{SELECT}
-             WHERE d.number IN (
-               SELECT number FROM hr_deliveries
-               WHERE {number} < $1 {narrowed}
-               ORDER BY {number} DESC
-               LIMIT {limit}
-             )
-             ORDER BY d.number DESC"
-        )
-    };
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
         Some(State::Pending) => ("AND state = 'pending'", "+number", ""),
-        Some(State::Delivered) => ("AND state = 'delivered'", "number", ""),
+        Some(State::Delivered) => ("AND state = 'delivered' AND attempts > 0", "number", ""),
         Some(State::Failed) => ("AND state = 'failed'", "number", "+"),
     };
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    match &filter.organization_id {
-        None => tx.all(&query(state, number, "$2"), (before, rows_max), delivery),
-        Some(organization) => {
-            let sql = query(&format!("AND {plus}organization_id = $2 {state}"), number, "$3");
-            tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
-        }
-    }
+    let Some(organization) = &filter.organization_id else {
+        let sql = format!(
+            "{SELECT}
+             WHERE d.number IN (
+               SELECT number FROM hr_deliveries
+               WHERE {number} < $1 {state}
+               ORDER BY {number} DESC
+               LIMIT $2
+             )
+             ORDER BY d.number DESC"
+        );
+        return tx.all(&sql, (before, rows_max), delivery);
+    };
+    let numbers = if filter.state.is_some() {
+        format!(
+            "SELECT number FROM hr_deliveries
+             WHERE {number} < $1 AND {plus}organization_id = $2 {state}
+             ORDER BY {number} DESC
+             LIMIT $3"
+        )
+    } else {
+        "SELECT number FROM (
+           SELECT number FROM hr_deliveries
+           WHERE number < $1 AND organization_id = $2 AND attempts > 0
+           ORDER BY number DESC
+           LIMIT $3
+         )
+         UNION ALL
+         SELECT number FROM hr_deliveries
+         WHERE +number < $1 AND organization_id = $2 AND state = 'pending' AND attempts = 0
+         ORDER BY number DESC
+         LIMIT $3"
+            .to_owned()
+    };
+    let sql = format!("{SELECT} WHERE d.number IN ({numbers}) ORDER BY d.number DESC");
+    tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
 }
 
 /// Everything but pings that does not go its way by itself: failed, held, or tried without success; oldest first.
@@ -139,7 +156,15 @@ pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
 /// # Errors
 /// When SQLite fails.
 pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {
-    tx.one(&format!("{SELECT} WHERE d.id = $1"), [id.as_str()], delivery)
+    let sql = format!(
+        "{SELECT}
+         WHERE d.number IN (
+           SELECT number FROM hr_deliveries WHERE id = $1 AND attempts > 0
+           UNION ALL
+           SELECT number FROM hr_deliveries WHERE id = $1 AND state = 'pending' AND attempts = 0
+         )"
+    );
+    tx.one(&sql, [id.as_str()], delivery)
 }
 
 /// The message of a delivery: JSON text.

@@ -239,8 +239,9 @@ fn a_ping_is_exactly_this_message() {
     let delivery = tried(&app, &id, 1);
     assert_eq!((&delivery["payload"], &delivery["type"]), (&expected, &json!("ping")));
     assert_eq!((&delivery["applicationId"], &delivery["state"]), (&json!(null), &json!("delivered")));
-    // It is tried once, and once more each time it is sent again.
+    // It is tried once, and once more each time it is sent again, also while nothing else goes.
     receiver.will([Behaviour::status(500)]);
+    save(&app, &hiring, &json!({ "url": receiver.url("/hooks"), "enabled": false }));
     let id = ping(&app, &hiring);
     for attempts in 1..=2 {
         let failed = tried(&app, &id, attempts);

@@ -3,7 +3,7 @@
 use crate::support::{Place, mode};
 
 /// Every command that works on a file, with what else it needs.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["serve", "--listen", "127.0.0.1:0"],
     &["bootstrap-admin", "--email", "a@example.org"],
     &["set-password", "--email", "a@example.org"],
@@ -11,6 +11,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["export"],
     &["backup", "copy.db"],
     &["check"],
+    &["hr-deliveries"],
 ];
 
 /// Runs every command on a file that none can use: 78 from `serve`, 1 from the others, and this in the sentence.
@@ -164,8 +165,13 @@ fn a_read_only_file_is_refused() {
 #[test]
 fn only_serve_import_and_bootstrap_admin_make_a_file() {
     let place = Place::new();
-    for command in [&["set-password", "--email", "a@example.org"][..], &["export"], &["backup", "copy.db"], &["check"]]
-    {
+    for command in [
+        &["set-password", "--email", "a@example.org"][..],
+        &["export"],
+        &["backup", "copy.db"],
+        &["check"],
+        &["hr-deliveries"],
+    ] {
         let ended = place.run_with(&[command, &["--db", "a.db"]].concat(), &[], b"correct horse battery");
         ended.failed(1, "a.db does not exist");
         assert_eq!(place.names(), Vec::<String>::new(), "{command:?}");

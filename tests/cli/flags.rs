@@ -2,17 +2,33 @@
 
 use serde_json::json;
 
-use crate::support::Place;
+use crate::support::{HR_SECRET, Place};
 
 /// Every command with its options; the variable of each follows from its name.
-const COMMANDS: [(&str, &[&str]); 7] = [
-    ("serve", &["db", "listen", "base-url", "demo", "rate-limit", "trusted-proxy", "metrics-listen", "log-format"]),
+const COMMANDS: [(&str, &[&str]); 8] = [
+    (
+        "serve",
+        &[
+            "db",
+            "listen",
+            "base-url",
+            "demo",
+            "rate-limit",
+            "trusted-proxy",
+            "metrics-listen",
+            "hr-retry-schedule",
+            "hr-timeout",
+            "allow-private-hr-targets",
+            "log-format",
+        ],
+    ),
     ("bootstrap-admin", &["db", "email", "name", "expires-in-days"]),
     ("set-password", &["db", "email"]),
     ("import", &["db"]),
     ("export", &["db", "with-secrets"]),
     ("backup", &["db"]),
     ("check", &["db"]),
+    ("hr-deliveries", &["db"]),
 ];
 
 fn variable(option: &str) -> String {
@@ -63,6 +79,8 @@ fn help_says_what_is_taken_when_nothing_is_said() {
     for word in ["appliance.db", "demo.db", "127.0.0.1:8080", "1200", "text", "json", "listening on http://", "78"] {
         assert!(help("serve").contains(word), "{word}");
     }
+    assert!(help("serve").contains("[default: 5s,5m,30m,2h,5h,10h,14h,20h,24h]"));
+    assert!(help("serve").contains("[default: 15s]"));
     assert!(help("bootstrap-admin").contains("[default: 90]"));
     assert!(help("set-password").contains("12 characters"));
     assert!(help("import").contains("JSON Pointer") && help("import").contains("20,000"));
@@ -109,6 +127,7 @@ fn wrong_flags_are_status_2_and_do_nothing() {
         (&["serve", "--rate-limit", "-1"], "-1"),
         (&["serve", "--rate-limit", "1.5"], "--rate-limit"),
         (&["serve", "--log-format", "xml"], "--log-format"),
+        (&["serve", "--allow-private-hr-targets", "yes"], "yes"),
         (&["bootstrap-admin"], "--email"),
         (&["bootstrap-admin", "--email", "nobody"], "--email"),
         (&[&admin[..], &["--expires-in-days", "0"]].concat(), "--expires-in-days"),
@@ -131,6 +150,37 @@ fn wrong_flags_are_status_2_and_do_nothing() {
 }
 
 #[test]
+fn a_wrong_schedule_or_time_limit_of_deliveries_is_told_with_what_would_be_right() {
+    let place = Place::new();
+    let too_many = ["1s"; 31].join(",");
+    let (delay, limit) = ("is no delay between 1ms and 168h", "a time limit is between 100ms and 2m, such as 15s");
+    for (flag, value, sentence) in [
+        ("--hr-retry-schedule", "", delay),
+        ("--hr-retry-schedule", "5", "`5` is no delay"),
+        ("--hr-retry-schedule", "5s,", delay),
+        ("--hr-retry-schedule", "5s,soon", "`soon` is no delay"),
+        ("--hr-retry-schedule", "-5s", delay),
+        ("--hr-retry-schedule", "999us", delay),
+        ("--hr-retry-schedule", "168h1s", "a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"),
+        ("--hr-retry-schedule", &too_many, "a schedule has at most 30 delays, this one has 31"),
+        ("--hr-timeout", "", limit),
+        ("--hr-timeout", "15", limit),
+        ("--hr-timeout", "soon", limit),
+        ("--hr-timeout", "-15s", limit),
+        ("--hr-timeout", "99ms", limit),
+        ("--hr-timeout", "2m1s", limit),
+    ] {
+        let ended = place.run(&["serve", &format!("{flag}={value}")]).misused(sentence);
+        assert!(ended.stderr.contains(flag), "{value}: {ended:?}");
+    }
+    assert_eq!(place.names(), Vec::<String>::new());
+    let longest = ["1ms"; 30].join(",");
+    for (schedule, limit) in [("1ms,168h", "100ms"), (longest.as_str(), "2m"), (" 5s, 1h30m", "15s")] {
+        place.serve(&["--hr-retry-schedule", schedule, "--hr-timeout", limit]).stop("TERM").succeeded();
+    }
+}
+
+#[test]
 fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
     let place = Place::new();
     for (name, value) in [
@@ -141,6 +191,9 @@ fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
         ("APPLIANCE_METRICS_LISTEN", "nowhere"),
         ("APPLIANCE_LOG_FORMAT", "xml"),
         ("APPLIANCE_DEMO", "perhaps"),
+        ("APPLIANCE_HR_RETRY_SCHEDULE", "5s,soon"),
+        ("APPLIANCE_HR_TIMEOUT", "99ms"),
+        ("APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", "perhaps"),
     ] {
         place.run_with(&["serve"], &[(name, value)], b"").misused(value);
     }
@@ -167,14 +220,14 @@ fn a_command_takes_its_options_from_variables() {
     place.run_with(&["set-password"], &variables, b"correct horse battery").succeeded();
     place.run_with(&["check"], &variables, b"").succeeded();
     place.run_with(&["backup", "c.db"], &variables, b"").succeeded();
-    let secret = json!({ "url": "https://hr.example", "secret": "0123456789abcdef0123456789", "enabled": true });
+    let secret = json!({ "url": "https://hr.example", "secret": HR_SECRET, "enabled": true });
     let organization = json!({ "slug": "acme", "name": "Acme", "hrIntegration": secret });
     let document = json!({ "organizations": [organization] }).to_string();
     place.run_with(&["import", "-"], &variables, document.as_bytes()).succeeded();
     for (value, is_told) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
         let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
         let exported = place.run_with(&["export"], &variables, b"").succeeded().stdout;
-        assert_eq!(exported.contains("0123456789abcdef0123456789"), is_told, "{value}");
+        assert_eq!(exported.contains(HR_SECRET), is_told, "{value}");
     }
 }
 

@@ -8,6 +8,7 @@ mod demo;
 mod document;
 mod file;
 mod flags;
+mod hr_deliveries;
 mod log;
 mod serve;
 mod support;

@@ -83,7 +83,7 @@ fn every_other_command_works_beside_it() {
     place.admin_key("a.db");
     let password = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
     place.run_with(&password, &[], b"correct horse battery").succeeded();
-    for command in [&["export"][..], &["backup", "copy.db"], &["check"]] {
+    for command in [&["export"][..], &["backup", "copy.db"], &["check"], &["hr-deliveries"]] {
         place.run(&[command, &["--db", "a.db"]].concat()).succeeded();
     }
     serving.sign_in("owner@acme.example", "correct horse battery").expect(200);

@@ -338,6 +338,9 @@ pub(crate) fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o7777
 }
 
+/// What signs the deliveries of the document's organization.
+pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
+
 /// An organization with an owner, an open public role of two steps, and two candidates at the first.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
@@ -359,7 +362,7 @@ pub(crate) fn document() -> Value {
         "organizations": [{
             "id": "org_acme", "slug": "acme", "name": "Acme", "domain": "acme.example",
             "portal": { "enabled": true, "theme": { "primaryColor": "#0f766e", "showSalary": true } },
-            "hrIntegration": { "url": "https://hr.acme.example/hook", "secret": "a-secret-of-hr-0123456789", "enabled": true },
+            "hrIntegration": { "url": "https://hr.acme.example/hook", "secret": HR_SECRET, "enabled": true },
             "members": [
                 { "userId": "user_owner", "orgRole": "owner" },
                 { "userId": "user_member", "orgRole": "member" },

@@ -134,7 +134,7 @@ fn the_handshake_names_the_host_of_the_url_and_no_address() {
 fn without_any_authority_an_attempt_says_what_to_do_and_after_that_it_works() {
     let mut secure = Secure::new();
     let (serving, admin) = secure.serve("empty.pem", "text");
-    let told = "install its ca-certificates, or name a file of them in SSL_CERT_FILE, and restart";
+    let told = "install its ca-certificates, or name a file of them in SSL_CERT_FILE before the start";
     let delivery = secure.refused(&admin, secure.authority.certify("localhost"), told);
     secure.stop(serving, 1);
     let (serving, admin) = secure.serve("trusted.pem", "text");

@@ -11,7 +11,8 @@ use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{Decision, Facts};
-use crate::domain::hr_delivery::{self, Attempt, Due, Event, Next, Schedule, State};
+use crate::domain::hr_delivery::{self, Attempt, Event, Next, Schedule, State};
+use crate::domain::hr_turn::Due;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;

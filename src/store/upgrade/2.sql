@@ -37,7 +37,7 @@ DROP TABLE hr_integrations_1;
 ALTER TABLE hr_deliveries RENAME TO hr_deliveries_1;
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   candidate_role_id TEXT,
   type TEXT NOT NULL CHECK (type IN ('candidate.hired', 'candidate.hire_reversed', 'ping')),
@@ -61,7 +61,8 @@ SELECT d.number, d.id, d.organization_id, d.candidate_role_id, d.type, d.payload
 FROM hr_deliveries_1 d;
 DROP TABLE hr_deliveries_1;
 CREATE INDEX hr_deliveries_of_application ON hr_deliveries (candidate_role_id, number);
-CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number);
+CREATE INDEX hr_deliveries_by_id ON hr_deliveries (id) WHERE attempts > 0;
+CREATE INDEX hr_deliveries_of_organization ON hr_deliveries (organization_id, number) WHERE attempts > 0;
 CREATE INDEX hr_deliveries_pending ON hr_deliveries (organization_id, next_attempt_at) WHERE state = 'pending';
 CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_failed ON hr_deliveries (number) WHERE state = 'failed';

@@ -1,0 +1,55 @@
+//! `cargo bench --bench hr`: what an HR system that hangs costs a hire, and how soon a hire reaches one that is well.
+//!
+//! The real binary, each service on a file of its own beside the build. It fails on errors only; a target that is
+//! missed is said, because other work on the machine can be the cause.
+
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
+
+#[path = "support/arrivals.rs"]
+mod arrivals;
+#[path = "../tests/crash/client.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod client;
+#[path = "support/company.rs"]
+mod company;
+#[path = "support/figures.rs"]
+mod figures;
+#[path = "support/hires.rs"]
+mod hires;
+#[path = "support/receiver.rs"]
+mod receiver;
+#[path = "../tests/crash/service.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod service;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::json;
+
+/// Organizations whose targets hang: with the first number a target is to be met, the second is for information.
+const HANGING: [usize; 2] = [8, 200];
+
+fn main() {
+    // `cargo test --all-targets` runs it too, and wants nothing measured.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        println!("nothing is measured; use `cargo bench --bench hr`");
+        return;
+    }
+    let began = Instant::now();
+    let machine = figures::machine();
+    println!("HR deliveries, on {machine}");
+    println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round beside them.\n");
+    let hires = hires::measure();
+    println!("{hires}");
+    let arrivals = HANGING.map(arrivals::measure);
+    println!("{}", arrivals::table(&arrivals));
+    let arrivals = arrivals.map(|one| one.json());
+    let report = json!({ "machine": machine, "hires": hires.json(), "arrivals": arrivals });
+    // `tmp` stands in the target directory, wherever that is.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("hr.json");
+    std::fs::write(&file, format!("{report:#}\n")).unwrap();
+    println!("{} has these figures; took {:.0} s", file.display(), began.elapsed().as_secs_f64());
+}

@@ -1,0 +1,87 @@
+//! How soon a hire reaches an HR system that is well while others hang.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::company::{Organization, Place};
+use super::figures::{Figures, verdict};
+use super::receiver::{Hanging, Healthy};
+use super::service::PATIENCE;
+
+const HIRES: usize = 50;
+
+/// Hires of each organization whose target hangs: one under way, the others owed.
+const HIRES_OWED: usize = 3;
+
+/// From the answer of a hire to the arrival of its message.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// The times of every hire.
+pub(crate) struct Arrivals {
+    hanging: usize,
+    figures: Figures,
+}
+
+/// Measures beside this many organizations whose targets hang.
+pub(crate) fn measure(count: usize) -> Arrivals {
+    let (hanging, healthy) = (Hanging::start(), Healthy::start());
+    let target = Some(hanging.address);
+    let mut others: Vec<_> =
+        (0..count).map(|nth| Organization::new(&format!("org_{nth}"), HIRES_OWED, target)).collect();
+    let mut well = Organization::new("org_well", HIRES, Some(healthy.address));
+    let place = Place::of(&others.iter().chain([&well]).collect::<Vec<_>>());
+    let mut client = Client::connect(place.service.address).unwrap();
+    for _ in 0..HIRES_OWED {
+        for other in &mut others {
+            client.ask(&place.hire(other).0).unwrap().expect(200);
+        }
+    }
+    let began = Instant::now();
+    while hanging.accepted() < count {
+        assert!(began.elapsed() < PATIENCE, "every organization's target is tried");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let times = (0..HIRES).map(|nth| {
+        // At every moment between two looks of the worker, which looks every 100 ms and after each attempt.
+        std::thread::sleep(Duration::from_millis(nth as u64 * 37 % 100));
+        let (request, application) = place.hire(&mut well);
+        client.ask(&request).unwrap().expect(200);
+        let answered = Instant::now();
+        let message = healthy.next();
+        assert!(message.body.contains(&format!("{application:?}")), "{application} is told by {}", message.body);
+        // The message may be faster than the answer.
+        message.at.saturating_duration_since(answered)
+    });
+    Arrivals { hanging: count, figures: Figures::new(times.collect()) }
+}
+
+impl Arrivals {
+    fn is_met(&self) -> bool {
+        self.figures.max() <= LIMIT
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let mut seconds = self.figures.json();
+        seconds["p99"] = self.figures.p99().as_secs_f64().into();
+        let limit = LIMIT.as_secs_f64();
+        json!({ "hanging": self.hanging, "seconds": seconds, "limit": limit, "met": self.is_met() })
+    }
+}
+
+/// All of them, the first with a target.
+pub(crate) fn table(all: &[Arrivals]) -> String {
+    let heading = format!("{HIRES} hires, answer to arrival");
+    let mut table = format!("{heading:<28}{:>10}{:>10}{:>10}  target: all in {LIMIT:?}\n", "median", "p99", "max");
+    for (nth, one) in all.iter().enumerate() {
+        let name = format!("{} other targets hang", one.hanging);
+        let times = [one.figures.median(), one.figures.p99(), one.figures.max()];
+        let [median, p99, max] = times.map(|one| one.as_secs_f64() * 1e3);
+        let verdict = verdict(one.is_met());
+        let words = if nth == 0 { verdict.to_owned() } else { format!("for information ({verdict})") };
+        let _ = writeln!(table, "  {name:<26}{median:>7.0} ms{p99:>7.0} ms{max:>7.0} ms  {words}");
+    }
+    table
+}
