@@ -106,7 +106,7 @@ mod tests {
         let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let id = DeliveryId::parse("msg_p5jXN8AQM9LWM0D4loKWxJek").unwrap();
         let at = Timestamp::from_micros(1_614_265_330_999_999);
-        let header = header(&[secret.clone()], &id, at, br#"{"test": 2432232314}"#);
+        let header = header(std::slice::from_ref(&secret), &id, at, br#"{"test": 2432232314}"#);
         assert_eq!(header, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
         let both = super::header(&[secret.clone(), secret], &id, at, br#"{"test": 2432232314}"#);
         assert_eq!(both, format!("{header} {header}"));
