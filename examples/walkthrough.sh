@@ -452,7 +452,7 @@ for ((try = 0; try < 100; try++)); do
 done
 matches "$hr_url" '^http://' 'the HR system listens'
 
-expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" "{\"url\": \"$hr_url/hooks\"}"
+expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" "{\"url\": \"$hr_url/hooks\", \"enabled\": true}"
 holds '.data | .enabled and (has("secret") | not)' 'the secret is kept'
 expect 202 POST "$integration/test" "${as_admin[@]}"
 ping=$(jq --raw-output .data.id "$work/body")

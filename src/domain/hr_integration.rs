@@ -35,6 +35,12 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
+    /// The URL that a file has. It was looked at when it was saved, by the rules of that time: one that no request can
+    /// carry fails at each attempt, and an admin must be able to see and replace it.
+    pub fn from_file(text: String) -> Self {
+        Self(text)
+    }
+
     /// As it was given.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,6 +1,6 @@
 //! The worker: looks what is due, lets each organization's turn come, records what came of each attempt.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -132,10 +132,10 @@ impl Deliveries {
             tokio::select! {
                 _ = stopped.changed() => break,
                 Some(ended) = attempts.join_next_with_id() => {
-                    let busy = under_way.remove(&ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id));
-                    if let (Err(error), Some(busy)) = (ended, busy) {
-                        self.note(&format!("HR delivery of {}: the attempt ended in a defect: {error}", busy.0));
-                        under_way.insert(attempts.spawn(tokio::time::sleep(FILE_PAUSE)).id(), busy);
+                    self.settle(ended, &mut under_way, &mut attempts);
+                    // Everything that has ended, before the next look: each looks at every organization that is owed.
+                    while let Some(ended) = attempts.try_join_next_with_id() {
+                        self.settle(ended, &mut under_way, &mut attempts);
                     }
                 }
                 () = tokio::time::sleep(look_after) => {}
@@ -145,13 +145,22 @@ impl Deliveries {
         let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
     }
 
+    /// The organization's next turn may come; after a defect not at once.
+    fn settle(&self, ended: Result<(Id, ()), JoinError>, under_way: &mut UnderWay, attempts: &mut JoinSet<()>) {
+        let busy = under_way.remove(&ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id));
+        if let (Err(error), Some(busy)) = (ended, busy) {
+            self.note(&format!("HR delivery of {}: the attempt ended in a defect: {error}", busy.0));
+            under_way.insert(attempts.spawn(tokio::time::sleep(FILE_PAUSE)).id(), busy);
+        }
+    }
+
     /// Whose turn it is. Reading takes microseconds on this thread, which has nothing else to answer.
     fn turns(&self, under_way: &UnderWay) -> Result<Vec<Turn>, Error> {
-        let is_free = |id: &OrganizationId| !under_way.values().any(|(busy, _)| busy == id);
+        let busy: HashSet<&OrganizationId> = under_way.values().map(|(busy, _)| busy).collect();
         let suspects = under_way.values().filter(|(_, is_suspect)| *is_suspect).count();
         let looked = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
-            due.retain(|one| is_free(&one.organization_id));
+            due.retain(|one| !busy.contains(&one.organization_id));
             let chosen = hr_turn::choose(due, under_way.len(), suspects);
             let turns = chosen.into_iter().map(|one| Turn {
                 // What cannot be read of one organization keeps nobody else's turn from coming.

@@ -85,14 +85,14 @@ pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error>
 
 /// The columns from `url` to `disabled_reason`.
 fn integration(row: &Row<'_>) -> Result<Integration, Error> {
-    let unreadable = |column: &str| Error::Defect(format!("an HR integration's {column} cannot be read"));
+    let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     // Not by the helper for words: its error would show the secret.
     let secret = |column| -> Result<Option<Secret>, Error> {
         let text: Option<String> = row.get(column)?;
-        text.map(|text| Secret::parse(&text).ok_or_else(|| unreadable("secret"))).transpose()
+        text.map(|text| Secret::parse(&text).ok_or_else(unreadable)).transpose()
     };
     Ok(Integration {
-        url: TargetUrl::parse(&row.get::<_, String>(0)?).ok_or_else(|| unreadable("url"))?,
+        url: TargetUrl::from_file(row.get(0)?),
         secret: secret(1)?,
         previous_secret: secret(2)?.zip(tx::time_or_none(row, 3)?),
         enabled: row.get(4)?,

@@ -223,14 +223,13 @@ fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: Next) -> Result
         Next::Failed => set_state(tx, delivery, State::Failed)?,
         Next::Again(at) => again(tx, delivery, at)?,
         Next::Gone => {
-            let was_disabled = disable(tx, delivery, target)?;
-            match delivery.event {
-                Event::Ping => set_state(tx, delivery, State::Failed)?,
-                _ => again(tx, delivery, tx.now)?,
+            let is_disabled_now = disable(tx, delivery, target)?;
+            if delivery.event == Event::Ping {
+                set_state(tx, delivery, State::Failed)?;
+                return Ok(if is_disabled_now { next } else { Next::Failed });
             }
-            if !was_disabled {
-                return Ok(Next::Again(tx.now));
-            }
+            again(tx, delivery, tx.now)?;
+            return Ok(if is_disabled_now { next } else { Next::Again(tx.now) });
         }
     }
     Ok(next)
@@ -239,7 +238,7 @@ fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: Next) -> Result
 fn disable(tx: &Tx<'_>, delivery: &Delivery, target: &str) -> Result<bool, Error> {
     let sql = "UPDATE hr_integrations
                SET enabled = 0, disabled_reason = $1, updated_at = $2
-               WHERE organization_id = $3 AND url = $4";
+               WHERE organization_id = $3 AND url = $4 AND enabled = 1";
     Ok(tx.run(sql, (GONE, tx.now.micros(), delivery.organization_id.as_str(), target))? == 1)
 }
 
