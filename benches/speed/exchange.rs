@@ -1,0 +1,70 @@
+//! Requests as bytes, and single exchanges: for what is prepared before a round, and looked at behind it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::Value;
+
+/// A whole answer.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A `GET`.
+pub(crate) fn get(path: &str, key: Option<&str>) -> Vec<u8> {
+    format!("{}\r\n", head("GET", path, key)).into_bytes()
+}
+
+/// A `POST` of JSON.
+pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
+    let head = head("POST", path, Some(key));
+    let length = body.len();
+    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+/// The name by which the usage log knows this client.
+pub(crate) const USER_AGENT: &str = "speed/1.0";
+
+fn head(method: &str, path: &str, key: Option<&str>) -> String {
+    let key = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
+    format!("{method} {path} HTTP/1.1\r\nHost: appliance.example\r\nUser-Agent: {USER_AGENT}\r\n{key}")
+}
+
+/// One exchange on a connection of its own.
+///
+/// # Errors
+/// When there is no connection.
+pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(request)?;
+    let mut stream = BufReader::new(stream);
+    let mut line = || -> std::io::Result<String> {
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    };
+    let status = line()?;
+    let status = status.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("an answer begins so");
+    let mut fields = Vec::new();
+    while let Some((name, value)) = line()?.split_once(": ") {
+        fields.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
+    let length =
+        fields.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok(Answer { status, fields, body })
+}
+
+impl Answer {
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        self
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}

@@ -1,0 +1,104 @@
+//! The lines: what is compared with what, and what is wanted.
+
+use super::against_bare::{AgainstBare, Reading};
+use super::against_itself::AgainstItself;
+use super::against_raw::AgainstRaw;
+use super::decisions::Order;
+use super::line::{Line, Ratio, Wanted};
+use super::round::Figure;
+
+/// All of them, in the order of the table.
+pub(crate) static LINES: &[Line] = &[
+    Line {
+        name: "a",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "portals at random, one of 200 changed each second, 64 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Portals, 64)),
+        ratios: &[cpu(0.95), RATE],
+    },
+    Line {
+        name: "b64",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "GET /api/v1/me with 1,000 keys at random, 64 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 64)),
+        ratios: &[cpu(0.75), RATE, p99(2.5)],
+    },
+    Line {
+        name: "b256",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "the same, 256 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 256)),
+        ratios: &[cpu(0.75), RATE],
+    },
+    Line {
+        name: "b64hot",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "GET /api/v1/me with one key, 64 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::MeHot, 64)),
+        ratios: &[cpu(0.75), RATE, p99(2.5)],
+    },
+    Line {
+        name: "b256hot",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "the same, 256 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::MeHot, 256)),
+        ratios: &[cpu(0.75), RATE],
+    },
+    Line {
+        name: "b1",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "GET /api/v1/me with 1,000 keys at random, 1 connection",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 1)),
+        ratios: &[rate(0.80)],
+    },
+    Line {
+        name: "c64",
+        limit: "the same statements in SQLite, 64 decisions a transaction",
+        service: "reject and hire in turn, in the order of ids, 64 connections",
+        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 64)),
+        ratios: &[rate(0.52)],
+    },
+    Line {
+        name: "c256",
+        limit: "the same statements in SQLite, 256 decisions a transaction",
+        service: "the same, 256 connections",
+        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 256)),
+        ratios: &[rate(0.45)],
+    },
+    Line {
+        name: "c64scattered",
+        limit: "the same statements in SQLite, 64 decisions a transaction",
+        service: "reject and hire in turn, at random over 200,000 applications, 64 connections",
+        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::Scattered, 64)),
+        ratios: &[rate(0.70)],
+    },
+    Line {
+        name: "c1",
+        limit: "the same statements in SQLite, one decision a transaction",
+        service: "reject and hire in turn, in the order of ids, 1 connection",
+        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 1)),
+        ratios: &[rate(0.66)],
+    },
+    Line {
+        name: "d",
+        limit: "a portal on one connection, alone",
+        service: "the same while 64 connections reject and hire",
+        prepare: |setting| Box::new(AgainstItself::prepare(setting)),
+        ratios: &[Ratio { figure: Figure::P50, wanted: Wanted::AtMost(1.5) }],
+    },
+];
+
+/// Requests a second, beside the CPU.
+const RATE: Ratio = Ratio { figure: Figure::Rate, wanted: Wanted::Witness };
+
+const fn cpu(least: f64) -> Ratio {
+    Ratio { figure: Figure::Cpu, wanted: Wanted::AtLeast(least) }
+}
+
+const fn rate(least: f64) -> Ratio {
+    Ratio { figure: Figure::Rate, wanted: Wanted::AtLeast(least) }
+}
+
+const fn p99(most: f64) -> Ratio {
+    Ratio { figure: Figure::P99, wanted: Wanted::AtMost(most) }
+}

@@ -1,0 +1,248 @@
+//! The limit of deciding: the statements of a decision in SQLite, on one thread, with everything known beforehand.
+//!
+//! The statements that write are those of `src/store`, in the same order. What the service reads before (the key, the
+//! facts, the last rows of the usage log) is not read here, and nothing is parsed, checked or answered.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use serde_json::{Value, json};
+
+use super::company::{self, ORGANIZATIONS};
+use super::cores::Cores;
+use super::decisions::{Decision, NOTES, OUTCOME_REASON, OUTCOME_TYPE};
+use super::exchange::USER_AGENT;
+use super::template::{Copy, Key, Template};
+
+/// As `src/store/connection.rs` sets its own. The log is moved into the file as seldom as the service does it.
+const PRAGMAS: &str = "PRAGMA journal_mode = WAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA synchronous = FULL;
+    PRAGMA secure_delete = ON;
+    PRAGMA cache_size = -16384;
+    PRAGMA mmap_size = 0;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA wal_autocheckpoint = 10000;";
+
+const SAVE_STEP: &str = "UPDATE candidate_role_steps
+    SET status = $1, rejected_at = $2, rejection_reason = $3, outcome_type = $4, outcome_reason = $5, validated_at = $6
+    WHERE id = $7 AND candidate_role_id = $8";
+
+const SAVE_APPLICATION: &str = "UPDATE candidate_roles
+    SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
+      updated_at = $6
+    WHERE id = $7 AND status = $8";
+
+const SAVE_SEATS: &str = "UPDATE roles
+    SET status = $1, hired = $2, updated_at = $3
+    WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
+
+const MOVE_STATUS: &str = "UPDATE organization_statuses
+    SET open_roles = open_roles + $1, open_positions = open_positions + $2, in_progress = in_progress + $3,
+      hired = hired + $4, not_selected = not_selected + $5, withdrawn = withdrawn + $6
+    WHERE organization_id = $7";
+
+const APPEND_ACTIVITY: &str = "INSERT INTO activities (id, organization_id, at, action, user_id, api_key_id, role_id,
+      candidate_id, candidate_role_id, candidate_role_step_id, detail)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+
+const APPEND_USAGE: &str =
+    "INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// What must be the same behind the same decisions.
+const FIGURES: [&str; 7] = [
+    "SELECT group_concat(concat_ws(' ', organization_id, open_roles, open_positions, in_progress, hired,
+       not_selected, withdrawn)) FROM organization_statuses",
+    "SELECT group_concat(hired) FROM (SELECT hired FROM roles ORDER BY id)",
+    "SELECT group_concat(concat_ws(' ', status, n, hired)) FROM
+       (SELECT status, count(*) n, count(hired_date) hired FROM candidate_roles GROUP BY status)",
+    "SELECT group_concat(concat_ws(' ', status, n, reasons)) FROM
+       (SELECT status, count(*) n, sum(length(concat(rejection_reason, outcome_type, outcome_reason))) reasons
+        FROM candidate_role_steps GROUP BY status)",
+    "SELECT group_concat(concat_ws(' ', action, n, applications, users, keys, details)) FROM
+       (SELECT action, count(*) n, count(DISTINCT candidate_role_id) applications, count(DISTINCT user_id) users,
+          count(DISTINCT api_key_id) keys, sum(length(detail)) details
+        FROM activities GROUP BY action)",
+    "SELECT group_concat(concat_ws(' ', key_number, n)) FROM
+       (SELECT key_number, max(number) n FROM api_key_usage GROUP BY key_number)",
+    "SELECT concat_ws(' ', count(*), sum(length(concat(method, path, ip, user_agent, auth_endpoint))))
+       FROM api_key_usage",
+];
+
+/// SQLite on a file, and what a decision has to know of what is in it.
+pub(crate) struct Raw {
+    connection: Connection,
+    copy: Copy,
+    /// Of each organization's role that is decided on.
+    hired: Vec<i64>,
+    /// Of each member's key.
+    uses: Vec<i64>,
+    /// Of the last row of the usage log.
+    last_at: i64,
+    activities: usize,
+}
+
+/// A decision with all its texts.
+struct Prepared {
+    is_hire: bool,
+    organization: usize,
+    key: usize,
+    activity_id: String,
+    organization_id: String,
+    user_id: String,
+    role_id: String,
+    application_id: String,
+    candidate_id: String,
+    step_id: String,
+    path: String,
+    detail: String,
+}
+
+impl Raw {
+    pub(crate) fn on(template: &Template) -> Self {
+        let copy = template.copy();
+        let connection = Connection::open(&copy.db).unwrap();
+        connection.execute_batch(PRAGMAS).unwrap();
+        let last_at = connection.query_row("SELECT max(at) FROM api_key_usage", [], |row| row.get(0)).unwrap();
+        let (hired, uses) = (vec![0; ORGANIZATIONS], vec![0; template.keys.len()]);
+        Self { connection, copy, hired, uses, last_at, activities: 0 }
+    }
+
+    /// Makes all decisions, on the server's core, this many a transaction; how long it took.
+    pub(crate) fn decide(&mut self, cores: &Cores, keys: &[Key], decisions: &[Decision], at_once: usize) -> Duration {
+        let prepared: Vec<_> = decisions.iter().map(|decision| self.prepare(*decision)).collect();
+        std::thread::scope(|scope| {
+            let decide = scope.spawn(|| {
+                cores.move_to_server();
+                let began = Instant::now();
+                prepared.chunks(at_once).for_each(|chunk| self.commit(keys, chunk));
+                began.elapsed()
+            });
+            decide.join().unwrap()
+        })
+    }
+
+    pub(crate) fn end(self) -> Copy {
+        self.connection.close().unwrap();
+        self.copy
+    }
+
+    fn prepare(&mut self, decision: Decision) -> Prepared {
+        self.activities += 1;
+        let (organization, key) = (company::organization_of(decision.application), decision.key());
+        Prepared {
+            is_hire: decision.is_hire,
+            organization,
+            key,
+            activity_id: format!("act_{:026}", self.activities),
+            organization_id: company::organization_id(organization),
+            user_id: company::user_id(key),
+            role_id: company::role_id(organization),
+            application_id: company::application_id(decision.application),
+            candidate_id: company::candidate_id(decision.application),
+            step_id: company::last_step_id(decision.application),
+            path: decision.path(),
+            detail: detail(decision).to_string(),
+        }
+    }
+
+    fn commit(&mut self, keys: &[Key], decisions: &[Prepared]) {
+        let Self { connection, hired, uses, last_at, .. } = self;
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).unwrap();
+        for one in decisions {
+            let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            let now = since_1970.as_micros() as i64;
+            save(&transaction, one, now, &mut hired[one.organization]);
+            append_activity(&transaction, one, now, &keys[one.key].id);
+            uses[one.key] += 1;
+            *last_at = now.max(*last_at + 1);
+            append_usage(&transaction, one, *last_at, keys[one.key].number, uses[one.key]);
+        }
+        transaction.commit().unwrap();
+    }
+}
+
+/// The step, the application, the role, the status cache.
+fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64) {
+    let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
+        assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "{sql} has its row");
+    };
+    let none = None::<&str>;
+    let (step, application) = (&one.step_id, &one.application_id);
+    if one.is_hire {
+        run(SAVE_STEP, &[&"validated", &none, &none, &none, &none, &now, step, application]);
+        run(SAVE_APPLICATION, &[&"Hired", &now, &none, &none, &NOTES, &now, application, &"In Progress"]);
+        let positions = company::POSITIONS as i64;
+        run(SAVE_SEATS, &[&"open", &(*hired + 1), &now, &one.role_id, &"open", &*hired, &positions]);
+        *hired += 1;
+        run(MOVE_STATUS, &[&0, &-1, &-1, &1, &0, &0, &one.organization_id]);
+    } else {
+        run(SAVE_STEP, &[&"rejected", &now, &NOTES, &OUTCOME_TYPE, &OUTCOME_REASON, &none, step, application]);
+        run(SAVE_APPLICATION, &[&"Not Selected", &none, &none, &none, &none, &now, application, &"In Progress"]);
+        run(MOVE_STATUS, &[&0, &0, &-1, &0, &1, &0, &one.organization_id]);
+    }
+}
+
+fn append_activity(transaction: &Transaction<'_>, one: &Prepared, now: i64, key: &str) {
+    let action = if one.is_hire { "candidate_step.hired" } else { "candidate_step.rejected" };
+    let mut append = transaction.prepare_cached(APPEND_ACTIVITY).unwrap();
+    let params = (
+        &one.activity_id,
+        &one.organization_id,
+        now,
+        action,
+        &one.user_id,
+        key,
+        &one.role_id,
+        &one.candidate_id,
+        &one.application_id,
+        &one.step_id,
+        &one.detail,
+    );
+    append.execute(params).unwrap();
+}
+
+fn append_usage(transaction: &Transaction<'_>, one: &Prepared, at: i64, key_number: i64, nth: i64) {
+    let endpoint =
+        if one.is_hire { "/api/v1/candidate-steps/{id}/hire" } else { "/api/v1/candidate-steps/{id}/reject" };
+    let mut append = transaction.prepare_cached(APPEND_USAGE).unwrap();
+    append.execute((at, key_number, nth, "POST", &one.path, "127.0.0.1", USER_AGENT, endpoint)).unwrap();
+}
+
+/// As long as the service's own, which has other times in it.
+fn detail(decision: Decision) -> Value {
+    let time = "2026-01-01T00:00:00.000000Z";
+    let id = company::last_step_id(decision.application);
+    let step = |status: &str| {
+        json!({
+            "id": id, "status": status, "rejectedAt": null, "rejectionReason": null, "outcomeType": null,
+            "outcomeReason": null, "validatedAt": null,
+        })
+    };
+    let side = |status: &str, hire: Value, step: Value| -> Value {
+        json!({ "application": status, "role": "open", "hire": hire, "steps": [step] })
+    };
+    let after = if decision.is_hire {
+        let mut step = step("validated");
+        step["validatedAt"] = time.into();
+        let hire = json!({ "hiredDate": time, "offerAcceptedDate": null, "externalPositionId": null, "notes": NOTES });
+        side("Hired", hire, step)
+    } else {
+        let mut step = step("rejected");
+        step["rejectedAt"] = time.into();
+        step["rejectionReason"] = NOTES.into();
+        step["outcomeType"] = OUTCOME_TYPE.into();
+        step["outcomeReason"] = OUTCOME_REASON.into();
+        side("Not Selected", Value::Null, step)
+    };
+    json!({ "before": side("In Progress", Value::Null, step("in_progress")), "after": after })
+}
+
+/// Everything that decisions move, as texts.
+pub(crate) fn figures(db: &Path) -> Vec<String> {
+    let connection = Connection::open(db).unwrap();
+    FIGURES.map(|sql| connection.query_row(sql, [], |row| row.get(0)).unwrap()).into()
+}

@@ -1,0 +1,113 @@
+//! The file that every line begins with a copy of.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::company;
+use super::cores::Cores;
+use super::exchange::post;
+use super::place::Place;
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
+
+/// A file that nobody writes to any more, and what has to be known of it.
+pub(crate) struct Template {
+    /// One of each member.
+    pub(crate) keys: Vec<Key>,
+    copy: Copy,
+}
+
+/// A key as its user and the file know it.
+pub(crate) struct Key {
+    pub(crate) text: String,
+    pub(crate) id: String,
+    pub(crate) number: i64,
+}
+
+/// A file in a folder of its own, which goes with this.
+pub(crate) struct Copy {
+    pub(crate) db: PathBuf,
+    _folder: TempDir,
+}
+
+impl Template {
+    /// Made by the commands, and the keys over HTTP.
+    pub(crate) fn make(cores: &Cores) -> Self {
+        let copy = Copy::empty();
+        let db = copy.db.to_str().unwrap();
+        let admin = run(&["bootstrap-admin", "--db", db, "--email", "admin@appliance.example"]);
+        for document in company::documents() {
+            let file = copy.db.with_file_name("company.json");
+            std::fs::write(&file, document.to_string()).unwrap();
+            run(&["import", "--db", db, file.to_str().unwrap()]);
+            std::fs::remove_file(file).unwrap();
+        }
+        let mut place = Place::on(cores, copy);
+        let key = |member| make_key(&mut place, admin.trim(), member);
+        let made: Vec<_> = (0..company::ORGANIZATIONS * company::MEMBERS).map(key).collect();
+        let copy = place.end();
+        let connection = Connection::open(&copy.db).unwrap();
+        let mut number = connection.prepare("SELECT number FROM api_keys WHERE id = $1").unwrap();
+        let mut key = |(text, id): (String, String)| {
+            let number = number.query_row([&id], |row| row.get(0)).unwrap();
+            Key { text, id, number }
+        };
+        let keys = made.into_iter().map(&mut key).collect();
+        drop(number);
+        connection.close().unwrap();
+        Self { keys, copy }
+    }
+
+    /// A copy that is on the disk, so that no round pays for it.
+    pub(crate) fn copy(&self) -> Copy {
+        let copy = Copy::empty();
+        std::fs::copy(&self.copy.db, &copy.db).unwrap();
+        File::open(&copy.db).unwrap().sync_all().unwrap();
+        copy
+    }
+
+    /// The texts of all keys.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| key.text.as_str())
+    }
+
+    pub(crate) fn megabytes(&self) -> u64 {
+        self.copy.db.metadata().unwrap().len() / 1_000_000
+    }
+}
+
+impl Copy {
+    /// Beside the build: the system's own folder for such files may be in memory, where a commit costs nothing.
+    fn empty() -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { db: folder.path().join("appliance.db"), _folder: folder }
+    }
+}
+
+/// Its text and its id.
+fn make_key(place: &mut Place, admin: &str, member: usize) -> (String, String) {
+    let body = json!({ "name": "speed", "userId": company::user_id(member) }).to_string();
+    let answer = place.ask_with_key(&post("/api/admin/api-keys", admin, &body)).json();
+    let member = |name: &str| answer["data"][name].as_str().unwrap().to_owned();
+    (member("key"), member("id"))
+}
+
+/// Rows of the usage log in a file.
+pub(crate) fn usage_rows(db: &Path) -> usize {
+    let connection = Connection::open(db).unwrap();
+    let sql = "SELECT count(*) FROM api_key_usage";
+    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as usize
+}
+
+/// Runs a command to its good end; what it printed.
+fn run(arguments: &[&str]) -> String {
+    let output = Command::new(BINARY).args(arguments).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "appliance {}: {}\n{out}{err}", arguments[0], output.status);
+    out.into_owned()
+}
