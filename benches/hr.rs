@@ -39,7 +39,8 @@ fn main() {
     let began = Instant::now();
     let machine = figures::machine();
     println!("HR deliveries, on {machine}");
-    println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round beside them.\n");
+    println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round beside them;");
+    println!("`ratio` is that of the medians, `by round` the median of the ratios within each round.\n");
     let hires = hires::measure();
     println!("{hires}");
     let arrivals = HANGING.map(arrivals::measure);

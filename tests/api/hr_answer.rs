@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hr_send::{SHORT, after, assert_failed, delivering, hire_for};
+use crate::hr_send::{SHORT, after, assert_failed, delivering, hire, hire_for, integrate};
 use crate::support::app::Hr;
 use crate::support::{Behaviour, Receiver};
 
@@ -19,6 +19,8 @@ crate::tests![
     an_answer_of_256_fields_is_read_and_one_of_more_is_none,
     what_takes_too_long_is_cut_off,
     an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_time,
+    a_410_to_a_ping_leaves_what_an_admin_has_switched_off_as_it_is,
+    a_url_that_an_older_version_saved_can_be_seen_and_replaced,
 ];
 
 /// What a target does, by its name, and what the attempt is to fail with: a status, and a part of the reason; none
@@ -235,4 +237,33 @@ fn an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_t
     }
     // Whoever makes the service read on takes the one thread that all deliveries share.
     assert_eq!(read_on, [] as [String; 0]);
+}
+
+fn a_410_to_a_ping_leaves_what_an_admin_has_switched_off_as_it_is() {
+    let app = delivering(Hr::default());
+    let (hiring, receiver) = (app.hiring(), Receiver::start());
+    receiver.will([Behaviour::status(410)]);
+    integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
+    let path = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
+    let ping = app.admin().post_empty(&format!("{path}/test")).expect(202).json();
+    assert_eq!(after(&app, ping["data"]["id"].as_str().unwrap(), 1)["state"], "failed");
+    let integration = app.admin().get(&path).expect(200).json();
+    assert_eq!(integration["data"]["disabledReason"], Value::Null);
+    let rotated = app.admin().put(&path, &json!({ "url": receiver.url("/"), "rotateSecret": true })).expect(200);
+    assert_eq!(rotated.json()["data"]["enabled"], false);
+}
+
+fn a_url_that_an_older_version_saved_can_be_seen_and_replaced() {
+    let app = delivering(Hr::default());
+    let (hiring, receiver) = (app.hiring(), Receiver::start());
+    integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
+    let old = "http://hr.example/<hooks>";
+    app.change(&format!("UPDATE hr_integrations SET url = '{old}'"));
+    let path = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
+    assert_eq!(app.admin().get(&path).expect(200).json()["data"]["url"], old);
+    app.admin().put(&path, &json!({ "url": old })).refused(400, "validation_error");
+    let id = hire(&app, &hiring, 0);
+    assert_failed("an old URL", &after(&app, &id, 1), None, "no request can carry");
+    app.admin().put(&path, &json!({ "url": receiver.url("/") })).expect(200);
+    assert_eq!(after(&app, &id, 2)["state"], "delivered");
 }
