@@ -220,9 +220,11 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id);
 
--- What was decided: who (a user, and the key they used), when, on what, and the facts as JSON.
+-- What was decided: who (a user, and the key they used), when, on what, and the facts as JSON. `number` is the order in
+-- which it happened.
 CREATE TABLE activities (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   at INTEGER NOT NULL,
   action TEXT NOT NULL,
@@ -237,12 +239,19 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_of_organization ON activities (organization_id, at);
 
--- The outbox: what an organization's HR system is owed, written in the transaction of the decision itself. `number` is
--- the order within an application; a `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those
--- since it was queued or sent again: its place in the schedule. A pending row has a time for its next attempt unless an
--- earlier row of its application has not arrived. Whether its integration lets it go is not told here. A hire waits for
--- each page that its row is in, so it is in two indexes only: what lists and looks up is filled with the first attempt,
--- and what was not tried yet is found among the pending.
+-- How far the outbox has taken up the activities: the `number` of the last one. What comes behind it is in the outbox as
+-- well, only not yet as messages: whatever a hire writes besides, the person who hires waits for.
+CREATE TABLE hr_intake (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
+) STRICT;
+INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
+
+-- The outbox: the messages that an organization's HR system is owed. `number` is the order within an application; a
+-- `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those since it was queued or sent again: its
+-- place in the schedule. A pending row has a time for its next attempt unless an earlier row of its application has not
+-- arrived. Whether its integration lets it go is not told here. Two of the indexes are filled with the first attempt, so
+-- that taking up stays cheap; what was not tried yet is found among the pending.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

@@ -83,6 +83,15 @@ ids! {
     RequestId = "req",
 }
 
+impl DeliveryId {
+    /// The id of the message about something that was decided: always the same, so that a receiver knows a message that
+    /// was made anew.
+    pub fn about(activity: &ActivityId) -> Self {
+        let unique = activity.0.strip_prefix("act_").unwrap_or(&activity.0);
+        Self(format!("{}_{unique}", Self::PREFIX))
+    }
+}
+
 /// Whether a text could be an id of any kind.
 pub fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS_MAX).contains(&text.len())
@@ -137,6 +146,14 @@ mod tests {
         let later = RoleId::from_parts(Timestamp::from_micros(1_700_000_000_001_000), [0; 10]);
         assert!(earlier.as_str().starts_with("role_") && earlier.as_str().len() == 31);
         assert!(earlier < later);
+    }
+
+    #[test]
+    fn a_message_is_named_after_what_it_is_about() {
+        let activity = ActivityId::from_parts(Timestamp::from_micros(1_700_000_000_000_000), [7; 10]);
+        let about = DeliveryId::about(&activity);
+        assert_eq!(about.as_str().strip_prefix("evt_"), activity.as_str().strip_prefix("act_"));
+        assert_eq!(DeliveryId::parse(about.as_str()), Some(about));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::attempt;
@@ -62,7 +62,8 @@ impl Worker {
             .max_blocking_threads(LOOK_UP_THREADS_MAX)
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls: Arc::default() });
+        let (tls, taken_up) = (Arc::default(), Notify::new());
+        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, taken_up });
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
@@ -106,6 +107,8 @@ struct Deliveries {
     network: Arc<dyn Network>,
     settings: Settings,
     tls: Arc<Tls>,
+    /// There are messages that were not there at the last look.
+    taken_up: Notify,
 }
 
 /// A delivery whose turn it is, and where it goes.
@@ -119,7 +122,34 @@ struct Turn {
 type UnderWay = HashMap<Id, (OrganizationId, bool)>;
 
 impl Deliveries {
-    async fn run(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
+    async fn run(self: Arc<Self>, stopped: watch::Receiver<bool>) {
+        tokio::select! {
+            () = Arc::clone(&self).deliver(stopped) => {}
+            () = self.take_up() => {}
+        }
+    }
+
+    /// Makes messages of what was decided. Only now and then, and not too many at once: who decides meanwhile waits.
+    async fn take_up(&self) {
+        loop {
+            let taken = match self.store.read(outbox::has_more) {
+                Ok(false) => {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                    continue;
+                }
+                Ok(true) => self.written(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
+                Err(error) => Err(error),
+            };
+            let pause = if taken.is_ok() { LOOK_EVERY } else { FILE_PAUSE };
+            match taken {
+                Ok(()) => self.taken_up.notify_one(),
+                Err(error) => self.note(&format!("what HR systems are owed cannot be taken up: {error}")),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn deliver(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         let mut attempts = JoinSet::new();
         let mut under_way = UnderWay::new();
         while self.store.broken().is_none() {
@@ -138,6 +168,7 @@ impl Deliveries {
                         self.settle(ended, &mut under_way, &mut attempts);
                     }
                 }
+                () = self.taken_up.notified() => {}
                 () = tokio::time::sleep(look_after) => {}
             }
         }
@@ -222,13 +253,20 @@ impl Deliveries {
         let jitter = u16::from_be_bytes(jitter);
         let (delivery, attempt) = (delivery.clone(), attempt.clone());
         let job = move |tx: &store::Tx<'_>| outbox::record(tx, &delivery, &target, &attempt, &schedule, jitter);
-        let (sender, receiver) = oneshot::channel();
-        self.store.write(Grade::Logged, job, move |outcome| drop(sender.send(outcome)));
-        let next = receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))?;
+        let next = self.written(job).await?;
         let (outcome, then) = next.map_or(("unwanted", "it was not pending any more".to_owned()), told);
         self.telemetry.hr_attempt(outcome);
         self.note(&format!("{line}; {then}"));
         Ok(())
+    }
+
+    async fn written<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&store::Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (sender, receiver) = oneshot::channel();
+        self.store.write(Grade::Logged, job, move |outcome| drop(sender.send(outcome)));
+        receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
     fn note(&self, message: &str) {

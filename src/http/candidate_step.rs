@@ -15,7 +15,6 @@ use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::store::activity::Action;
-use crate::store::candidate_step::NewIds;
 use crate::store::{self, Error, Grade, Tx};
 
 const ANSWERS: &[Answer] = &[
@@ -114,8 +113,7 @@ fn saved(
     facts: &Facts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
-    let ids = NewIds { activity: ctx.world.id(), delivery: ctx.world.id() };
-    store::candidate_step::save(tx, who, action, facts, decision, &ids)?;
+    store::candidate_step::save(tx, who, action, facts, decision, &ctx.world.id())?;
     Ok(Reply::json(&WireDecision { success: true, step: wire(facts, &decision.shown) }))
 }
 

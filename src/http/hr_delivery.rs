@@ -1,4 +1,6 @@
 //! `/api/admin/hr-deliveries`: admins see what became of the deliveries to HR systems, and send one again.
+//!
+//! All of them take up first what was decided a moment ago, so that a hire that was answered is seen: hence they write.
 
 use hyper::Method;
 use serde::Serialize;
@@ -25,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
     let delivery = "/api/admin/hr-deliveries/{id}";
     let retry = "/api/admin/hr-deliveries/{id}/retry";
     vec![
-        Route::admin(Method::GET, deliveries, decode_list, list).answering(&[
+        Route::admin(Method::GET, deliveries, decode_list, list).writes(Grade::Logged).answering(&[
             (200, ""),
             (400, "validation_error"),
             (401, "unauthorized"),
@@ -33,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::admin(Method::GET, delivery, decode_id, read).answering(&[
+        Route::admin(Method::GET, delivery, decode_id, read).writes(Grade::Logged).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "forbidden"),
@@ -89,6 +91,7 @@ fn no_cursor() -> Refusal {
 /// # Errors
 /// `validation_error` for a `cursor` that no page gave; `not_found` where there is no such organization.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error> {
+    store::outbox::take_up_all(tx)?;
     if let Some(id) = &wish.filter.organization_id
         && !store::organization::exists(tx, id)?
     {
@@ -120,6 +123,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
 /// # Errors
 /// `not_found` where there is no such delivery.
 fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
+    store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     let payload = store::hr_delivery::payload(tx, delivery.number)?.ok_or(NO_DELIVERY)?;
     let payload =
@@ -136,6 +140,7 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error
 /// # Errors
 /// `not_found` where there is no such delivery; `conflict` where it has arrived, or cannot be sent now.
 fn send_again(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
+    store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     delivery.standing.require_retry()?;
     store::hr_delivery::send_again(tx, delivery.number)?;

@@ -2,6 +2,7 @@
 
 use super::tx::{Error, Tx};
 use crate::domain::candidate_step::Facts;
+use crate::domain::hr_delivery::Event;
 use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
 
@@ -12,13 +13,32 @@ pub enum Action {
     Rejected,
     /// A candidate was hired at a step.
     Hired,
+    /// A candidate who was hired was rejected at a step.
+    HireReversed,
 }
 
 impl Action {
+    const ALL: [Self; 3] = [Self::Rejected, Self::Hired, Self::HireReversed];
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Rejected => "candidate_step.rejected",
             Self::Hired => "candidate_step.hired",
+            Self::HireReversed => "candidate_step.hire_reversed",
+        }
+    }
+
+    /// What this is spelled as.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.as_str() == text)
+    }
+
+    /// What an HR system is told of it, if anything.
+    pub(super) fn event(self) -> Option<Event> {
+        match self {
+            Self::Rejected => None,
+            Self::Hired => Some(Event::Hired),
+            Self::HireReversed => Some(Event::HireReversed),
         }
     }
 }

@@ -5,14 +5,12 @@ use rusqlite::Row;
 use serde_json::{Value, json};
 
 use super::activity::{self, Action};
-use super::outbox;
 use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
 };
-use crate::domain::hr_delivery::Event;
-use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId, DeliveryId};
+use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
@@ -40,16 +38,8 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
     Ok(Some(facts))
 }
 
-/// The ids that saving a decision needs, made beforehand.
-#[derive(Debug, Clone)]
-pub struct NewIds {
-    /// Of the activity row.
-    pub activity: ActivityId,
-    /// Of the HR delivery, where there is one.
-    pub delivery: DeliveryId,
-}
-
-/// Saves a decision: steps, application, role, status cache, activity, and for a hire or its reversal the HR delivery.
+/// Saves a decision: steps, application, role, status cache, and the activity, which is also what an HR system learns of
+/// it by.
 ///
 /// # Errors
 /// When SQLite fails, or a row is not as the rule saw it.
@@ -59,7 +49,7 @@ pub fn save(
     action: Action,
     facts: &Facts,
     decision: &Decision,
-    ids: &NewIds,
+    id: &ActivityId,
 ) -> Result<(), Error> {
     for step in &decision.steps {
         save_step(tx, facts, step)?;
@@ -67,12 +57,14 @@ pub fn save(
     candidate_role::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
-    activity::append(tx, &ids.activity, who, action, facts, &detail(facts, decision))?;
-    let was_hired = facts.application_status == ApplicationStatus::Hired;
-    match action {
-        Action::Hired => outbox::enqueue(tx, &ids.delivery, who, Event::Hired, facts, decision),
-        Action::Rejected if was_hired => outbox::enqueue(tx, &ids.delivery, who, Event::HireReversed, facts, decision),
-        Action::Rejected => Ok(()),
+    activity::append(tx, id, who, recorded(action, facts), facts, &detail(facts, decision))
+}
+
+/// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
+fn recorded(action: Action, facts: &Facts) -> Action {
+    match (action, facts.application_status) {
+        (Action::Rejected, ApplicationStatus::Hired) => Action::HireReversed,
+        _ => action,
     }
 }
 

@@ -32,6 +32,7 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
         progress("following what HR systems are owed");
+        findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);
         Ok(findings)
     })
@@ -101,6 +102,16 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
     })
+}
+
+/// The outbox is nowhere ahead of what was decided: it would pass over the next hire.
+fn intake(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = "SELECT (SELECT count(*) FROM hr_intake)
+                 - (SELECT count(*) FROM hr_intake
+                    WHERE activity_number > (SELECT coalesce(max(number), 0) FROM activities))";
+    let sound = tx.one(sql, [], |row| Ok(row.get::<_, i64>(0)? == 1))?;
+    let finding = "deliveries: the outbox is ahead of what was decided, so hires would not be told";
+    Ok(if sound == Some(true) { Vec::new() } else { vec![finding.to_owned()] })
 }
 
 /// A pending delivery has a time for its next attempt, unless an earlier one of its application has not arrived.

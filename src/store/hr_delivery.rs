@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::Row;
 
+use super::outbox;
 use super::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{Event, Standing, State};
 use crate::domain::id::{CandidateRoleId, DeliveryId, Id, OrganizationId};
@@ -141,14 +142,15 @@ pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     tx.all(&sql, [], delivery)
 }
 
-/// How many deliveries have not arrived, pings aside.
+/// How many deliveries have not arrived, pings aside; with what was decided and is no message yet.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";
-    Ok(tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0))
+    let messages: i64 = tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    Ok(messages + outbox::not_taken_up(tx)?)
 }
 
 /// A delivery.

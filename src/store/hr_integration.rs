@@ -44,11 +44,12 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     tx.one(sql, [organization.as_str()], |row| Ok((integration(row)?, tx::time(row, 6)?)))
 }
 
-/// Saves an organization's HR integration. Enabled, what the HR system is owed is due now; disabled, it is held.
+/// Saves an organization's HR integration, for what is decided from here on. Enabled, what the HR system is owed is due now; disabled, it is held.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
+    outbox::take_up_all(tx)?;
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, previous_secret, previous_secret_until,
                  enabled, disabled_reason, timed_out, updated_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)
@@ -78,6 +79,7 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
 /// # Errors
 /// When SQLite fails.
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
+    outbox::take_up_all(tx)?;
     let sql = "DELETE FROM hr_integrations
                WHERE organization_id = $1";
     Ok(tx.run(sql, [organization.as_str()])? == 1)

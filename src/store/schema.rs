@@ -26,8 +26,11 @@ pub(super) struct Schema {
 }
 
 /// The schema of this program.
-pub(super) const CURRENT: Schema =
-    Schema { version: 2, sql: include_str!("../../schema.sql"), upgrades: &[include_str!("upgrade/2.sql")] };
+pub(super) const CURRENT: Schema = Schema {
+    version: 3,
+    sql: include_str!("../../schema.sql"),
+    upgrades: &[include_str!("upgrade/2.sql"), include_str!("upgrade/3.sql")],
+};
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
 pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
@@ -191,6 +194,25 @@ mod tests {
                 "3 evt_3 candidate.hired pending 0 300 300",
             ],
         );
+    }
+
+    #[test]
+    fn version_3_knows_which_rejections_reverse_a_hire_and_takes_up_nothing_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        create(&Connection::open(&path).unwrap(), &first).unwrap();
+        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
+        upgrade(&path, &CURRENT, 1).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let sql = "SELECT group_concat(number || ' ' || id || ' ' || action, ', ') FROM activities";
+        let activities: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(
+            activities,
+            "1 act_1 candidate_step.hired, 2 act_2 candidate_step.hire_reversed, 3 act_3 candidate_step.rejected"
+        );
+        let taken: i64 = connection.query_row("SELECT activity_number FROM hr_intake", [], |row| row.get(0)).unwrap();
+        assert_eq!(taken, 3);
     }
 
     #[test]

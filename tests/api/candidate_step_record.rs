@@ -26,6 +26,9 @@ crate::tests![
     a_refused_decision_writes_nothing_but_its_usage_row,
     a_decision_without_its_usage_row_does_not_happen,
     a_decision_that_fails_half_way_leaves_only_its_usage_row,
+    a_hire_whose_message_cannot_be_made_yet_is_still_owed,
+    the_integration_counts_as_it_was_at_the_decision,
+    a_message_is_named_after_the_activity_that_it_tells,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
@@ -87,7 +90,7 @@ fn a_reversal_keeps_in_its_activity_what_it_clears() {
     app.set_clock("2026-11-22T10:00:00Z");
     app.admin().post_empty(&hiring.decision(0, 1, "reject")).expect(200);
     let (row, detail) = only_activity(&app);
-    assert!(row.contains("|candidate_step.rejected|"), "{row}");
+    assert!(row.contains("|candidate_step.hire_reversed|"), "{row}");
     let ids = &hiring.candidates[0].steps;
     let mut rejected = step(&ids[1], "rejected", "");
     rejected["rejectedAt"] = json!("2026-11-22T10:00:00.000000Z");
@@ -175,9 +178,9 @@ fn an_organization_without_an_integration_is_owed_nothing() {
     let other = app.hiring_with(|document| integrate(document, true));
     app.admin().post_empty(&hiring.hire(0)).expect(200);
     app.admin().post_empty(&hiring.decision(0, 3, "reject")).expect(200);
-    assert_eq!(app.sql("SELECT * FROM hr_deliveries"), Vec::<String>::new());
+    assert_eq!(owed(&app, "SELECT * FROM hr_deliveries"), Vec::<String>::new());
     app.admin().post_empty(&other.hire(0)).expect(200);
-    assert_eq!(app.sql("SELECT organization_id FROM hr_deliveries"), [other.organization_id]);
+    assert_eq!(owed(&app, "SELECT organization_id FROM hr_deliveries"), [other.organization_id]);
 }
 
 fn a_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
@@ -192,7 +195,7 @@ fn a_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
                WHERE id LIKE 'evt_%'";
     let expected =
         format!("{}|{}|candidate.hired|pending|0|{at}|{at}", hiring.organization_id, candidate.application_id);
-    assert_eq!(app.sql(sql), [expected]);
+    assert_eq!(owed(&app, sql), [expected]);
     let mut expected = payload(&hiring, "candidate.hired");
     expected["data"]["step"] = json!({ "id": candidate.steps[3], "name": "Offer" });
     expected["data"]["hiredDate"] = json!("2026-12-01T00:00:00.000000Z");
@@ -223,7 +226,7 @@ fn a_reversed_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
     app.set_clock(NOW);
     staff.post(&hiring.decision(0, 2, "reject"), &json!({ "outcomeNotes": "took another offer" })).expect(200);
     assert_eq!(
-        app.sql("SELECT type FROM hr_deliveries ORDER BY number"),
+        owed(&app, "SELECT type FROM hr_deliveries ORDER BY number"),
         ["candidate.hired", "candidate.hire_reversed"]
     );
     let mut expected = payload(&hiring, "candidate.hire_reversed");
@@ -249,7 +252,7 @@ fn hires_are_held_while_the_integration_is_disabled() {
         let id = &hiring.organization_id;
         let sql =
             format!("SELECT type, state, attempts FROM hr_deliveries WHERE organization_id = '{id}' ORDER BY number");
-        assert_eq!(app.sql(&sql), ["candidate.hired|pending|0", "candidate.hire_reversed|pending|0"]);
+        assert_eq!(owed(&app, &sql), ["candidate.hired|pending|0", "candidate.hire_reversed|pending|0"]);
     }
     assert_eq!(app.sql("SELECT enabled FROM hr_integrations"), ["0", "0"]);
 }
@@ -267,7 +270,7 @@ fn a_plain_rejection_and_a_refused_hire_are_owed_to_nobody() {
     admin.post_empty(&hiring.hire(1)).refused(400, "bad_request");
     admin.post(&hiring.hire(1), &json!({ "hiredDate": "soon" })).refused(400, "bad_request");
     app.user(&hiring.staff("member")).post_empty(&hiring.hire(1)).refused(403, "forbidden");
-    assert_eq!(app.sql("SELECT * FROM hr_deliveries"), Vec::<String>::new());
+    assert_eq!(owed(&app, "SELECT * FROM hr_deliveries"), Vec::<String>::new());
 }
 
 fn deliveries_of_one_application_are_in_order() {
@@ -282,8 +285,8 @@ fn deliveries_of_one_application_are_in_order() {
         .iter()
         .map(|(index, event)| format!("{}|candidate.{event}", hiring.candidates[*index].application_id))
         .collect();
-    assert_eq!(app.sql("SELECT candidate_role_id, type FROM hr_deliveries ORDER BY number"), expected);
-    assert_eq!(app.sql("SELECT count(DISTINCT id) FROM hr_deliveries"), ["4"]);
+    assert_eq!(owed(&app, "SELECT candidate_role_id, type FROM hr_deliveries ORDER BY number"), expected);
+    assert_eq!(owed(&app, "SELECT count(DISTINCT id) FROM hr_deliveries"), ["4"]);
 }
 
 /// In JSON a control character takes six bytes, one beyond the basic plane four.
@@ -310,7 +313,7 @@ fn a_payload_stays_small_whatever_the_names_and_notes() {
         staff.post(&hiring.hire(0), &body).expect(200);
         staff.post(&hiring.decision(0, 3, "reject"), &json!({ "outcomeNotes": note })).expect(200);
         let sql = "SELECT max(length(CAST(payload AS BLOB))) FROM hr_deliveries";
-        let bytes: usize = app.sql(sql)[0].parse().unwrap();
+        let bytes: usize = owed(&app, sql)[0].parse().unwrap();
         assert!((5_000..20_000).contains(&bytes), "{character:?}: {bytes} bytes");
         for payload in payloads(&app).into_iter().rev().take(2) {
             assert_eq!(payload["data"]["candidate"]["name"], name);
@@ -391,7 +394,6 @@ fn a_decision_that_fails_half_way_leaves_only_its_usage_row() {
         ("UPDATE", "roles"),
         ("UPDATE", "organization_statuses"),
         ("INSERT", "activities"),
-        ("INSERT", "hr_deliveries"),
     ];
     for (index, (what, table)) in parts.into_iter().enumerate() {
         forbid(&app, what, table);
@@ -403,6 +405,38 @@ fn a_decision_that_fails_half_way_leaves_only_its_usage_row() {
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
     assert_eq!(usage(&app, &key).len(), parts.len() + 1);
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_hire_whose_message_cannot_be_made_yet_is_still_owed() {
+    let (app, hiring) = start_integrated();
+    forbid(&app, "INSERT", "hr_deliveries");
+    app.admin().post_empty(&hiring.hire(0)).expect(200);
+    app.admin().get("/api/admin/hr-deliveries").refused(500, "internal_error");
+    app.change("DROP TRIGGER forbidden");
+    app.stop();
+    app.start_again();
+    assert_eq!(owed(&app, "SELECT type FROM hr_deliveries"), ["candidate.hired"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn the_integration_counts_as_it_was_at_the_decision() {
+    let (app, told) = start_integrated();
+    let untold = app.hiring();
+    let path = |hiring: &Hiring| format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
+    app.admin().post_empty(&told.hire(0)).expect(200);
+    app.admin().delete(&path(&told)).expect(200);
+    app.admin().post_empty(&untold.hire(0)).expect(200);
+    app.admin().put(&path(&untold), &json!({ "url": "https://hr.invalid/hooks" })).expect(200);
+    app.admin().post_empty(&told.hire(1)).expect(200);
+    let expected = format!("{}|candidate.hired", told.candidates[0].application_id);
+    assert_eq!(owed(&app, "SELECT candidate_role_id, type FROM hr_deliveries"), [expected]);
+}
+
+fn a_message_is_named_after_the_activity_that_it_tells() {
+    let (app, hiring) = start_integrated();
+    app.admin().post_empty(&hiring.hire(0)).expect(200);
+    let activity = app.sql("SELECT id FROM activities").join("");
+    assert_eq!(owed(&app, "SELECT id FROM hr_deliveries"), [activity.replacen("act_", "evt_", 1)]);
 }
 
 fn start() -> (App, Hiring) {
@@ -421,6 +455,12 @@ fn start_integrated() -> (App, Hiring) {
 fn integrate(document: &mut Value, enabled: bool) {
     let integration = json!({ "url": "https://hr.invalid/hooks", "secret": "whsec_c2VjcmV0", "enabled": enabled });
     document["organizations"][0]["hrIntegration"] = integration;
+}
+
+/// Rows about what HR systems are owed, once what was decided has been taken up.
+fn owed(app: &App, sql: &str) -> Vec<String> {
+    app.admin().get("/api/admin/hr-deliveries").expect(200);
+    app.sql(sql)
 }
 
 /// Makes the file refuse one kind of change to one table.
@@ -498,7 +538,7 @@ fn payload(hiring: &Hiring, kind: &str) -> Value {
 }
 
 fn payloads(app: &App) -> Vec<Value> {
-    let rows = app.sql("SELECT payload FROM hr_deliveries ORDER BY number");
+    let rows = owed(app, "SELECT payload FROM hr_deliveries ORDER BY number");
     rows.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 

@@ -203,7 +203,7 @@ fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
             let ground = grounds.last().unwrap();
             assert_eq!(reject.clone().expect(200).json()["step"]["status"], "rejected");
             let (first, acts) = match hire.status {
-                200 => (First::Left, "candidate_step.hired,candidate_step.rejected"),
+                200 => (First::Left, "candidate_step.hired,candidate_step.hire_reversed"),
                 _ => {
                     let refused = hire.clone().refused(409, "conflict");
                     assert_eq!(refused.json()["detail"], "the candidate is already rejected for this role");

@@ -258,8 +258,19 @@ fn applications(file: &Connection) -> HashMap<String, String> {
          JOIN candidate_role_steps last ON last.candidate_role_id = a.id AND last.step_order = 2
          LEFT JOIN (SELECT candidate_role_id, count(*) AS count FROM activities GROUP BY candidate_role_id) v
            ON v.candidate_role_id = a.id
-         LEFT JOIN (SELECT candidate_role_id, count(*) AS count FROM hr_deliveries GROUP BY candidate_role_id) d
-           ON d.candidate_role_id = a.id",
+         LEFT JOIN (
+           SELECT candidate_role_id, count(*) AS count
+           FROM (
+             SELECT candidate_role_id FROM hr_deliveries
+             UNION ALL
+             SELECT untold.candidate_role_id
+             FROM activities untold
+             JOIN hr_integrations h ON h.organization_id = untold.organization_id
+             WHERE untold.number > (SELECT activity_number FROM hr_intake)
+               AND untold.action IN ('candidate_step.hired', 'candidate_step.hire_reversed')
+           )
+           GROUP BY candidate_role_id
+         ) d ON d.candidate_role_id = a.id",
     )
 }
 

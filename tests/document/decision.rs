@@ -7,7 +7,7 @@ use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
 use appliance::domain::user::{Auth, PlatformRole, Principal};
 use appliance::store::activity::Action;
-use appliance::store::candidate_step::{self, NewIds};
+use appliance::store::candidate_step;
 use appliance::store::{Error, act_alone};
 use appliance::world::World;
 use serde_json::{Value, json};
@@ -37,8 +37,7 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     let decided = act_alone(&file.path(), world, |tx| {
         let facts = candidate_step::load(tx, &who, &CandidateStepId::parse(step).unwrap())?.unwrap();
         let decision = rule(&facts, tx.now).map_err(Error::Refused)?;
-        let ids = NewIds { activity: world.id(), delivery: world.id() };
-        candidate_step::save(tx, &who, action, &facts, &decision, &ids)
+        candidate_step::save(tx, &who, action, &facts, &decision, &world.id())
     });
     decided.unwrap();
 }

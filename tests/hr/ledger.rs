@@ -112,7 +112,9 @@ impl<'a> Ledger<'a> {
             let actions: Vec<&str> = self.actions.get(application).into_iter().flatten().map(String::as_str).collect();
             let owed: &[&str] = match actions[..] {
                 ["candidate_step.hired"] => &["candidate.hired"],
-                ["candidate_step.hired", "candidate_step.rejected"] => &["candidate.hired", "candidate.hire_reversed"],
+                ["candidate_step.hired", "candidate_step.hire_reversed"] => {
+                    &["candidate.hired", "candidate.hire_reversed"]
+                }
                 [] | ["candidate_step.rejected"] => &[],
                 _ => &["anything else"],
             };

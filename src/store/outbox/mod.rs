@@ -1,61 +1,28 @@
-//! The outbox: what organizations' HR systems are owed. Queued in the transaction of the decision itself, taken by
-//! whose turn it is, and moved on by what came of each attempt.
+//! The outbox: what organizations' HR systems are owed. Recorded in the transaction of the decision itself, by its
+//! activity; taken up a moment later as messages; sent by whose turn it is, and moved on by what came of each attempt.
 //!
 //! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived.
 //! Whether its organization's integration lets it go is asked when its turn comes: so neither switching an integration
 //! nor a receiver's 410 touches what is owed, however much that is.
 
+mod intake;
 mod payload;
 
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
-use crate::domain::candidate_step::{Decision, Facts};
 use crate::domain::hr_delivery::{self, Attempt, Event, Next, Schedule, State};
 use crate::domain::hr_turn::Due;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::Principal;
+pub(super) use intake::not_taken_up;
+pub use intake::{TAKEN_UP_MAX, has_more, take_up, take_up_all};
 
 /// Attempts of one delivery that are kept; a schedule has at most 31, and an admin may send again.
 const ATTEMPTS_KEPT_MAX: i64 = 50;
 
 /// Why a receiver's 410 disabled an integration.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
-
-/// Queues a delivery, where the organization has an HR integration, also while that is disabled; and where an earlier
-/// delivery told of the same application, so that what was told is taken back even when the integration is gone.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn enqueue(
-    tx: &Tx<'_>,
-    id: &DeliveryId,
-    who: &Principal,
-    event: Event,
-    facts: &Facts,
-    decision: &Decision,
-) -> Result<(), Error> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM hr_integrations WHERE organization_id = $1),
-                 (SELECT count(*) FROM hr_deliveries WHERE candidate_role_id = $2),
-                 EXISTS (SELECT 1 FROM hr_deliveries WHERE candidate_role_id = $2 AND state <> 'delivered')";
-    let params = (facts.organization_id.as_str(), facts.application_id.as_str());
-    let standing = tx.one(sql, params, |row| Ok((row.get::<_, bool>(0)?, row.get::<_, i64>(1)?, row.get(2)?)))?;
-    let (is_integrated, told, waits) = standing.unwrap_or((false, 0, false));
-    if !is_integrated && told == 0 {
-        return Ok(());
-    }
-    let payload = payload::of_decision(tx, who, event, facts, decision)?;
-    let sql = "INSERT INTO hr_deliveries (id, organization_id, candidate_role_id, type, payload, state, attempts,
-                 failed_attempts, created_at, next_attempt_at)
-               VALUES ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $7)";
-    let application = facts.application_id.as_str();
-    let organization = facts.organization_id.as_str();
-    let now = tx.now.micros();
-    let next_attempt_at = (!waits).then_some(now);
-    tx.run(sql, (id.as_str(), organization, application, event.as_str(), payload, now, next_attempt_at))?;
-    Ok(())
-}
 
 /// Queues a ping, to be sent at once whether the integration is enabled or not. Whether there is such an organization.
 ///

@@ -1,14 +1,12 @@
 //! What the HR system is told: the message of a decision, and that of a ping, as JSON text under 20 kB.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::tx::{Error, Tx};
-use crate::domain::candidate_step::{Decision, Facts};
 use crate::domain::hr_delivery::Event;
 use crate::domain::id::OrganizationId;
 use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::Principal;
 
 /// The version of the payload's shape.
 const PAYLOAD_VERSION: u32 = 1;
@@ -16,40 +14,69 @@ const PAYLOAD_VERSION: u32 = 1;
 /// The longest note that a payload carries, in characters, so that the whole stays under 20 kB whatever is in it.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
+/// A decision as the messages tell it: what its activity has, and the names of what that names.
+pub(super) struct Told {
+    pub(super) event: Event,
+    pub(super) at: Timestamp,
+    pub(super) organization: Named,
+    pub(super) slug: String,
+    pub(super) role: Named,
+    pub(super) candidate: Person,
+    pub(super) application_id: String,
+    pub(super) step: Named,
+    pub(super) decided_by: Person,
+    /// The activity's facts: JSON text.
+    pub(super) detail: String,
+}
+
+/// An id and the name that goes with it.
+pub(super) struct Named {
+    pub(super) id: String,
+    pub(super) name: String,
+}
+
+/// A person, and the address they are reached at.
+pub(super) struct Person {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) email: String,
+}
+
 /// The message of a decision. A reversal carries what the hire it undoes was recorded with.
 ///
 /// # Errors
-/// When SQLite fails, or something that the decision is about is not there.
-pub(super) fn of_decision(
-    tx: &Tx<'_>,
-    who: &Principal,
-    event: Event,
-    facts: &Facts,
-    decision: &Decision,
-) -> Result<String, Error> {
-    let names = names(tx, who, facts)?;
-    let record = decision.hire.as_ref().or(facts.hire.as_ref());
-    let note = match event {
-        Event::Hired => record.and_then(|hire| hire.notes.as_deref()),
-        _ => decision.shown.rejection_reason.as_deref(),
+/// [`Error::Defect`] where the activity's facts cannot be read.
+pub(super) fn of_decision(told: &Told) -> Result<String, Error> {
+    let detail: Detail = serde_json::from_str(&told.detail)
+        .map_err(|error| Error::Defect(format!("what an activity tells cannot be read: {error}")))?;
+    let Detail { before, after } = detail;
+    let record = after.hire.or(before.hire).unwrap_or_default();
+    let note = match told.event {
+        Event::Hired => record.notes,
+        _ => after.steps.into_iter().find(|step| step.id == told.step.id).and_then(|step| step.rejection_reason),
     };
+    let organization = &told.organization;
     let data = WireDecision {
-        organization: WireOrganization {
-            id: facts.organization_id.as_str(),
-            slug: &names.slug,
-            name: &names.organization,
-        },
-        role: WireNamed { id: facts.role_id.as_str(), name: &names.role },
-        candidate: WirePerson { id: facts.candidate_id.as_str(), name: &names.candidate, email: &names.email },
-        application: WireApplication { id: facts.application_id.as_str() },
-        step: WireNamed { id: decision.shown.id.as_str(), name: &decision.shown.name },
-        hired_date: record.map(|hire| hire.hired_date.to_string()),
-        offer_accepted_date: record.and_then(|hire| hire.offer_accepted_date).map(|at| at.to_string()),
-        external_position_id: record.and_then(|hire| hire.external_position_id.as_deref()),
-        note: note.filter(|note| !note.is_empty()).map(|note| text::cut(note, NOTE_CHARACTERS_MAX)),
-        decided_by: WirePerson { id: who.user_id.as_str(), name: &names.decided_by, email: &who.email },
+        organization: WireOrganization { id: &organization.id, slug: &told.slug, name: &organization.name },
+        role: wire_named(&told.role),
+        candidate: wire_person(&told.candidate),
+        application: WireApplication { id: &told.application_id },
+        step: wire_named(&told.step),
+        hired_date: record.hired_date.as_deref(),
+        offer_accepted_date: record.offer_accepted_date.as_deref(),
+        external_position_id: record.external_position_id.as_deref(),
+        note: note.as_deref().filter(|note| !note.is_empty()).map(|note| text::cut(note, NOTE_CHARACTERS_MAX)),
+        decided_by: wire_person(&told.decided_by),
     };
-    encode(event, tx.now, data)
+    encode(told.event, told.at, data)
+}
+
+fn wire_named(named: &Named) -> WireNamed<'_> {
+    WireNamed { id: &named.id, name: &named.name }
+}
+
+fn wire_person(person: &Person) -> WirePerson<'_> {
+    WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
 /// The message of a ping; `None` where there is no such organization.
@@ -67,41 +94,39 @@ pub(super) fn of_ping(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Opti
     })
 }
 
-struct Names {
-    organization: String,
-    slug: String,
-    role: String,
-    candidate: String,
-    email: String,
-    decided_by: String,
-}
-
-fn names(tx: &Tx<'_>, who: &Principal, facts: &Facts) -> Result<Names, Error> {
-    let sql = "SELECT o.name, o.slug, r.name, c.name, c.email, u.name
-               FROM organizations o
-               JOIN roles r ON r.id = $1 AND r.organization_id = o.id
-               JOIN candidates c ON c.id = $2 AND c.organization_id = o.id
-               JOIN users u ON u.id = $3
-               WHERE o.id = $4";
-    let params =
-        (facts.role_id.as_str(), facts.candidate_id.as_str(), who.user_id.as_str(), facts.organization_id.as_str());
-    let found = tx.one(sql, params, |row| {
-        Ok(Names {
-            organization: row.get(0)?,
-            slug: row.get(1)?,
-            role: row.get(2)?,
-            candidate: row.get(3)?,
-            email: row.get(4)?,
-            decided_by: row.get(5)?,
-        })
-    })?;
-    found.ok_or_else(|| Error::Defect("a decision names something that is not there".to_owned()))
-}
-
 fn encode(event: Event, timestamp: Timestamp, data: impl Serialize) -> Result<String, Error> {
     let message =
         WireMessage { event: event.as_str(), version: PAYLOAD_VERSION, timestamp: timestamp.to_string(), data };
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))
+}
+
+/// What of an activity's facts the messages carry.
+#[derive(Deserialize)]
+struct Detail {
+    before: Side,
+    after: Side,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    hire: Option<Record>,
+    steps: Vec<Step>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    hired_date: Option<String>,
+    offer_accepted_date: Option<String>,
+    external_position_id: Option<String>,
+    notes: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Step {
+    id: String,
+    rejection_reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -126,8 +151,8 @@ struct WireDecision<'a> {
     candidate: WirePerson<'a>,
     application: WireApplication<'a>,
     step: WireNamed<'a>,
-    hired_date: Option<String>,
-    offer_accepted_date: Option<String>,
+    hired_date: Option<&'a str>,
+    offer_accepted_date: Option<&'a str>,
     external_position_id: Option<&'a str>,
     note: Option<&'a str>,
     decided_by: WirePerson<'a>,

@@ -22,6 +22,13 @@ INSERT INTO candidate_roles (id, organization_id, candidate_id, role_id, status,
 SELECT 'app_' || id, id, 'cand_' || id, 'role_' || id, 'In Progress', 1, 1
 FROM organizations;
 
+INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
+VALUES ('user_1', 'eve@example.org', 'eve@example.org', 'Eve', 'admin', 1, 1);
+INSERT INTO activities (id, organization_id, at, action, user_id, role_id, candidate_id, candidate_role_id, detail)
+SELECT 'act_' || (value ->> 0), 'org_1', value ->> 0, 'candidate_step.' || (value ->> 1), 'user_1', 'role_org_1', 'cand_org_1',
+  'app_org_1', json_object('before', json_object('application', (value ->> 2)))
+FROM json_each('[[1, "hired", "In Progress"], [2, "rejected", "Hired"], [3, "rejected", "Not Selected"]]');
+
 INSERT INTO hr_deliveries (number, id, organization_id, candidate_role_id, type, payload, state, attempts, created_at,
   next_attempt_at)
 VALUES
