@@ -49,7 +49,7 @@ pub struct Line<'a> {
     /// From the head to the answer.
     pub duration: Duration,
     /// Bytes of the answer's body.
-    pub bytes: usize,
+    pub bytes: u64,
     /// The key's id, where a key called.
     pub key_id: Option<&'a str>,
 }

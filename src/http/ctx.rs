@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ipnet::IpNet;
 
+use super::kept::KeptReplies;
 use super::limiter::Limiter;
 use super::table::Table;
 use super::throttle::Throttle;
@@ -47,6 +48,8 @@ pub struct Ctx {
     pub table: Table,
     /// The buckets of the rate limit.
     pub(super) limiter: Limiter,
+    /// Answers that are kept.
+    pub(super) kept: KeptReplies,
     /// The failed sign-ins.
     pub(super) throttle: Throttle,
     no_password_hash: OnceLock<String>,
@@ -72,6 +75,7 @@ impl Ctx {
             settings,
             telemetry,
             table: Table::new(),
+            kept: KeptReplies::default(),
             throttle: Throttle::default(),
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),

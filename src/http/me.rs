@@ -11,7 +11,7 @@ use crate::domain::user::{Auth, Principal};
 use crate::store::{Error, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::signed(Method::GET, "/api/v1/me", decode, act).answering(&[
+    vec![Route::signed(Method::GET, "/api/v1/me", decode, act).of_caller(reply).answering(&[
         (200, ""),
         (401, "unauthorized"),
         (429, "rate_limited"),
@@ -28,7 +28,11 @@ fn decode(_: &Ctx, _: &Request) -> Result<(), Error> {
 /// # Errors
 /// None of its own; the gate lets nobody in without a credential that counts.
 fn act(_: &Ctx, _: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
-    Ok(Reply::json(&wire(who)))
+    Ok(reply(who))
+}
+
+fn reply(who: &Principal) -> Reply {
+    Reply::json(&wire(who))
 }
 
 /// The principal, as this endpoint and a sign-in show it.

@@ -13,6 +13,7 @@ mod gate;
 mod health;
 mod hr_delivery;
 mod hr_integration;
+mod kept;
 mod limiter;
 mod me;
 mod page;

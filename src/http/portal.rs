@@ -1,6 +1,6 @@
 //! `/api/public/portal/{orgSlug}`: an organization's career portal, its roles, and the way to apply.
 
-use hyper::{Method, header};
+use hyper::Method;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -51,31 +51,25 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-struct PortalWish {
-    slug: Option<Slug>,
-    if_none_match: Option<String>,
-}
-
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode_portal(_: &Ctx, request: &Request) -> Result<PortalWish, Error> {
-    let slug = Slug::parse(request.param("orgSlug"));
-    Ok(PortalWish { slug, if_none_match: request.header_list(&header::IF_NONE_MATCH) })
+fn decode_portal(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
+    Ok(Slug::parse(request.param("orgSlug")))
 }
 
 /// `GET /api/public/portal/{orgSlug}`: the organization and its roles that are public and open, newest first.
 ///
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
-fn portal(_: &Ctx, tx: &Tx<'_>, wish: &PortalWish) -> Result<Reply, Error> {
-    let organization = organization(tx, wish.slug.as_ref())?;
+fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
+    let organization = organization(tx, slug.as_ref())?;
     let theme = Theme::read(&organization)?;
     let roles = store::portal::roles(tx, &organization.id)?;
     let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
     let wire = WirePortal { org: wire_organization(&organization, theme), roles };
-    Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
+    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
 }
 
-fn decode_role(ctx: &Ctx, request: &Request) -> Result<(PortalWish, Option<RoleId>), Error> {
+fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<RoleId>), Error> {
     Ok((decode_portal(ctx, request)?, RoleId::parse(request.param("roleId"))))
 }
 
@@ -83,13 +77,13 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<(PortalWish, Option<RoleI
 ///
 /// # Errors
 /// `not_found` where there is no such portal, or the role is none of its organization's that are public and open.
-fn role(_: &Ctx, tx: &Tx<'_>, (wish, role): &(PortalWish, Option<RoleId>)) -> Result<Reply, Error> {
-    let organization = organization(tx, wish.slug.as_ref())?;
+fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> Result<Reply, Error> {
+    let organization = organization(tx, slug.as_ref())?;
     let theme = Theme::read(&organization)?;
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
     let role = wire_role(role, &theme)?;
     let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
-    Ok(Reply::tagged(&wire, wish.if_none_match.as_deref()))
+    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
 }
 
 struct ApplyWish {

@@ -1,18 +1,22 @@
 //! Answers: their bodies and header fields, and the one place that decides the status of each.
 
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::kept::Kept;
 use super::page;
-use crate::domain::id;
+use crate::domain::id::{self, OrganizationId};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
 /// Seconds after which an unavailable service is worth another try.
 const UNAVAILABLE_RETRY_S: u64 = 1;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What protects every answer that a browser might show.
 const SAFE: [(HeaderName, &str); 2] =
@@ -24,6 +28,8 @@ pub(crate) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
+    /// Whose portal it shows, and the number of the last change of any portal when it was read.
+    shown: Option<(OrganizationId, i64)>,
 }
 
 /// A code that an error answer carries.
@@ -41,13 +47,16 @@ impl Reply {
         Self { status: StatusCode::ACCEPTED, ..Self::json(value) }
     }
 
-    /// 200 with a JSON body and a strong `ETag`, or 304 where the caller has it already (RFC 9110 §13.1.2).
-    pub(super) fn tagged(value: &impl Serialize, if_none_match: Option<&str>) -> Self {
+    /// 200 with a JSON body and a strong `ETag`.
+    pub(super) fn tagged(value: &impl Serialize) -> Self {
         let body = encode(value);
         let tag = format!("\"{}\"", id::token(&Sha256::digest(&body)[..16]));
-        let matches = if_none_match.is_some_and(|list| names_tag(list, &tag));
-        let reply = if matches { Self::empty(StatusCode::NOT_MODIFIED) } else { Self::ok("application/json", body) };
-        reply.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
+        Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
+    }
+
+    /// With whose portal it shows and up to which change of portals that is known, so that it can be kept.
+    pub(super) fn shown(self, organization: OrganizationId, read_at: i64) -> Self {
+        Self { shown: Some((organization, read_at)), ..self }
     }
 
     /// 204.
@@ -106,7 +115,7 @@ impl Reply {
             errors,
         };
         let body = encode(&body);
-        let reply = Self { status, headers, body };
+        let reply = Self { headers, body, ..Self::empty(status) };
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
@@ -120,24 +129,20 @@ impl Reply {
         reply
     }
 
-    pub(super) fn status(&self) -> u16 {
-        self.status.as_u16()
-    }
-
-    pub(super) fn body_bytes(&self) -> usize {
-        self.body.len()
-    }
-
     /// As hyper sends it.
-    pub(super) fn into_response(self, request_id: &str) -> Response<http_body_util::Full<Bytes>> {
-        let mut response = Response::new(http_body_util::Full::new(self.body));
+    pub(super) fn into_response(self, request_id: &str) -> Response<Full<Bytes>> {
+        with_request_id(self.into_unnamed(), request_id.to_owned())
+    }
+
+    /// The same without the request's id.
+    pub(super) fn into_unnamed(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
-        let headers: &mut HeaderMap = response.headers_mut();
+        let headers = response.headers_mut();
+        // With the request's id and what hyper adds.
+        headers.reserve(self.headers.len() + SAFE.len() + 3);
         for (name, value) in SAFE {
             headers.insert(name, HeaderValue::from_static(value));
-        }
-        if let Ok(value) = HeaderValue::from_str(request_id) {
-            headers.insert(HeaderName::from_static("x-request-id"), value);
         }
         for (name, value) in self.headers {
             headers.append(name, value);
@@ -145,13 +150,19 @@ impl Reply {
         response
     }
 
+    /// What is kept of an answer that shows a portal.
+    pub(super) fn to_keep(&self, route: &'static str) -> Option<Kept> {
+        let (organization, read_at) = self.shown.clone()?;
+        Some(Kept::new(route, organization, read_at, self.clone().into_unnamed(), self.body.clone()))
+    }
+
     fn ok(content_type: &'static str, body: Bytes) -> Self {
         let headers = vec![(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
-        Self { status: StatusCode::OK, headers, body }
+        Self { headers, body, ..Self::empty(StatusCode::OK) }
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new() }
+        Self { status, headers: Vec::new(), body: Bytes::new(), shown: None }
     }
 
     fn html(status: StatusCode, title: &str, paragraphs: &[String], nonce: &str) -> Self {
@@ -159,12 +170,35 @@ impl Reply {
         let policy = format!(
             "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         );
-        let reply = Self { status, headers: Vec::new(), body };
+        let reply = Self { body, ..Self::empty(status) };
         reply
             .with(header::CONTENT_TYPE, "text/html; charset=utf-8")
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::CONTENT_SECURITY_POLICY, &policy)
     }
+}
+
+/// With the id of the request that it answers.
+pub(super) fn with_request_id(mut response: Response<Full<Bytes>>, request_id: String) -> Response<Full<Bytes>> {
+    if let Ok(value) = HeaderValue::try_from(request_id) {
+        response.headers_mut().insert(X_REQUEST_ID, value);
+    }
+    response
+}
+
+/// 304 where the answer is tagged and the caller has it already (RFC 9110 §13.1.2).
+pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    if !fields.contains_key(header::IF_NONE_MATCH) {
+        return response;
+    }
+    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return response };
+    let lists = fields.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    if lists.into_iter().any(|list| names_tag(list, tag)) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Full::default();
+        response.headers_mut().remove(header::CONTENT_TYPE);
+    }
+    response
 }
 
 /// The one match from what went wrong to the answer's status, code and header fields.

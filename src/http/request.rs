@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
-use hyper::{Method, Version};
+use hyper::{Method, Uri, Version};
 use ipnet::IpNet;
 use percent_encoding::percent_decode_str;
 
@@ -35,7 +35,7 @@ pub(crate) struct Request {
     query: String,
     headers: HeaderMap,
     params: Vec<(String, String)>,
-    body: Bytes,
+    body: Option<Bytes>,
     client: IpAddr,
 }
 
@@ -43,12 +43,27 @@ impl Request {
     pub(super) fn new(parts: Parts, params: Vec<(String, String)>, client: IpAddr) -> Self {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().unwrap_or_default().to_owned();
-        Self { method: parts.method, path, query, headers: parts.headers, params, body: Bytes::new(), client }
+        Self { method: parts.method, path, query, headers: parts.headers, params, body: None, client }
     }
 
-    pub(super) fn with_body(mut self, body: Bytes) -> Self {
-        self.body = body;
-        self
+    /// The same with its body, which can be read only once.
+    pub(super) fn with_body(&self, body: Bytes) -> Self {
+        let Self { method, path, query, headers, params, client, .. } = self;
+        let (method, path, query) = (method.clone(), path.clone(), query.clone());
+        Self {
+            method,
+            path,
+            query,
+            headers: headers.clone(),
+            params: params.clone(),
+            body: Some(body),
+            client: *client,
+        }
+    }
+
+    /// Whether its body was read.
+    pub(super) fn has_body(&self) -> bool {
+        self.body.is_some()
     }
 
     pub(super) fn method(&self) -> &Method {
@@ -120,11 +135,9 @@ impl Request {
     /// `unsupported_media_type` for another type than JSON; `bad_request` where it is not JSON, not UTF-8, not an
     /// object, or has a member twice.
     pub(super) fn object(&self) -> Result<Fields, Refusal> {
-        if self.body.is_empty() {
-            return Ok(Fields::default());
-        }
+        let Some(body) = self.body.as_ref().filter(|body| !body.is_empty()) else { return Ok(Fields::default()) };
         self.require_json()?;
-        let value = json::parse(&self.body)
+        let value = json::parse(body)
             .map_err(|error| Refusal::bad_request(format!("the body cannot be read as JSON: {error}")))?;
         match value {
             serde_json::Value::Object(object) => Ok(Fields::new(object)),
@@ -146,20 +159,20 @@ impl Request {
 ///
 /// # Errors
 /// `uri_too_long`, `headers_too_large`; `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
-pub(super) fn check_head(parts: &Parts) -> Result<(), Refusal> {
-    let scheme_bytes = parts.uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
-    let authority_bytes = parts.uri.authority().map_or(0, |authority| authority.as_str().len());
-    let target_bytes = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
+    let scheme_bytes = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
+    let authority_bytes = uri.authority().map_or(0, |authority| authority.as_str().len());
+    let target_bytes = uri.path_and_query().map_or(0, |target| target.as_str().len());
     let uri_bytes = scheme_bytes + authority_bytes + target_bytes;
     if uri_bytes > URI_BYTES_MAX {
         return Err(Refusal::UriTooLong(URI_BYTES_MAX));
     }
-    let header_bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if parts.headers.len() > HEADERS_MAX || header_bytes > HEADER_BYTES_MAX {
+    let header_bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if headers.len() > HEADERS_MAX || header_bytes > HEADER_BYTES_MAX {
         return Err(Refusal::HeadersTooLarge);
     }
-    let hosts = parts.headers.get_all(header::HOST).iter().count();
-    if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
+    let hosts = headers.get_all(header::HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && version == Version::HTTP_11) {
         return Err(Refusal::bad_request("the request must have exactly one Host field"));
     }
     Ok(())

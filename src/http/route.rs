@@ -105,6 +105,8 @@ pub struct Route {
     /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
     pub answers: &'static [Answer],
     pub(super) decode: Decode,
+    /// What it answers a key, where that needs nothing but the caller.
+    pub(super) of_caller: Option<fn(&Principal) -> Reply>,
 }
 
 impl Route {
@@ -197,6 +199,13 @@ impl Route {
         self
     }
 
+    /// The same, answering a key from the caller alone, without reading the file. The usage row's transaction sees to it
+    /// that the caller is still who memory says.
+    pub(super) fn of_caller(mut self, reply: fn(&Principal) -> Reply) -> Self {
+        self.of_caller = Some(reply);
+        self
+    }
+
     /// The same, with what it can answer.
     pub(super) fn answering(mut self, answers: &'static [Answer]) -> Self {
         self.answers = answers;
@@ -229,6 +238,7 @@ impl Route {
             hashes: false,
             answers: &[],
             decode,
+            of_caller: None,
         }
     }
 }

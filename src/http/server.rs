@@ -117,6 +117,9 @@ fn connect(
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let ctx = Arc::clone(&ctx);
         async move {
+            if let Some(kept) = gate::kept(&ctx, &request) {
+                return Ok(kept);
+            }
             let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
             Ok::<_, Infallible>(answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
         }

@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
-use super::user;
+use super::{usage, user};
 use crate::domain::api_key::{self, Scope, Secret};
 use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::timestamp::Timestamp;
@@ -72,17 +72,19 @@ pub struct Owner {
     pub organization_id: Option<String>,
 }
 
-/// Who calls with the key of this digest; `None` where there is no such key, or it was revoked or has expired.
+/// Who calls with the key of this digest, and when it ends; `None` where there is no such key, or it was revoked or has
+/// expired.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Error> {
+pub(super) fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<(Principal, Option<Timestamp>)>, Error> {
     let sql = "SELECT k.number, k.id, k.scopes, k.enabled, k.expires_at, u.id, u.email, u.platform_role
                FROM api_keys k
                JOIN users u ON u.id = k.user_id
                WHERE k.digest = $1";
     let found = tx.one(sql, [digest.as_slice()], |row| {
-        let alive = api_key::is_alive(row.get(3)?, tx::time_or_none(row, 4)?, tx.now);
+        let expires_at = tx::time_or_none(row, 4)?;
+        let alive = api_key::is_alive(row.get(3)?, expires_at, tx.now);
         let auth = Auth::ApiKey {
             id: tx::word(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?, ApiKeyId::parse)?,
             number: row.get(0)?,
@@ -94,21 +96,9 @@ pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Er
             platform_role: tx::word(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?, PlatformRole::parse)?,
             auth,
         };
-        Ok(alive.then_some(principal))
+        Ok(alive.then_some((principal, expires_at)))
     })?;
     Ok(found.flatten())
-}
-
-/// Whether the key with this number still counts.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn is_alive(tx: &Tx<'_>, number: i64) -> Result<bool, Error> {
-    let sql = "SELECT enabled, expires_at
-               FROM api_keys
-               WHERE number = $1";
-    let alive = tx.one(sql, [number], |row| Ok(api_key::is_alive(row.get(0)?, tx::time_or_none(row, 1)?, tx.now)))?;
-    Ok(alive.unwrap_or(false))
 }
 
 /// Adds a key (`POST /api/admin/api-keys`).
@@ -145,7 +135,12 @@ pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
         "{SELECT}
          ORDER BY k.number DESC"
     );
-    tx.all(&sql, [], api_key)
+    let mut keys = tx.all(&sql, [], api_key)?;
+    let newest = usage::newest_unsorted(tx)?;
+    for key in &mut keys {
+        key.note(newest.get(&key.number));
+    }
+    Ok(keys)
 }
 
 /// The key with this id.
@@ -157,7 +152,9 @@ pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
         "{SELECT}
          WHERE k.id = $1"
     );
-    tx.one(&sql, [id.as_str()], api_key)
+    let Some(mut key) = tx.one(&sql, [id.as_str()], api_key)? else { return Ok(None) };
+    key.note(usage::newest_unsorted_of(tx, key.number)?.as_ref());
+    Ok(Some(key))
 }
 
 /// Revokes the key for good (`DELETE /api/admin/api-keys/{id}`); one revoked before stays as it is. Whether there is
@@ -172,15 +169,25 @@ pub fn revoke(tx: &Tx<'_>, id: &ApiKeyId) -> Result<bool, Error> {
     Ok(tx.run(sql, (tx.now.micros(), id.as_str()))? > 0)
 }
 
-/// Keys with what other tables know of each: the newest row of its usage, which has its statistics, and the oldest
-/// membership of its owner. Either may be missing. One look at an index each.
+impl ApiKey {
+    /// The newest row of its usage has its statistics.
+    fn note(&mut self, newest: Option<&usage::Newest>) {
+        if let Some(newest) = newest {
+            self.last_request = Some(newest.at);
+            self.request_count = newest.number;
+        }
+    }
+}
+
+/// Keys with what other tables know of each: the newest row of its usage that is sorted by key, and the oldest membership
+/// of its owner. Either may be missing. One look at an index each.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k
   JOIN users u ON u.id = k.user_id
   LEFT JOIN api_key_usage n ON n.at =
-    (SELECT at FROM api_key_usage
-     WHERE key_number = k.number
+    (SELECT at FROM api_key_usage_by_key
+     WHERE key_number = k.number AND at <= (SELECT sorted_to FROM api_key_usage_sorting WHERE id = 1)
      ORDER BY at DESC
      LIMIT 1)
   LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id =

@@ -14,7 +14,7 @@ use super::tx::Error;
 pub(super) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 /// How long a connection waits for another process's lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements kept ready for each connection: more than the service has.
 const STATEMENTS_KEPT: usize = 128;

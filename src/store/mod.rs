@@ -1,7 +1,8 @@
 //! The store: one SQLite file, one writing connection on a thread of its own, pooled reading connections.
 //!
-//! `store.write(job)` and `store.record(usage)` queue work for the writer, which runs whatever waits in one
-//! transaction, commits once and then answers; `store.read(…)` is one short snapshot. A file a noun has the SQL for
+//! `store.write(job)` and `store.record(row)` queue work for the writing connection, where whatever waits is one transaction
+//! that is committed once and then answered; `store.read(…)` is one short snapshot. What memory keeps of the file stays true
+//! by numbers that triggers move (`change.rs`). A file a noun has the SQL for
 //! it. Nothing here knows of HTTP or JSON documents (columns that hold JSON are opaque text), or decides a rule.
 
 pub mod activity;
@@ -9,22 +10,30 @@ pub mod api_key;
 pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
+pub mod change;
 pub mod check;
 mod checkpoint;
 mod connection;
+mod engine;
 pub mod file;
 pub mod health;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod invitation;
+mod job;
+mod known_key;
 pub mod membership;
+mod memory;
 pub mod organization;
 pub mod outbox;
 pub mod portal;
+mod recording;
 pub mod role;
 pub mod role_step;
 mod schema;
 pub mod session;
+mod sorting;
+mod thread;
 mod tx;
 pub mod usage;
 pub mod user;
@@ -37,17 +46,22 @@ use r2d2_sqlite::SqliteConnectionManager;
 
 use crate::world::World;
 pub use file::OpenError;
+pub use job::Grade;
+pub use known_key::KnownKey;
+pub use recording::Recorded;
 pub use tx::{Error, Tx};
-pub use writer::Grade;
 
 /// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
 pub const READERS_MAX: u32 = 17;
 
 /// An open file, as the service uses it.
 pub struct Store {
-    writer: writer::Writer,
+    writer: Arc<writer::Writer>,
+    memory: Arc<memory::Memory>,
     readers: r2d2::Pool<SqliteConnectionManager>,
     checkpoints: checkpoint::Checkpoints,
+    changes: thread::Periodic,
+    sorting: thread::Periodic,
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -63,10 +77,13 @@ impl Store {
         let path = &file::resolve(path);
         let lock = file::Lock::take(path)?;
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
-        let writer = writer::Writer::start(path, Arc::clone(&world))?;
+        let memory = Arc::new(memory::Memory::default());
+        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&world), Arc::clone(&memory))?);
         let readers = connection::readers(path, READERS_MAX)?;
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()))?;
-        Ok(Self { writer, readers, checkpoints, world, _lock: lock })
+        let changes = memory::follow(path, Arc::clone(&memory))?;
+        let sorting = sorting::start(path, Arc::clone(&memory.unsorted), Arc::clone(&writer))?;
+        Ok(Self { writer, memory, readers, checkpoints, changes, sorting, world, _lock: lock })
     }
 
     /// Runs `f` on one snapshot of the file, on this thread.
@@ -90,10 +107,38 @@ impl Store {
         self.writer.submit(grade, job, done);
     }
 
-    /// Queues one row of the usage log. The key is looked at again in the same transaction: `done` gets false, and
-    /// there is no row, where it was revoked or has expired since.
-    pub fn record(&self, entry: usage::Entry, done: impl FnOnce(Result<bool, Error>) + Send + 'static) {
-        self.write(Grade::Logged, move |tx| usage::append_if_alive(tx, &entry), done);
+    /// The key of this digest, as memory knows it or as the file has it now; `None` where there is none, or it does not
+    /// count. That it still does is asked once more in the transaction that the request ends in.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when no connection is free; [`Error::Defect`] when SQLite fails.
+    pub fn key(&self, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
+        match self.memory.keys.get(digest) {
+            Some(key) => Ok(Some(key).filter(|key| !key.is_expired(self.world.now()))),
+            None => self.read(|tx| self.memory.keys.look_up(tx, digest)),
+        }
+    }
+
+    /// Lets a row of the usage log wait to be committed together with others; `done` is told what became of it. Whether
+    /// it is the first that waits: then the caller must see to it that [`Store::flush`] is called soon.
+    #[must_use]
+    pub fn record(
+        &self,
+        key: Arc<KnownKey>,
+        entry: usage::LogEntry,
+        done: impl FnOnce(Result<Recorded, Error>) + Send + 'static,
+    ) -> bool {
+        self.writer.record(recording::Recording { key, entry, done: Box::new(done) })
+    }
+
+    /// Commits the rows of the usage log that wait. Never waits for a disk or for another process.
+    pub fn flush(&self) {
+        self.writer.flush();
+    }
+
+    /// Which portals have changed, as far as this process knows: its own changes at once, those of others within 100 ms.
+    pub fn portals(&self) -> &change::Portals {
+        &self.memory.portals
     }
 
     /// A sentence where the writer has stopped for good, because a commit's outcome is unknown. The process must end:
@@ -110,6 +155,8 @@ impl Store {
     /// Finishes what is queued, moves the write-ahead log into the file and stops the threads. Jobs that come later
     /// are answered [`Error::Unavailable`].
     pub fn close(&self) {
+        self.changes.stop();
+        self.sorting.stop();
         self.checkpoints.stop();
         self.writer.stop();
     }

@@ -27,9 +27,9 @@ pub(super) struct Schema {
 
 /// The schema of this program.
 pub(super) const CURRENT: Schema = Schema {
-    version: 3,
+    version: 4,
     sql: include_str!("../../schema.sql"),
-    upgrades: &[include_str!("upgrade/2.sql"), include_str!("upgrade/3.sql")],
+    upgrades: &[include_str!("upgrade/2.sql"), include_str!("upgrade/3.sql"), include_str!("upgrade/4.sql")],
 };
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
+use super::usage::Ledger;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
@@ -52,6 +53,8 @@ impl std::fmt::Display for Error {
 /// One transaction.
 pub struct Tx<'a> {
     connection: &'a Connection,
+    /// What the service's writing connection remembers of the usage log.
+    pub(super) ledger: Option<&'a Ledger>,
     /// The one time of everything that happens in it.
     pub now: Timestamp,
 }
@@ -145,7 +148,7 @@ pub(super) fn snapshot<T>(
 ) -> Result<T, Error> {
     // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    f(&Tx { connection, now })
+    f(&Tx { connection, ledger: None, now })
 }
 
 /// Runs `f` in one transaction of its own and commits.
@@ -155,7 +158,7 @@ pub(super) fn act<T>(
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let value = f(&Tx { connection, now })?;
+    let value = f(&Tx { connection, ledger: None, now })?;
     transaction.commit()?;
     Ok(value)
 }
@@ -167,8 +170,8 @@ pub(super) fn begin(connection: &Connection) -> Result<(), Error> {
 }
 
 /// Runs a job inside a transaction that is open already.
-pub(super) fn within<T>(connection: &Connection, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> T) -> T {
-    f(&Tx { connection, now })
+pub(super) fn within<T>(connection: &Connection, ledger: &Ledger, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> T) -> T {
+    f(&Tx { connection, ledger: Some(ledger), now })
 }
 
 /// Undoes the transaction, where SQLite has not already done so by itself after an error.

@@ -40,6 +40,18 @@ impl Client {
         self.send("GET", path, &[], b"")
     }
 
+    /// What a path answers once that is as wanted: what another process changes is seen a moment later.
+    pub(crate) fn get_until(&self, path: &str, is_so: impl Fn(&Answer) -> bool) -> Answer {
+        let began = std::time::Instant::now();
+        loop {
+            let answer = self.get(path);
+            if is_so(&answer) {
+                return answer;
+            }
+            assert!(began.elapsed() < Duration::from_secs(10), "{path} is still {}", answer.text());
+        }
+    }
+
     pub(crate) fn delete(&self, path: &str) -> Answer {
         self.send("DELETE", path, &[], b"")
     }

@@ -1,0 +1,104 @@
+//! Who may enter: credential, principal, rate limit, scope.
+
+use std::sync::Arc;
+
+use hyper::header;
+
+use super::super::ctx::Ctx;
+use super::super::limiter::Caller;
+use super::super::request::Request;
+use super::super::route::{Entry, Route};
+use super::super::session;
+use super::Trail;
+use crate::domain::api_key::Secret;
+use crate::domain::refusal::Refusal;
+use crate::domain::user::{Auth, Principal};
+use crate::store::{self, Error, KnownKey, Tx};
+
+/// What a request proves with who sends it: a key as memory knows it, or the digest of a session's cookie.
+#[derive(Debug, Clone)]
+pub(super) enum Credential {
+    ApiKey(Arc<KnownKey>),
+    Session([u8; 32]),
+}
+
+/// Credential, principal, rate limit, scope. The usage row is owed from here on.
+pub(super) fn admit(
+    ctx: &Ctx,
+    route: &Route,
+    request: &Request,
+    trail: &mut Trail,
+) -> Result<Option<Credential>, Error> {
+    if route.entry == Entry::Open {
+        return Ok(None);
+    }
+    let credential = credential(ctx, request)?;
+    let of_session;
+    let who = match &credential {
+        Credential::ApiKey(key) => &key.principal,
+        Credential::Session(_) => {
+            of_session = ctx.store.read(|tx| prove(tx, &credential))?;
+            &of_session
+        }
+    };
+    route.entry.accept(who)?;
+    let caller = match (&credential, &who.auth) {
+        (Credential::ApiKey(key), Auth::ApiKey { id, number, .. }) => {
+            trail.key_id = Some(id.to_string());
+            trail.owed = Some((Arc::clone(key), usage_entry(*number, route, request)));
+            Caller::Key(*number)
+        }
+        _ => Caller::User(who.user_id.clone()),
+    };
+    // A request that takes its way once more has its token.
+    if trail.left.is_none()
+        && let Some((left, taken)) = ctx.limiter.take(caller, ctx.world.monotonic())
+    {
+        trail.left = Some(left);
+        taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    }
+    route.entry.admit(who)?;
+    if matches!(credential, Credential::Session(_)) && !request.method().is_safe() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    Ok(Some(credential))
+}
+
+/// What the request carries: a key goes before a session.
+///
+/// # Errors
+/// `unauthorized` where there is nothing, or a key that is not in the form of one or does not count.
+fn credential(ctx: &Ctx, request: &Request) -> Result<Credential, Error> {
+    if let Some(value) = request.header_list(&header::AUTHORIZATION) {
+        let (scheme, token) = value.split_once(' ').unwrap_or((&value, ""));
+        let secret = Secret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        let unauthorized = Refusal::Unauthorized { sent: true };
+        let secret = secret.ok_or_else(|| unauthorized.clone())?;
+        return ctx.store.key(&secret.digest())?.map(Credential::ApiKey).ok_or(Error::Refused(unauthorized));
+    }
+    let digest = session::cookie(ctx, request).ok_or(Refusal::Unauthorized { sent: false })?;
+    Ok(Credential::Session(digest))
+}
+
+/// Who the credential is, in this very transaction.
+///
+/// # Errors
+/// `unauthorized` where it does not count, or not any more.
+pub(super) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
+    let found = match credential {
+        Credential::ApiKey(key) => key.prove(tx)?,
+        Credential::Session(digest) => store::session::principal(tx, digest)?,
+    };
+    found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
+}
+
+fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usage::LogEntry {
+    store::usage::LogEntry {
+        key_number,
+        method: request.method().to_string(),
+        path: request.path().to_owned(),
+        ip: request.client().to_string(),
+        user_agent: request.user_agent(),
+        auth_endpoint: route.path,
+    }
+}

@@ -1,0 +1,213 @@
+//! The gate: every request's way from its head to its answer.
+//!
+//! Credential → principal (401) → rate limit (429) → scope or admin (403) → body (413) → the handler's first half
+//! (415, 400) → one transaction with its second half → usage row → answer. The principal is proven again inside the
+//! transaction, so nothing is done for a key that was revoked, or a user who was demoted, before it.
+//!
+//! The short ways, which most requests take: an answer that is kept needs no more than this file ([`kept`]); one that needs
+//! nothing but the caller (`me`) has the key from memory, and its usage row is committed with those of all other requests
+//! of the same turn of the runtime, which is also where it is seen that the key is still what memory says. Where it is not,
+//! the request takes its way once more. Neither changes a thread.
+
+mod admission;
+mod transaction;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http_body_util::Full;
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
+
+use self::admission::Credential;
+use self::transaction::{Owed, Settled};
+use super::body;
+use super::ctx::Ctx;
+use super::reply::{self, Reply};
+use super::request::{self, Request};
+use super::route::{Next, Route};
+use super::table::{self, Found};
+use crate::domain::id::RequestId;
+use crate::domain::rate::Left;
+use crate::domain::refusal::Refusal;
+use crate::store::Error;
+use crate::telemetry::Line;
+
+/// What the credentials of this service open (RFC 9110 §11.5).
+const REALM: &str = "appliance";
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// How often a request takes its way at most: again where the keys have changed since its key was looked up.
+const TURNS_MAX: usize = 8;
+
+/// What is known of a request on its way, for its answer and its line in the log.
+#[derive(Default)]
+struct Trail {
+    request_id: String,
+    method: &'static str,
+    route: Option<&'static str>,
+    page: bool,
+    cors: bool,
+    left: Option<Left>,
+    key_id: Option<String>,
+    /// The usage row that is owed: there once a key was seen, gone once the row is written.
+    owed: Option<Owed>,
+}
+
+/// Answers one request.
+pub(super) async fn answer(
+    ctx: Arc<Ctx>,
+    peer: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let started = Instant::now();
+    let (parts, mut body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    // Only what is tagged can be asked for on condition, and that is public.
+    let conditions = if table::is_public(&path) { parts.headers.clone() } else { HeaderMap::new() };
+    let expects_continue = parts.headers.contains_key(header::EXPECT);
+    let mut trail = Trail {
+        request_id: ctx.world.id::<RequestId>().to_string(),
+        method: known(&parts.method),
+        cors: table::is_public(parts.uri.path()),
+        ..Trail::default()
+    };
+    let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
+    if !body.is_end_stream() && !expects_continue {
+        body::drain(body).await;
+    }
+    let reply = finish(&ctx, &trail, outcome);
+    if let (Some(route), true) = (trail.route, trail.cors) {
+        ctx.kept.keep(&path, route, &reply, ctx.store.portals());
+    }
+    let response = reply::unless_matching(reply.into_unnamed(), &conditions);
+    told(&ctx, &trail, started, &response);
+    reply::with_request_id(response, trail.request_id)
+}
+
+/// Counts a request and writes its line.
+fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<Full<Bytes>>) {
+    ctx.telemetry.request(&Line {
+        at: ctx.world.now(),
+        request_id: &trail.request_id,
+        method: trail.method,
+        route: trail.route.unwrap_or("-"),
+        status: response.status().as_u16(),
+        duration: started.elapsed(),
+        bytes: response.body().size_hint().exact().unwrap_or_default(),
+        key_id: trail.key_id.as_deref(),
+    });
+}
+
+async fn respond(
+    ctx: &Arc<Ctx>,
+    peer: SocketAddr,
+    parts: Parts,
+    body: &mut Incoming,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
+    let path = parts.uri.path();
+    let found = request::check_head(&parts.uri, &parts.headers, parts.version);
+    let found = found.and_then(|()| ctx.table.find(&parts.method, path));
+    let (route, params) = match found.inspect_err(|_| trail.page = ctx.table.is_page(path))? {
+        Found::Route(route, params) => (route, params),
+        Found::Preflight(path, methods) => {
+            trail.route = Some(path);
+            return Ok(Reply::preflight(&methods));
+        }
+    };
+    trail.route = Some(route.path);
+    trail.page = route.page;
+    let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
+    let mut request = Arc::new(Request::new(parts, params?, client));
+    for _ in 0..TURNS_MAX {
+        let outcome = carry_out(ctx, route, &mut request, body, trail).await;
+        if let Settled::Yes(outcome) = transaction::settle(ctx, trail, outcome).await {
+            return outcome;
+        }
+    }
+    Err(Error::Unavailable("what keys may do changes too often".to_owned()))
+}
+
+async fn carry_out(
+    ctx: &Arc<Ctx>,
+    route: &Route,
+    request: &mut Arc<Request>,
+    body: &mut Incoming,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
+    let credential = admission::admit(ctx, route, request, trail)?;
+    if let (Some(of_caller), Some(Credential::ApiKey(key))) = (route.of_caller, &credential) {
+        return Ok(of_caller(&key.principal));
+    }
+    if route.takes_body && !request.has_body() {
+        *request = Arc::new(request.with_body(body::read(body).await?));
+    }
+    match transaction::decode(ctx, route, request).await? {
+        Next::Act(act) => transaction::transact(ctx, route, credential, act, trail).await,
+        Next::Reply(reply) => Ok(reply),
+    }
+}
+
+/// The answer with the fields that depend on the way the request took. What failed is told to the log, not the caller.
+fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
+    let is_anybody = matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { .. })));
+    let mut reply = match outcome {
+        Ok(reply) => reply,
+        Err(error) => {
+            if let Error::Unavailable(why) | Error::Defect(why) = &error {
+                ctx.telemetry.note(ctx.world.now(), Some(&trail.request_id), why);
+            }
+            let render = if trail.page { Reply::problem_page } else { Reply::problem };
+            render(&error, REALM, &trail.request_id)
+        }
+    };
+    if trail.cors {
+        reply = reply
+            .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+            .with(header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Request-Id");
+    }
+    match (trail.left, ctx.limiter.policy()) {
+        (Some(left), Some(policy)) if !is_anybody => reply
+            .with(RATE_LIMIT_POLICY, &format!("\"default\";q={};w=60", policy.per_minute))
+            .with(RATE_LIMIT, &format!("\"default\";r={};t={}", left.remaining, left.reset_s)),
+        _ => reply,
+    }
+}
+
+/// The answer that is kept for this request, if any: then it needs no task of its own and nothing of the file.
+pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Full<Bytes>>> {
+    let started = Instant::now();
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
+    let path = request.uri().path();
+    let kept = is_read.then(|| ctx.kept.get(path, ctx.store.portals())).flatten()?;
+    request::check_head(request.uri(), request.headers(), request.version()).ok()?;
+    let response = kept.reply(request.headers());
+    let trail = Trail {
+        request_id: ctx.world.id::<RequestId>().to_string(),
+        method: known(request.method()),
+        route: Some(kept.route()),
+        ..Trail::default()
+    };
+    told(ctx, &trail, started, &response);
+    Some(reply::with_request_id(response, trail.request_id))
+}
+
+/// The answer to a request whose way ended in a panic: a defect, told by its own id.
+pub(super) fn broken_off(ctx: &Ctx) -> Response<Full<Bytes>> {
+    let request_id = ctx.world.id::<RequestId>().to_string();
+    let error = Error::Defect("a request ended in a panic; its place is in the lines above".to_owned());
+    ctx.telemetry.note(ctx.world.now(), Some(&request_id), &error.to_string());
+    Reply::problem(&error, REALM, &request_id).into_response(&request_id)
+}
+
+/// The method as the log and the counters name it: a closed set, whatever is sent.
+fn known(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
+}

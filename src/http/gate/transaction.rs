@@ -1,0 +1,153 @@
+//! The handler's two halves, the transaction that the second one runs in, and the usage row.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::super::ctx::Ctx;
+use super::super::reply::Reply;
+use super::super::request::Request;
+use super::super::route::{Act, Next, Route, Work};
+use super::Trail;
+use super::admission::{Credential, prove};
+use crate::domain::refusal::Refusal;
+use crate::store::{self, Error, Grade, KnownKey, Recorded, Tx};
+
+/// How the store tells what became of a job.
+type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// A row of the usage log that is owed.
+pub(super) type Owed = (Arc<KnownKey>, store::usage::LogEntry);
+
+/// The handler's first half. One that hashes runs on a thread of its own, two at once.
+pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<Next, Error> {
+    if !route.hashes {
+        let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
+        return decoded.unwrap_or_else(|_| Err(Error::Defect("a body's reader panicked".to_owned())));
+    }
+    let overload = || Error::Unavailable("too many sign-ins wait".to_owned());
+    let _place = ctx.hashing_queue.try_acquire().map_err(|_| overload())?;
+    let _turn = ctx.hashing.acquire().await.map_err(|_| overload())?;
+    let (decode, ctx, request) = (Arc::clone(&route.decode), Arc::clone(ctx), Arc::clone(request));
+    let run = tokio::task::spawn_blocking(move || decode(&ctx, &request));
+    run.await.map_err(|error| Error::Defect(error.to_string()))?
+}
+
+/// The handler's second half, in one transaction.
+pub(super) async fn transact(
+    ctx: &Arc<Ctx>,
+    route: &Route,
+    credential: Option<Credential>,
+    act: Act,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
+    match route.work {
+        Work::Read => read(ctx, credential, act).await,
+        Work::Write(grade) => {
+            let reply = write(ctx, grade, credential, act, trail.owed.clone()).await?;
+            // The row went with the act.
+            trail.owed = None;
+            Ok(reply?)
+        }
+    }
+}
+
+async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> Result<Reply, Error> {
+    let session = match &credential {
+        Some(Credential::Session(digest)) => Some(*digest),
+        _ => None,
+    };
+    let ours = Arc::clone(ctx);
+    let run = tokio::task::spawn_blocking(move || {
+        ours.store.read(|tx| {
+            let who = credential.as_ref().map(|credential| prove(tx, credential)).transpose()?;
+            act(&ours, tx, who)
+        })
+    });
+    let reply = run.await.map_err(|error| Error::Defect(error.to_string()))??;
+    if let Some(digest) = session {
+        let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
+        if !outcome_of(|done| ctx.store.write(Grade::Logged, touch, done)).await? {
+            return Err(Refusal::Unauthorized { sent: true }.into());
+        }
+    }
+    Ok(reply)
+}
+
+/// Runs the act in the writer's transaction. A refusal undoes what the act wrote, and only that: the usage row is
+/// written all the same, and the refusal is the transaction's good outcome.
+async fn write(
+    ctx: &Arc<Ctx>,
+    grade: Grade,
+    credential: Option<Credential>,
+    mut act: Act,
+    owed: Option<Owed>,
+) -> Result<Result<Reply, Refusal>, Error> {
+    let ours = Arc::clone(ctx);
+    let job = move |tx: &Tx<'_>| {
+        let who = match credential.as_ref().map(|credential| prove(tx, credential)).transpose() {
+            Ok(who) => who,
+            Err(Error::Refused(refusal)) => return Ok(Err(refusal)),
+            Err(error) => return Err(error),
+        };
+        let outcome = match tx.savepoint(|| act(&ours, tx, who)) {
+            Ok(reply) => Ok(reply),
+            Err(Error::Refused(refusal)) => Err(refusal),
+            Err(error) => return Err(error),
+        };
+        if let Some((_, entry)) = &owed {
+            store::usage::append(tx, entry)?;
+        }
+        Ok(outcome)
+    };
+    outcome_of(|done| ctx.store.write(grade, job, done)).await
+}
+
+/// What became of the usage row that is owed.
+pub(super) enum Settled {
+    /// It is written, or there is none; this is the answer.
+    Yes(Result<Reply, Error>),
+    /// It is not: the keys have changed since the caller's was looked up, so the answer may not be true any more.
+    Again,
+}
+
+/// Writes the usage row that is still owed, before the answer leaves: the answer of a read, or a refusal of the gate.
+pub(super) async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> Settled {
+    let unlogged = matches!(outcome, Err(Error::Unavailable(_) | Error::Refused(Refusal::RateLimited { .. })));
+    let Some(owed) = trail.owed.take().filter(|_| !unlogged) else { return Settled::Yes(outcome) };
+    let error = match appended(ctx, owed).await {
+        Ok(Recorded::Logged) => return Settled::Yes(outcome),
+        Ok(Recorded::Changed) => return Settled::Again,
+        Ok(Recorded::Ended) => Refusal::Unauthorized { sent: true }.into(),
+        Err(error) => error,
+    };
+    // An answer without its row would be a broken promise. Only a defect is told all the same.
+    Settled::Yes(match outcome {
+        Err(Error::Defect(why)) => Err(Error::Defect(why)),
+        _ => Err(error),
+    })
+}
+
+/// Writes a usage row, together with those of the other requests of this turn.
+async fn appended(ctx: &Ctx, (key, entry): Owed) -> Result<Recorded, Error> {
+    let (sender, receiver) = oneshot::channel();
+    let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
+    if is_first {
+        let store = Arc::clone(&ctx.store);
+        tokio::spawn(async move {
+            // Behind everybody who is on their way in this turn of the runtime.
+            tokio::task::yield_now().await;
+            store.flush();
+        });
+    }
+    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))
+}
+
+/// Queues a job with the store and waits for what it is told.
+async fn outcome_of<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
+    let (sender, receiver) = oneshot::channel();
+    // Nobody receives where the client is gone; the job is done all the same.
+    queue(Box::new(move |outcome| drop(sender.send(outcome))));
+    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
+}

@@ -1,0 +1,183 @@
+//! The writing connection and its transactions: everything of a batch is committed once, then all are answered.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::connection::{self, Use};
+use super::job::{Grade, Job, answer_all};
+use super::memory::Memory;
+use super::recording::{self, Recording};
+use super::tx::{self, Error, Tx};
+use super::usage::Ledger;
+use super::{change, schema};
+use crate::world::World;
+
+/// Why nothing more may be written by this process, once that is so: the outcome of a transaction is unknown.
+pub(super) type Broken = Arc<OnceLock<String>>;
+
+/// The one connection that changes the file for the service.
+pub(super) struct Engine {
+    connection: Connection,
+    world: Arc<dyn World>,
+    memory: Arc<Memory>,
+    broken: Broken,
+    ledger: Ledger,
+    /// What the connection's `synchronous` is set to now.
+    synchronous: Grade,
+}
+
+impl Engine {
+    pub(super) fn open(path: &Path, world: Arc<dyn World>, memory: Arc<Memory>, broken: Broken) -> Result<Self, Error> {
+        let connection = connection::open(path, Use::Write)?;
+        schema::use_wal(&connection)?;
+        // The checkpoint thread does this, not a commit.
+        connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
+        Ok(Self { connection, world, memory, broken, ledger: Ledger::default(), synchronous: Grade::Durable })
+    }
+
+    /// Moves the write-ahead log into the file, so that the service leaves one whole file behind.
+    pub(super) fn leave(&self) {
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+
+    /// Runs a batch and answers it.
+    pub(super) fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        if let Some(why) = self.broken.get() {
+            return answer_all(batch, &Err(Error::Unavailable(why.clone())));
+        }
+        match self.attempt(&mut batch) {
+            Attempt::Ended(outcome) => answer_all(batch, &outcome),
+            // One job failed and the transaction is undone. Each again by itself, so that only its own fails.
+            Attempt::JobFailed(error) if batch.len() == 1 => answer_all(batch, &Err(error)),
+            Attempt::JobFailed(_) => {
+                for job in batch {
+                    self.answer(vec![job]);
+                }
+            }
+        }
+    }
+
+    /// Appends rows of the usage log in one transaction, and answers. What it waits for another process's lock at most is
+    /// told; past that the rows come back.
+    pub(super) fn record(&mut self, rows: Vec<Recording>, busy_timeout: Duration) -> Result<(), Vec<Recording>> {
+        if let Some(why) = self.broken.get() {
+            recording::answer_all(rows, &Err(Error::Unavailable(why.clone())));
+            return Ok(());
+        }
+        let begun = self.connection.busy_timeout(busy_timeout).map_err(Error::from);
+        let begun = begun.and_then(|()| self.begin(Grade::Logged));
+        let restored = self.connection.busy_timeout(connection::BUSY_TIMEOUT).map_err(Error::from);
+        match begun.and(restored) {
+            Ok(()) => {}
+            Err(Error::Unavailable(_)) if busy_timeout.is_zero() => return Err(rows),
+            Err(error) => {
+                recording::answer_all(rows, &Err(error));
+                return Ok(());
+            }
+        }
+        match self.guarded(|tx| recording::append_all(tx, &rows)) {
+            Ok((outcomes, changed_at)) => match self.commit() {
+                Ok(()) => {
+                    self.memory.keys.learn(changed_at);
+                    self.memory.unsorted.add(rows.len());
+                    recording::answer(rows, outcomes);
+                }
+                Err(error) => recording::answer_all(rows, &Err(error)),
+            },
+            Err(error) => match self.undo() {
+                // A row's defect is its own: each again by itself.
+                Ok(()) if rows.len() > 1 => {
+                    for row in rows {
+                        let _ = self.record(vec![row], connection::BUSY_TIMEOUT);
+                    }
+                }
+                Ok(()) => recording::answer_all(rows, &Err(error)),
+                Err(worse) => recording::answer_all(rows, &Err(self.break_off(&worse))),
+            },
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, batch: &mut [Box<dyn Job>]) -> Attempt {
+        let durable = batch.iter().any(|job| job.grade() == Grade::Durable);
+        if let Err(error) = self.begin(if durable { Grade::Durable } else { Grade::Logged }) {
+            return Attempt::Ended(Err(error));
+        }
+        for job in batch.iter_mut() {
+            if let Err(error) = self.guarded(|tx| job.run(tx)) {
+                return match self.undo() {
+                    Ok(()) => Attempt::JobFailed(error),
+                    Err(worse) => Attempt::Ended(Err(self.break_off(&worse))),
+                };
+            }
+        }
+        self.memory.unsorted.add(batch.len());
+        if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
+    }
+
+    fn guarded<T>(&self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let now = self.world.now();
+        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, &self.ledger, now, f)));
+        ran.unwrap_or_else(|_| Err(Error::Defect("a job panicked; its place is in the lines above".to_owned())))
+    }
+
+    fn begin(&mut self, grade: Grade) -> Result<(), Error> {
+        if grade != self.synchronous {
+            // Prepared anew each time: the pragma takes effect when it is prepared, not when it runs.
+            let level = if grade == Grade::Durable { "FULL" } else { "NORMAL" };
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
+            self.synchronous = grade;
+        }
+        tx::begin(&self.connection)
+    }
+
+    /// What the batch has changed of what memory keeps is forgotten before anybody is answered.
+    fn commit_and_learn(&self) -> Result<(), Error> {
+        let after = self.memory.portals.newest();
+        match self.guarded(|tx| change::read(tx, after)) {
+            Ok(changed) => {
+                self.commit()?;
+                self.memory.learn(changed);
+                Ok(())
+            }
+            Err(error) => {
+                self.undo().map_err(|worse| self.break_off(&worse))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let Err(error) = committed else { return Ok(()) };
+        // A full disk refuses before the commit is written, so the outcome is known: nothing happened. The exception is
+        // shared memory that cannot grow, which SQLite tells as another error: that may come after it.
+        let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
+        let undone = self.undo();
+        if known && undone.is_ok() { Err(Error::from(error)) } else { Err(self.break_off(&Error::from(error))) }
+    }
+
+    fn undo(&self) -> Result<(), Error> {
+        self.ledger.forget();
+        tx::undo(&self.connection)
+    }
+
+    /// After a commit or a rollback that failed in a way that leaves its outcome open, nothing more may be written by
+    /// this process.
+    fn break_off(&self, error: &Error) -> Error {
+        let why = format!("the outcome of a transaction is unknown until the next start: {error}");
+        let _ = self.broken.set(why.clone());
+        Error::Defect(why)
+    }
+}
+
+enum Attempt {
+    /// The batch was committed, or failed as a whole.
+    Ended(Result<(), Error>),
+    /// A job failed; nothing of the batch is in the file.
+    JobFailed(Error),
+}

@@ -1,0 +1,62 @@
+//! A job: work for the writing connection, what must be true before it is answered, and whom to answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::tx::{Error, Tx};
+
+/// What must be true of a job before it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grade {
+    /// It is on the disk: survives a power cut. What an admin, staff or a candidate did.
+    Durable,
+    /// It is with the operating system: survives `kill -9`. Rows of the usage log, attempts to deliver.
+    Logged,
+}
+
+pub(super) trait Job: Send {
+    fn grade(&self) -> Grade;
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Error>;
+    fn done(self: Box<Self>, outcome: Result<(), Error>);
+}
+
+pub(super) struct Typed<T, F, D> {
+    grade: Grade,
+    job: F,
+    done: D,
+    value: Option<T>,
+}
+
+impl<T, F, D> Job for Typed<T, F, D>
+where
+    T: Send,
+    F: FnMut(&Tx<'_>) -> Result<T, Error> + Send,
+    D: FnOnce(Result<T, Error>) + Send,
+{
+    fn grade(&self) -> Grade {
+        self.grade
+    }
+
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Error> {
+        self.value = Some((self.job)(tx)?);
+        Ok(())
+    }
+
+    fn done(self: Box<Self>, outcome: Result<(), Error>) {
+        let Self { done, value, .. } = *self;
+        let nothing = || Error::Defect("a job was answered without having run".to_owned());
+        done(outcome.and_then(|()| value.ok_or_else(nothing)));
+    }
+}
+
+impl<T, F, D> Typed<T, F, D> {
+    pub(super) fn new(grade: Grade, job: F, done: D) -> Self {
+        Self { grade, job, done, value: None }
+    }
+}
+
+pub(super) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
+    for job in batch {
+        // Whoever waits may be gone, or fail on the answer; that is no reason to keep the others waiting.
+        let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));
+    }
+}

@@ -1,0 +1,96 @@
+//! Keys as memory knows them, so that a request need not look its key up in the file. That what memory knows is still so
+//! is asked in the transaction that the request ends in: one number for all keys, which triggers move.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::tx::{Error, Tx};
+use super::{api_key, change};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+
+/// Keys that are remembered: more than a small organization has, each some 300 bytes. Past it all are forgotten.
+const KEYS_MAX: usize = 16_384;
+
+/// A key that counted when it was looked up.
+#[derive(Debug)]
+pub struct KnownKey {
+    /// Who calls with it.
+    pub principal: Principal,
+    digest: [u8; 32],
+    expires_at: Option<Timestamp>,
+    /// The number of the last change of keys and users before it was looked up.
+    known_at: i64,
+}
+
+impl KnownKey {
+    /// SHA-256 of its text.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Who calls, as this very transaction sees it; `None` where the key does not count any more.
+    ///
+    /// # Errors
+    /// When SQLite fails.
+    pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
+        if self.is_known_at(change::credentials(tx)?) {
+            return Ok((!self.is_expired(tx.now)).then(|| self.principal.clone()));
+        }
+        Ok(api_key::principal(tx, &self.digest)?.map(|(principal, _)| principal))
+    }
+
+    /// Whether it was looked up since this change, which is the last one: but for the time, all is as it was then.
+    pub(super) fn is_known_at(&self, changed_at: i64) -> bool {
+        self.known_at == changed_at
+    }
+
+    pub(super) fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+}
+
+/// The keys that are remembered, all looked up since the same change.
+#[derive(Default)]
+pub(super) struct KnownKeys(Mutex<Memory>);
+
+#[derive(Default)]
+struct Memory {
+    known_at: i64,
+    keys: HashMap<[u8; 32], Arc<KnownKey>>,
+}
+
+impl KnownKeys {
+    pub(super) fn get(&self, digest: &[u8; 32]) -> Option<Arc<KnownKey>> {
+        self.lock().keys.get(digest).cloned()
+    }
+
+    /// Looks a key up; `None` where there is none, or it does not count.
+    pub(super) fn look_up(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
+        let known_at = change::credentials(tx)?;
+        let Some((principal, expires_at)) = api_key::principal(tx, digest)? else { return Ok(None) };
+        let key = Arc::new(KnownKey { principal, digest: *digest, expires_at, known_at });
+        self.learn(known_at);
+        let mut memory = self.lock();
+        if memory.known_at == known_at {
+            if memory.keys.len() >= KEYS_MAX {
+                memory.keys.clear();
+            }
+            memory.keys.insert(*digest, Arc::clone(&key));
+        }
+        Ok(Some(key))
+    }
+
+    /// Forgets what was looked up before this change.
+    pub(super) fn learn(&self, changed_at: i64) {
+        let mut memory = self.lock();
+        if memory.known_at < changed_at {
+            memory.known_at = changed_at;
+            memory.keys.clear();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows of the usage log on their way into the file: they wait for the end of the runtime's turn and are committed
+//! together, before any of their answers leaves.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::change;
+use super::known_key::KnownKey;
+use super::tx::{Error, Tx};
+use super::usage::{self, LogEntry};
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is in the log.
+    Logged,
+    /// There is none: the key has come to its end since.
+    Ended,
+    /// There is none: something has changed that may concern the key, so the answer may not be true any more.
+    Changed,
+}
+
+/// Whom to tell.
+pub(super) type Done = Box<dyn FnOnce(Result<Recorded, Error>) + Send>;
+
+/// A row, the key that it is of, and whom to tell.
+pub(super) struct Recording {
+    pub(super) key: Arc<KnownKey>,
+    pub(super) entry: LogEntry,
+    pub(super) done: Done,
+}
+
+/// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
+pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Recorded>, i64), Error> {
+    let changed_at = change::credentials(tx)?;
+    let append = |row: &Recording| -> Result<Recorded, Error> {
+        if !row.key.is_known_at(changed_at) {
+            return Ok(Recorded::Changed);
+        }
+        if row.key.is_expired(tx.now) {
+            return Ok(Recorded::Ended);
+        }
+        usage::append(tx, &row.entry)?;
+        Ok(Recorded::Logged)
+    };
+    let outcomes = rows.iter().map(append).collect::<Result<_, _>>()?;
+    Ok((outcomes, changed_at))
+}
+
+pub(super) fn answer(rows: Vec<Recording>, outcomes: Vec<Recorded>) {
+    for (row, outcome) in rows.into_iter().zip(outcomes) {
+        tell(row.done, Ok(outcome));
+    }
+}
+
+pub(super) fn answer_all(rows: Vec<Recording>, outcome: &Result<Recorded, Error>) {
+    for row in rows {
+        tell(row.done, outcome.clone());
+    }
+}
+
+/// Whoever waits may be gone, or fail on the answer; that is no reason to keep the others waiting.
+fn tell(done: Done, outcome: Result<Recorded, Error>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
+}

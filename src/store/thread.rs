@@ -1,0 +1,49 @@
+//! A thread that does something every now and then, until it is stopped.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::tx::Error;
+
+/// The handle to the thread.
+pub(super) struct Periodic {
+    stopping: Arc<(Mutex<bool>, Condvar)>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Periodic {
+    pub(super) fn start(name: &str, every: Duration, mut act: impl FnMut() + Send + 'static) -> Result<Self, Error> {
+        let stopping = Arc::new((Mutex::new(false), Condvar::new()));
+        let ours = Arc::clone(&stopping);
+        let run = move || {
+            while !stopped_within(&ours, every) {
+                act();
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+        let thread = thread.map_err(|error| Error::Unavailable(error.to_string()))?;
+        Ok(Self { stopping, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Stops it and waits for it.
+    pub(super) fn stop(&self) {
+        *self.stopping.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stopping.1.notify_all();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Periodic {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn stopped_within(stopping: &(Mutex<bool>, Condvar), time: Duration) -> bool {
+    let stop = stopping.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = stopping.1.wait_timeout_while(stop, time, |stop| !*stop);
+    *waited.unwrap_or_else(PoisonError::into_inner).0
+}
