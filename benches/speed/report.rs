@@ -150,7 +150,7 @@ pub(crate) fn cell(spread: &Spread) -> String {
 }
 
 /// With three digits that mean something, or more.
-fn number(figure: f64) -> String {
+pub(crate) fn number(figure: f64) -> String {
     match figure {
         _ if figure >= 100.0 => format!("{figure:.0}"),
         _ if figure >= 10.0 => format!("{figure:.1}"),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::report::{cell, row};
+use crate::report::{self, number, row};
 use crate::round::{Figure, Round, Spread};
 
 /// A figure, or one against another, and what it is to be.
@@ -75,6 +75,11 @@ impl Finding {
             "rounds": self.rounds,
         })
     }
+}
+
+/// A single figure has no spread that anybody would look at.
+fn cell(spread: &Spread) -> String {
+    if spread.min() < spread.max() { report::cell(spread) } else { number(spread.median()) }
 }
 
 impl fmt::Display for Finding {

@@ -139,8 +139,8 @@ fn memory(setting: &Setting, big: &Copy, size: &Size) -> Vec<Finding> {
     });
     let of = |what: String, [all, own]: [f64; 2], most: f64| {
         [
-            Finding::figure(what, "VmRSS, MB", [all]).wanted_at_most(most),
-            Finding::figure("  of it", "RssAnon, MB", [own]),
+            Finding::figure(what.clone(), "VmRSS, MB", [all]).wanted_at_most(most),
+            Finding::figure(what, "RssAnon, MB", [own]),
         ]
     };
     let many = |what: &str| format!("memory with {crowd} idle connections that have asked {what}");

@@ -35,6 +35,8 @@ impl Report {
         // Said at once as well: the whole run is long.
         findings.iter().for_each(|finding| eprint!("{finding}"));
         self.parts.push((part, findings));
+        // What was measured stays, whatever becomes of the next part.
+        self.write();
     }
 
     /// Writes it as JSON; where to.
