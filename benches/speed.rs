@@ -1,7 +1,8 @@
 //! `cargo bench --bench speed`: the release binary over real sockets, against limits that are measured beside it.
 //!
 //! `-- a b64` measures these lines only, `-- --short` all of them in some two minutes. What is compared with what
-//! stands in `speed/lines.rs`, how in `speed/line.rs`. It fails on errors and on wrong counts; a ratio that is not as
+//! stands in `speed/lines.rs`, how in `speed/line.rs`. `-- --scale` measures something else: what a big file costs, what
+//! the service takes, and a mixed load (`speed/scale`). Both fail on errors and on wrong counts; a figure that is not as
 //! wanted is said, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
@@ -43,6 +44,8 @@ mod raw;
 mod report;
 #[path = "speed/round.rs"]
 mod round;
+#[path = "speed/scale/mod.rs"]
+mod scale;
 #[path = "speed/setting.rs"]
 mod setting;
 #[path = "speed/template.rs"]
@@ -70,6 +73,9 @@ fn main() -> ExitCode {
     }
     let is_short = arguments.iter().any(|argument| argument == "--short");
     let names: Vec<&str> = arguments.iter().map(String::as_str).filter(|name| !name.starts_with("--")).collect();
+    if arguments.iter().any(|argument| argument == scale::ARGUMENT) {
+        return scale::measure(&names, is_short);
+    }
     if let Some(unknown) = names.iter().find(|name| LINES.iter().all(|line| line.name != **name)) {
         let known: Vec<_> = LINES.iter().map(|line| line.name).collect();
         eprintln!("there is no line {unknown}; there are {}", known.join(", "));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(crate) const ORGANIZATIONS: usize = 200;
 
 /// Public and open, of each organization; with these its portal's answer has about 20 kB.
-const PORTAL_ROLES: usize = 30;
+pub(crate) const PORTAL_ROLES: usize = 30;
 
 /// Of each organization; all of them may decide.
 pub(crate) const MEMBERS: usize = 5;
@@ -22,10 +22,10 @@ pub(crate) const POSITIONS: usize = APPLICATIONS_OF_ONE + 1;
 /// Of one document: what may be imported at once beside a server.
 const APPLICATIONS_OF_DOCUMENT: usize = 20_000;
 
-const ORG_ROLES: [&str; MEMBERS] = ["owner", "admin", "moderator", "hr_representative", "hr_representative"];
+pub(crate) const ORG_ROLES: [&str; MEMBERS] = ["owner", "admin", "moderator", "hr_representative", "hr_representative"];
 
 /// As wide as the service's own.
-fn id(prefix: &str, number: usize) -> String {
+pub(crate) fn id(prefix: &str, number: usize) -> String {
     format!("{prefix}_{number:026}")
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn organization_id(organization: usize) -> String {
     id("org", organization)
 }
 
-fn slug(organization: usize) -> String {
+pub(crate) fn slug(organization: usize) -> String {
     format!("company-{organization:03}")
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn candidate_id(application: usize) -> String {
     id("cand", application)
 }
 
-fn step_id(application: usize, order: usize) -> String {
+pub(crate) fn step_id(application: usize, order: usize) -> String {
     id("cstep", application * 10 + order)
 }
 
@@ -114,7 +114,7 @@ fn organization(organization: usize) -> Value {
     })
 }
 
-fn portal_role(organization: usize, nth: usize) -> Value {
+pub(crate) fn portal_role(organization: usize, nth: usize) -> Value {
     let body = "We look after pumps, valves and the software between them, for towns that nobody has heard of and that \
                 would notice at once if we stopped.\n\n- You **plan** the work of a week with three others\n- You see \
                 every site twice a year\n- You say so when something is wrong\n\nNo degree is needed.";

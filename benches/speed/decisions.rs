@@ -62,11 +62,16 @@ impl Decision {
     }
 
     pub(crate) fn request(self, keys: &[Key]) -> Vec<u8> {
+        self.request_with(&keys[self.key()].text)
+    }
+
+    /// With the text of any key whose user may decide.
+    pub(crate) fn request_with(self, key: &str) -> Vec<u8> {
         let body = if self.is_hire {
             json!({ "notes": NOTES })
         } else {
             json!({ "outcomeNotes": NOTES, "outcomeType": OUTCOME_TYPE, "outcomeReason": OUTCOME_REASON })
         };
-        post(&self.path(), &keys[self.key()].text, &body.to_string())
+        post(&self.path(), key, &body.to_string())
     }
 }

@@ -24,6 +24,11 @@ pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
+/// A `DELETE`.
+pub(crate) fn delete(path: &str, key: &str) -> Vec<u8> {
+    format!("{}\r\n", head("DELETE", path, Some(key))).into_bytes()
+}
+
 /// The name by which the usage log knows this client.
 pub(crate) const USER_AGENT: &str = "speed/1.0";
 
@@ -37,7 +42,14 @@ fn head(method: &str, path: &str, key: Option<&str>) -> String {
 /// # Errors
 /// When there is no connection.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
-    let mut stream = TcpStream::connect(address)?;
+    ask_on(&TcpStream::connect(address)?, request)
+}
+
+/// One exchange on a connection that stays, with nothing else under way.
+///
+/// # Errors
+/// When the connection is gone.
+pub(crate) fn ask_on(mut stream: &TcpStream, request: &[u8]) -> std::io::Result<Answer> {
     stream.write_all(request)?;
     let mut stream = BufReader::new(stream);
     let mut line = || -> std::io::Result<String> {

@@ -57,22 +57,34 @@ impl Line {
     /// Round after round of both sides, each time in the other order, so that what slows the machine slows both.
     pub(crate) fn measure(&'static self, setting: &Setting) -> Measured {
         let mut contest = (self.prepare)(setting);
-        // Fills caches and the write-ahead log, and does not count.
-        contest.limit();
-        contest.service();
-        let (mut limits, mut services) = (Vec::new(), Vec::new());
-        for round in 0..setting.lengths.rounds {
-            if round % 2 == 0 {
-                limits.push(contest.limit());
-                services.push(contest.service());
-            } else {
-                services.push(contest.service());
-                limits.push(contest.limit());
-            }
-        }
+        let rounds = setting.lengths.rounds;
+        let (limits, services) = in_turns(&mut *contest, rounds, Contest::limit, Contest::service);
         contest.end();
         Measured { line: self, limits, services }
     }
+}
+
+/// This many rounds of each of two sides, each time in the other order.
+pub(crate) fn in_turns<S: ?Sized>(
+    sides: &mut S,
+    rounds: usize,
+    first: impl Fn(&mut S) -> Round,
+    second: impl Fn(&mut S) -> Round,
+) -> (Vec<Round>, Vec<Round>) {
+    // Fills caches and the write-ahead log, and does not count.
+    first(sides);
+    second(sides);
+    let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        if round % 2 == 0 {
+            firsts.push(first(sides));
+            seconds.push(second(sides));
+        } else {
+            seconds.push(second(sides));
+            firsts.push(first(sides));
+        }
+    }
+    (firsts, seconds)
 }
 
 impl Ratio {

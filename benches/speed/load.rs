@@ -14,8 +14,9 @@ use tokio::net::TcpStream;
 
 use super::random::Random;
 
-/// More than any answer has. Reads always have room left, by which tokio knows without asking that all was read.
-const BUFFER_BYTES: usize = 64 * 1_024;
+/// More than most answers have; it grows for others. Reads always have room left, by which tokio knows without asking
+/// that all was read.
+pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
 /// Which requests are sent, and until when.
 #[derive(Clone)]
@@ -97,7 +98,7 @@ async fn converse(mut stream: TcpStream, requests: Arc<Vec<Vec<u8>>>, mut turn: 
     latencies
 }
 
-async fn send(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
+pub(crate) async fn send(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
     while !request.is_empty() {
         let written = poll_fn(|context| Pin::new(&mut *stream).poll_write(context, request)).await?;
         request = &request[written..];
@@ -106,7 +107,7 @@ async fn send(stream: &mut TcpStream, mut request: &[u8]) -> io::Result<()> {
 }
 
 /// A whole answer, of which only its status and its length are looked at.
-async fn receive(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<()> {
+pub(crate) async fn receive(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     let mut read = 0;
     let mut whole = None;
     while whole.is_none_or(|whole| read < whole) {
@@ -116,9 +117,12 @@ async fn receive(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<()> {
             Poll::Ready(Ok::<_, io::Error>(room.filled().len()))
         });
         let more = more.await?;
-        assert!(more > 0, "an answer ends, and is shorter than {BUFFER_BYTES} bytes");
+        assert!(more > 0, "an answer ends");
         read += more;
         whole = whole.or_else(|| length(&buffer[..read]));
+        if let Some(whole) = whole.filter(|whole| *whole >= buffer.len()) {
+            buffer.resize(whole + 1, 0);
+        }
     }
     assert_eq!(whole, Some(read), "nothing comes behind an answer");
     let is_good = buffer.starts_with(b"HTTP/1.1 200 ");

@@ -81,6 +81,11 @@ impl Place {
         round
     }
 
+    /// So many answers to requests with keys came on other ways.
+    pub(crate) fn count_with_keys(&mut self, answers: usize) {
+        self.usage_rows += answers;
+    }
+
     /// Where the file is.
     pub(crate) fn db(&self) -> &Path {
         &self.copy.db
@@ -94,13 +99,18 @@ impl Place {
     }
 }
 
-/// The service on a port that was free; `None` where it ended at once.
-fn start(cores: &Cores, db: &Path) -> Option<(Process, SocketAddr)> {
+/// A service that was just started, on a port that was free.
+pub(crate) fn spawn(cores: &Cores, db: &Path) -> (Process, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = cores.server(BINARY);
     command.args(["serve", "--listen", &address.to_string(), "--rate-limit", RATE_LIMIT, "--db"]).arg(db);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut process = Process(command.spawn().unwrap());
+    (Process(command.spawn().unwrap()), address)
+}
+
+/// The service once it answers; `None` where it ended at once.
+fn start(cores: &Cores, db: &Path) -> Option<(Process, SocketAddr)> {
+    let (mut process, address) = spawn(cores, db);
     let began = Instant::now();
     while exchange::ask(address, &get("/healthz", None)).is_err() {
         if process.0.try_wait().unwrap().is_some() {

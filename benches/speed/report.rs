@@ -42,10 +42,7 @@ impl Report {
 
     /// Writes it as JSON; where to.
     pub(crate) fn write(&self) -> PathBuf {
-        // `tmp` stands in the target directory, wherever that is.
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("speed.json");
+        let file = folder().join("speed.json");
         std::fs::write(&file, format!("{:#}\n", self.json())).unwrap();
         file
     }
@@ -125,6 +122,14 @@ impl Measured {
     }
 }
 
+/// Where reports are written, and what is kept from run to run.
+pub(crate) fn folder() -> PathBuf {
+    // `tmp` stands in the target directory, wherever that is.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 fn verdict(ratio: &Ratio, measured: &Measured) -> String {
     let wanted = match ratio.wanted {
         Wanted::AtLeast(least) => format!("at least {least:.2}"),
@@ -135,17 +140,17 @@ fn verdict(ratio: &Ratio, measured: &Measured) -> String {
     format!("{wanted}: {}", if is_reached { "reached" } else { "NOT reached" })
 }
 
-fn row([name, limit, service, ratio, wanted]: [&str; 5]) -> String {
+pub(crate) fn row([name, limit, service, ratio, wanted]: [&str; 5]) -> String {
     format!("{name:<22}{limit:<28}{service:<28}{ratio:<24}{wanted}")
 }
 
-fn cell(spread: &Spread) -> String {
+pub(crate) fn cell(spread: &Spread) -> String {
     let [median, min, max] = [spread.median(), spread.min(), spread.max()].map(number);
     format!("{median} ({min} to {max})")
 }
 
 /// With three digits that mean something, or more.
-fn number(figure: f64) -> String {
+pub(crate) fn number(figure: f64) -> String {
     match figure {
         _ if figure >= 100.0 => format!("{figure:.0}"),
         _ if figure >= 10.0 => format!("{figure:.1}"),

@@ -153,6 +153,6 @@ impl Spread {
 }
 
 /// To as many digits as anybody reads.
-fn rounded(figure: f64) -> f64 {
+pub(crate) fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }

@@ -65,10 +65,7 @@ impl Template {
 
     /// A copy that is on the disk, so that no round pays for it.
     pub(crate) fn copy(&self) -> Copy {
-        let copy = Copy::empty();
-        std::fs::copy(&self.copy.db, &copy.db).unwrap();
-        File::open(&copy.db).unwrap().sync_all().unwrap();
-        copy
+        Copy::of(&self.copy.db)
     }
 
     /// The texts of all keys.
@@ -83,9 +80,17 @@ impl Template {
 
 impl Copy {
     /// Beside the build: the system's own folder for such files may be in memory, where a commit costs nothing.
-    fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Self { db: folder.path().join("appliance.db"), _folder: folder }
+    }
+
+    /// Of a file that nobody writes to, on the disk.
+    pub(crate) fn of(db: &Path) -> Self {
+        let copy = Self::empty();
+        std::fs::copy(db, &copy.db).unwrap();
+        File::open(&copy.db).unwrap().sync_all().unwrap();
+        copy
     }
 }
 
@@ -105,7 +110,7 @@ pub(crate) fn usage_rows(db: &Path) -> usize {
 }
 
 /// Runs a command to its good end; what it printed.
-fn run(arguments: &[&str]) -> String {
+pub(crate) fn run(arguments: &[&str]) -> String {
     let output = Command::new(BINARY).args(arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "appliance {}: {}\n{out}{err}", arguments[0], output.status);

@@ -1,0 +1,100 @@
+//! What was found, as rows of a table and as JSON.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::report::{self, number, row};
+use crate::round::{Figure, Round, Spread};
+
+/// A figure, or one against another, and what it is to be.
+pub(crate) struct Finding {
+    /// What was done.
+    name: String,
+    /// What is told of it, with its unit.
+    figure: &'static str,
+    /// What the ratio is made of, where it is one: the first is what the second is compared with.
+    sides: Option<[Spread; 2]>,
+    value: Spread,
+    /// The median is at most this; without it, the figure is told for information.
+    at_most: Option<f64>,
+    /// All rounds of both sides.
+    rounds: Vec<Value>,
+}
+
+impl Finding {
+    /// Figures that stand alone.
+    pub(crate) fn figure(name: impl Into<String>, figure: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
+        let value = Spread::new(values.into_iter());
+        Self { name: name.into(), figure, sides: None, value, at_most: None, rounds: Vec::new() }
+    }
+
+    /// The second of each pair against the first.
+    pub(crate) fn ratio(name: impl Into<String>, figure: &'static str, pairs: &[(f64, f64)]) -> Self {
+        let sides = [Spread::new(pairs.iter().map(|(first, _)| *first)), Spread::new(pairs.iter().map(|pair| pair.1))];
+        let value = Spread::new(pairs.iter().map(|(first, second)| second / first));
+        Self { name: name.into(), figure, sides: Some(sides), value, at_most: None, rounds: Vec::new() }
+    }
+
+    /// The CPU of the service a request, over the rounds of two sides that took turns.
+    pub(crate) fn cpu(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
+        Self::cpu_of(name, Figure::Cpu.words(), (firsts, 1.0), (seconds, 1.0))
+    }
+
+    /// The same, for as many units as a request has.
+    pub(crate) fn cpu_of(
+        name: impl Into<String>,
+        figure: &'static str,
+        (firsts, units_of_first): (&[Round], f64),
+        (seconds, units_of_second): (&[Round], f64),
+    ) -> Self {
+        let cpu = |round, units: f64| Figure::Cpu.of(round) / units;
+        let pairs = firsts.iter().zip(seconds);
+        let pairs = pairs.map(|(first, second)| (cpu(first, units_of_first), cpu(second, units_of_second)));
+        let pairs: Vec<_> = pairs.collect();
+        let rounds = [firsts, seconds].map(|rounds| rounds.iter().map(Round::json).collect());
+        Self { rounds: rounds.to_vec(), ..Self::ratio(name, figure, &pairs) }
+    }
+
+    pub(crate) fn wanted_at_most(self, most: f64) -> Self {
+        Self { at_most: Some(most), ..self }
+    }
+
+    fn is_reached(&self) -> Option<bool> {
+        self.at_most.map(|most| self.value.median() <= most)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "figure": self.figure,
+            "sides": self.sides.as_ref().map(|sides| sides.each_ref().map(Spread::json)),
+            "value": self.value.json(),
+            "wantedAtMost": self.at_most,
+            "reached": self.is_reached(),
+            "rounds": self.rounds,
+        })
+    }
+}
+
+/// A single figure has no spread that anybody would look at.
+fn cell(spread: &Spread) -> String {
+    if spread.min() < spread.max() { report::cell(spread) } else { number(spread.median()) }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wanted = match (self.at_most, self.is_reached()) {
+            (Some(most), Some(true)) => format!("at most {most}: reached"),
+            (Some(most), _) => format!("at most {most}: NOT reached"),
+            (None, _) => "(for information)".to_owned(),
+        };
+        let [first, second] = match &self.sides {
+            Some(sides) => sides.each_ref().map(cell),
+            None => [String::new(), String::new()],
+        };
+        writeln!(f, "{}", self.name)?;
+        let figure = format!("  {}", self.figure);
+        writeln!(f, "{}", row([&figure, &first, &second, &cell(&self.value), &wanted]).trim_end())
+    }
+}

@@ -1,0 +1,112 @@
+//! What is asked for all at once: mostly portals, some who-am-I, and now and then a decision.
+
+use super::data::{self, KEYS, Size};
+use crate::company;
+use crate::decisions::Decision;
+use crate::exchange::get;
+use crate::random::Random;
+
+/// Keys that are in no mix, so that they can be revoked.
+pub(crate) const SPARE_KEYS: usize = 10;
+
+/// In a hundred requests; the rest are decisions.
+const PORTALS: usize = 90;
+const ME: usize = 8;
+
+/// What a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Portal,
+    Me,
+    Decision,
+}
+
+/// A request, and what it is.
+pub(crate) struct Asked {
+    pub(crate) kind: Kind,
+    pub(crate) request: Vec<u8>,
+}
+
+/// An endless supply of requests, as long as there are applications to decide on.
+pub(crate) struct Mix {
+    size: &'static Size,
+    random: Random,
+    keys: Vec<String>,
+    applications: std::vec::IntoIter<usize>,
+    /// Made, and not sent.
+    left: Vec<Asked>,
+    is_hire: bool,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Portal, Self::Me, Self::Decision];
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Portal => "portals",
+            Self::Me => "me",
+            Self::Decision => "decisions",
+        }
+    }
+
+    pub(crate) fn has_key(self) -> bool {
+        self != Self::Portal
+    }
+}
+
+impl Mix {
+    pub(crate) fn of(size: &'static Size) -> Self {
+        let mut applications: Vec<usize> = (0..size.applications).collect();
+        let mut random = Random::new(4);
+        random.shuffle(&mut applications);
+        // A key that is to be revoked would not decide for long.
+        applications.retain(|application| size.decider(*application) < KEYS - SPARE_KEYS);
+        Self {
+            size,
+            random,
+            keys: data::texts(),
+            applications: applications.into_iter(),
+            left: Vec::new(),
+            is_hire: false,
+        }
+    }
+
+    pub(crate) fn take(&mut self, count: usize) -> Vec<Asked> {
+        let mut taken: Vec<_> = self.left.drain(..count.min(self.left.len())).collect();
+        while taken.len() < count {
+            taken.push(self.next());
+        }
+        taken
+    }
+
+    /// Takes back what was not sent.
+    pub(crate) fn put_back(&mut self, rest: Vec<Asked>) {
+        self.left.extend(rest);
+    }
+
+    /// Requests of one kind that may be sent as often as anybody likes: every key asks who it is.
+    pub(crate) fn me(&self) -> Vec<Vec<u8>> {
+        self.keys[..KEYS - SPARE_KEYS].iter().map(|key| get("/api/v1/me", Some(key))).collect()
+    }
+
+    fn next(&mut self) -> Asked {
+        let kind = match self.random.below(100) {
+            part if part < PORTALS => Kind::Portal,
+            part if part < PORTALS + ME => Kind::Me,
+            _ => Kind::Decision,
+        };
+        let request = match kind {
+            Kind::Portal => get(&company::portal_path(self.random.below(self.size.organizations)), None),
+            Kind::Me => get("/api/v1/me", Some(&self.keys[self.random.below(KEYS - SPARE_KEYS)])),
+            Kind::Decision => self.decision(),
+        };
+        Asked { kind, request }
+    }
+
+    fn decision(&mut self) -> Vec<u8> {
+        let application = self.applications.next().expect("every decision has a fresh application");
+        self.is_hire = !self.is_hire;
+        let decision = Decision { application, is_hire: self.is_hire };
+        decision.request_with(&self.keys[self.size.decider(application)])
+    }
+}

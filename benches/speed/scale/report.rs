@@ -1,0 +1,81 @@
+//! The table, and the same as JSON.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::data::{KEYS, Size};
+use super::finding::Finding;
+use crate::report::{folder, row};
+
+/// What was found, and where.
+pub(crate) struct Report {
+    machine: String,
+    cores: String,
+    files: [String; 2],
+    is_short: bool,
+    parts: Vec<(&'static str, Vec<Finding>)>,
+}
+
+impl Report {
+    pub(crate) fn new(machine: String, cores: String, sizes: [&Size; 2], kept: &[PathBuf; 2], is_short: bool) -> Self {
+        let words = |nth: usize| {
+            let Size { name, applications, usage_rows, .. } = sizes[nth];
+            let (roles, megabytes) = (sizes[nth].roles(), kept[nth].metadata().unwrap().len() as f64 / 1e6);
+            format!(
+                "{name}: {applications} candidates with an application, {roles} roles, {usage_rows} rows of usage, \
+                 {KEYS} keys, {megabytes:.1} MB"
+            )
+        };
+        Self { machine, cores, files: [words(0), words(1)], is_short, parts: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, part: &'static str, findings: Vec<Finding>) {
+        // Said at once as well: the whole run is long.
+        findings.iter().for_each(|finding| eprint!("{finding}"));
+        self.parts.push((part, findings));
+        // What was measured stays, whatever becomes of the next part.
+        self.write();
+    }
+
+    /// Writes it as JSON; where to.
+    pub(crate) fn write(&self) -> PathBuf {
+        let file = folder().join(if self.is_short { "scale-short.json" } else { "scale.json" });
+        std::fs::write(&file, format!("{:#}\n", self.json())).unwrap();
+        file
+    }
+
+    fn json(&self) -> Value {
+        let part = |(name, findings): &(&str, Vec<Finding>)| json!({ "part": name, "findings": findings.iter().map(Finding::json).collect::<Vec<_>>() });
+        json!({
+            "machine": self.machine,
+            "cores": self.cores,
+            "files": self.files,
+            "short": self.is_short,
+            "parts": self.parts.iter().map(part).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { machine, cores, files: [small, big], .. } = self;
+        writeln!(f, "The service at scale, on {machine}; {cores}")?;
+        writeln!(f, "{small}\n{big}; the log goes to /dev/null")?;
+        writeln!(f, "Medians (least to most). Ratios are of the rounds beside each other: the second by the first.")?;
+        if self.is_short {
+            writeln!(f, "A small big file and short rounds: not for figures that anybody keeps.")?;
+        }
+        for (part, findings) in &self.parts {
+            let sides = match *part {
+                "growth" => ["small, or 30 roles", "big"],
+                "mixed" => ["quiet", "meanwhile"],
+                _ => ["", ""],
+            };
+            writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "wanted"]).trim_end())?;
+            findings.iter().try_for_each(|finding| write!(f, "{finding}"))?;
+        }
+        Ok(())
+    }
+}

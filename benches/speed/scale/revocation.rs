@@ -1,0 +1,80 @@
+//! Keys that are revoked while they are used.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use super::data::{self, ADMIN, KEYS};
+use super::mix::SPARE_KEYS;
+use crate::exchange::{ask, ask_on, delete, get};
+
+/// One after the other.
+pub(crate) const KEYS_REVOKED: usize = SPARE_KEYS;
+
+/// That use the key.
+const CONNECTIONS: usize = 4;
+
+/// How long a key is used before it is revoked, and how long behind that.
+const USED_FOR: Duration = Duration::from_millis(150);
+const TRIED_FOR: Duration = Duration::from_millis(150);
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Revoked {
+    /// Requests that were sent when the revocation was answered already, and were answered 200.
+    pub(crate) late: usize,
+    /// Answers to keys that counted.
+    pub(crate) with_keys: usize,
+}
+
+/// Revokes the spare keys in mid-use.
+pub(crate) fn revoke(address: SocketAddr) -> Revoked {
+    let mut all = Revoked::default();
+    for key in KEYS - KEYS_REVOKED..KEYS {
+        let Revoked { late, with_keys } = revoke_one(address, key);
+        all.late += late;
+        all.with_keys += with_keys;
+    }
+    all
+}
+
+fn revoke_one(address: SocketAddr, key: usize) -> Revoked {
+    let me = get("/api/v1/me", Some(data::secret(key).reveal()));
+    let revoked_at = OnceLock::new();
+    std::thread::scope(|scope| {
+        let users: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(|| use_key(address, &me, &revoked_at))).collect();
+        std::thread::sleep(USED_FOR);
+        let path = format!("/api/admin/api-keys/{}", data::key_id(key));
+        ask(address, &delete(&path, data::secret(ADMIN).reveal())).unwrap().expect(200);
+        revoked_at.set(Instant::now()).unwrap();
+        let mut revoked = Revoked { late: 0, with_keys: 1 };
+        for user in users {
+            let Revoked { late, with_keys } = user.join().unwrap();
+            revoked.late += late;
+            revoked.with_keys += with_keys;
+        }
+        revoked
+    })
+}
+
+/// One connection that asks until the revocation is some time past.
+fn use_key(address: SocketAddr, me: &[u8], revoked_at: &OnceLock<Instant>) -> Revoked {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut revoked = Revoked::default();
+    let (mut used, mut refused) = (0, 0);
+    while revoked_at.get().is_none_or(|at| at.elapsed() < TRIED_FOR) {
+        let is_late = revoked_at.get().is_some();
+        match ask_on(&stream, me).unwrap().status {
+            200 => {
+                used += 1;
+                revoked.late += usize::from(is_late);
+            }
+            401 => refused += 1,
+            status => panic!("a key counts or not, and the answer is not {status}"),
+        }
+    }
+    assert!(used > 0 && refused > 0, "the key was used before and behind its revocation");
+    revoked.with_keys = used;
+    revoked
+}
