@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
@@ -16,8 +15,11 @@ use crate::domain::timestamp::Timestamp;
 /// Upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// Log lines that may wait to be written: some megabytes, half a second's worth at the highest load.
-const LINES_WAITING_MAX: usize = 16_384;
+/// Bytes of the log that may wait to be written: some ten thousand lines.
+const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// How long lines gather before they are written.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// How long the end of the service waits for its last lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
@@ -66,13 +68,26 @@ pub struct Telemetry {
 /// Method, route and status.
 type Place = (&'static str, &'static str, u16);
 
-/// The thread that writes the log. Whoever reads standard error may be slow, or stand still: then lines are dropped
+/// The log: lines gather for a moment and are written at once by a thread of their own, because waking it for each would
+/// cost more than the rest of a request. Whoever reads standard error may be slow, or stand still: then lines are dropped
 /// and counted, and no request waits.
 #[derive(Debug)]
 struct Log {
-    lines: SyncSender<String>,
+    waiting: Arc<Waiting>,
     ended: Mutex<Receiver<()>>,
-    dropped: Arc<AtomicU64>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    lines: Mutex<Lines>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    text: String,
+    dropped: u64,
+    ending: bool,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -101,11 +116,12 @@ impl Telemetry {
                 *bucket += u64::from(seconds <= bound);
             }
         }
-        self.write(match self.format {
+        let write = match self.format {
             LogFormat::Off => return,
-            LogFormat::Text => text_line(line),
-            LogFormat::Json => json_line(line),
-        });
+            LogFormat::Text => text_line,
+            LogFormat::Json => json_line,
+        };
+        self.write(|text| write(text, line));
     }
 
     /// Counts an attempt to deliver to an HR system, by what came of it: a word of a closed set.
@@ -115,14 +131,15 @@ impl Telemetry {
 
     /// Writes a sentence about the service itself, or about a defect. `request_id` ties it to a request's answer.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
-        self.write(match self.format {
+        let line = match self.format {
             LogFormat::Off => return,
             LogFormat::Text => format!("{at} {} {}\n", request_id.unwrap_or("-"), one_line(message)),
             LogFormat::Json => {
                 let id = request_id.map_or_else(|| "null".to_owned(), json_string);
                 format!("{{\"time\":\"{at}\",\"requestId\":{id},\"message\":{}}}\n", json_string(message))
             }
-        });
+        };
+        self.write(|text| text.write_str(&line));
     }
 
     /// The counters as Prometheus text (exposition format 0.0.4).
@@ -153,69 +170,100 @@ impl Telemetry {
         text
     }
 
-    fn write(&self, line: String) {
-        if let Some(log) = &self.log
-            && log.lines.try_send(line).is_err()
-        {
-            log.dropped.fetch_add(1, Ordering::Relaxed);
+    fn write(&self, line: impl FnOnce(&mut String) -> std::fmt::Result) {
+        let Some(log) = &self.log else { return };
+        let mut lines = log.waiting.lock();
+        if lines.text.len() >= WAITING_BYTES_MAX {
+            lines.dropped += 1;
+            return;
         }
+        let is_first = lines.text.is_empty();
+        // Writing to a string does not fail.
+        let _ = line(&mut lines.text);
+        if is_first {
+            log.waiting.changed.notify_one();
+        }
+    }
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has gathered, and how many lines were dropped; `None` at the end.
+    fn take(&self, spare: String) -> Option<(String, u64)> {
+        let mut lines = self.lock();
+        while lines.text.is_empty() && !lines.ending {
+            lines = self.changed.wait(lines).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !lines.ending {
+            let gathered = self.changed.wait_timeout_while(lines, GATHER, |lines| !lines.ending);
+            lines = gathered.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let text = std::mem::replace(&mut lines.text, spare);
+        (!text.is_empty()).then(|| (text, std::mem::take(&mut lines.dropped)))
     }
 }
 
 impl Log {
     fn start(format: LogFormat) -> Self {
-        let (lines, queued) = mpsc::sync_channel::<String>(LINES_WAITING_MAX);
         let (end, ended) = mpsc::channel();
-        let dropped = Arc::new(AtomicU64::new(0));
-        let ours = Arc::clone(&dropped);
+        let waiting = Arc::new(Waiting::default());
+        let ours = Arc::clone(&waiting);
         std::thread::spawn(move || {
-            for line in queued {
+            let mut spare = String::new();
+            while let Some((mut text, dropped)) = ours.take(std::mem::take(&mut spare)) {
                 // A closed standard error is no reason to stop.
                 let mut out = std::io::stderr().lock();
-                let _ = out.write_all(line.as_bytes());
-                match ours.swap(0, Ordering::Relaxed) {
-                    0 => {}
-                    lost => {
-                        let words = format!("{lost} log lines were dropped: standard error was not read in time");
-                        let _ = match format {
-                            LogFormat::Json => writeln!(out, "{{\"message\":{}}}", json_string(&words)),
-                            _ => writeln!(out, "{words}"),
-                        };
-                    }
+                let _ = out.write_all(text.as_bytes());
+                if dropped > 0 {
+                    let words = format!("{dropped} log lines were dropped: standard error was not read in time");
+                    let _ = match format {
+                        LogFormat::Json => writeln!(out, "{{\"message\":{}}}", json_string(&words)),
+                        _ => writeln!(out, "{words}"),
+                    };
                 }
+                text.clear();
+                spare = text;
             }
             let _ = end.send(());
         });
-        Self { lines, ended: Mutex::new(ended), dropped }
+        Self { waiting, ended: Mutex::new(ended) }
     }
 }
 
 /// What is queued is written before the service ends, unless nobody reads it.
 impl Drop for Log {
     fn drop(&mut self) {
-        // The thread ends when its last sender is gone.
-        drop(std::mem::replace(&mut self.lines, mpsc::sync_channel(0).0));
+        self.waiting.lock().ending = true;
+        self.waiting.changed.notify_one();
         let _ = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(FLUSH_TIMEOUT);
     }
 }
 
-fn text_line(line: &Line<'_>) -> String {
-    format!(
-        "{} {} {} {} {} {:.1}ms {}B {}\n",
+fn text_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
+    // Of a millisecond, rounded.
+    let tenths = (line.duration.as_micros() + 50) / 100;
+    writeln!(
+        text,
+        "{} {} {} {} {} {}.{}ms {}B {}",
         line.at,
         line.request_id,
         line.method,
         line.route,
         line.status,
-        line.duration.as_secs_f64() * 1_000.0,
+        tenths / 10,
+        tenths % 10,
         line.bytes,
         line.key_id.unwrap_or("-"),
     )
 }
 
-fn json_line(line: &Line<'_>) -> String {
-    format!(
-        "{{\"time\":\"{}\",\"requestId\":{},\"method\":{},\"route\":{},\"status\":{},\"durationMs\":{:.3},\"bytes\":{},\"keyId\":{}}}\n",
+fn json_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
+    writeln!(
+        text,
+        "{{\"time\":\"{}\",\"requestId\":{},\"method\":{},\"route\":{},\"status\":{},\"durationMs\":{:.3},\"bytes\":{},\"keyId\":{}}}",
         line.at,
         json_string(line.request_id),
         json_string(line.method),

@@ -46,7 +46,7 @@ macro_rules! ids {
             }
 
             fn from_parts(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> Self {
-                Self(format!("{}_{}", $prefix, base32(uuid_v7(now, random), 26)))
+                Self(new_id($prefix, uuid_v7(now, random)))
             }
         }
 
@@ -122,8 +122,20 @@ fn uuid_v7(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> u128 {
     millis << 80 | 0x7 << 76 | a << 64 | 0b10 << 62 | b
 }
 
+fn new_id(prefix: &str, uuid: u128) -> String {
+    let mut id = String::with_capacity(prefix.len() + 27);
+    id.push_str(prefix);
+    id.push('_');
+    id.extend(base32_digits(uuid, 26));
+    id
+}
+
 fn base32(number: u128, digits: usize) -> String {
-    (0..digits).rev().map(|digit| char::from(CROCKFORD[(number >> (digit * 5) & 31) as usize])).collect()
+    base32_digits(number, digits).collect()
+}
+
+fn base32_digits(number: u128, digits: usize) -> impl Iterator<Item = char> {
+    (0..digits).rev().map(move |digit| char::from(CROCKFORD[(number >> (digit * 5) & 31) as usize]))
 }
 
 #[cfg(test)]

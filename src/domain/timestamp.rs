@@ -83,9 +83,24 @@ impl std::fmt::Display for Timestamp {
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
         let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
-        let (year, month, day) = (at.year(), at.month(), at.day());
-        let (hour, minute, second) = (at.hour(), at.minute(), at.second());
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+        // By hand: every line of the log has one, and the general way costs five times as much.
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        put(&mut text[0..4], i64::from(at.year()));
+        put(&mut text[5..7], i64::from(at.month()));
+        put(&mut text[8..10], i64::from(at.day()));
+        put(&mut text[11..13], i64::from(at.hour()));
+        put(&mut text[14..16], i64::from(at.minute()));
+        put(&mut text[17..19], i64::from(at.second()));
+        put(&mut text[20..26], micros);
+        f.write_str(std::str::from_utf8(&text).map_err(|_| std::fmt::Error)?)
+    }
+}
+
+/// Puts a number's last digits where there is room for them.
+fn put(room: &mut [u8], mut number: i64) {
+    for digit in room.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
+        number /= 10;
     }
 }
 

@@ -1,8 +1,12 @@
 //! The server: accepts connections within limits, hands their requests to the gate, stops gracefully.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
@@ -119,6 +123,14 @@ fn connect(
         async move {
             if let Some(kept) = gate::kept(&ctx, &request) {
                 return Ok(kept);
+            }
+            if gate::is_short(&ctx, &request) {
+                let mut answer = pin!(gate::answer(Arc::clone(&ctx), peer, request));
+                let guarded = poll_fn(|context| {
+                    let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+                    polled.unwrap_or_else(|_| Poll::Ready(gate::broken_off(&ctx)))
+                });
+                return Ok(guarded.await);
             }
             let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
             Ok::<_, Infallible>(answered.unwrap_or_else(|_| gate::broken_off(&ctx)))

@@ -180,6 +180,13 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
     }
 }
 
+/// Whether a request needs no task of its own: its usage row waits for its commit from the first moment on, and there is
+/// nothing else that a client which hangs up could interrupt.
+pub(super) fn is_short(ctx: &Ctx, request: &hyper::Request<Incoming>) -> bool {
+    let found = ctx.table.find(request.method(), request.uri().path());
+    matches!(found, Ok(Found::Route(route, _)) if route.of_caller.is_some()) && request.body().is_end_stream()
+}
+
 /// The answer that is kept for this request, if any: then it needs no task of its own and nothing of the file.
 pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Full<Bytes>>> {
     let started = Instant::now();
