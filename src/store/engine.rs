@@ -1,5 +1,6 @@
 //! The writing connection and its transactions: everything of a batch is committed once, then all are answered.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,7 @@ use super::connection::{self, Use};
 use super::job::{Grade, Job, answer_all};
 use super::memory::Memory;
 use super::recording::{self, Recording};
-use super::tx::{self, Error, Tx};
+use super::tx::{self, Error, Tx, Undo};
 use super::usage::Ledger;
 use super::{change, schema};
 use crate::world::World;
@@ -49,16 +50,28 @@ impl Engine {
         if let Some(why) = self.broken.get() {
             return answer_all(batch, &Err(Error::Unavailable(why.clone())));
         }
-        match self.attempt(&mut batch) {
+        match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
             Attempt::Ended(outcome) => answer_all(batch, &outcome),
-            // One job failed and the transaction is undone. Each again by itself, so that only its own fails.
-            Attempt::JobFailed(error) if batch.len() == 1 => answer_all(batch, &Err(error)),
+            // A job failed and the transaction is undone. Each again by itself, so that only its own fails, and only what
+            // is to be undone of it.
             Attempt::JobFailed(_) => {
                 for job in batch {
-                    self.answer(vec![job]);
+                    self.answer_alone(job);
                 }
             }
         }
+    }
+
+    fn answer_alone(&mut self, job: Box<dyn Job>) {
+        let mut batch = vec![job];
+        let outcome = match self.broken.get() {
+            Some(why) => Err(Error::Unavailable(why.clone())),
+            None => match self.attempt(&mut batch, || Undo::Savepoint) {
+                Attempt::Ended(outcome) => outcome,
+                Attempt::JobFailed(error) => Err(error),
+            },
+        };
+        answer_all(batch, &outcome);
     }
 
     /// Appends rows of the usage log in one transaction, and answers. What it waits for another process's lock at most is
@@ -79,7 +92,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        match self.guarded(|tx| recording::append_all(tx, &rows)) {
+        match self.guarded(Undo::Savepoint, |tx| recording::append_all(tx, &rows)) {
             Ok((outcomes, changed_at)) => match self.commit() {
                 Ok(()) => {
                     self.memory.keys.learn(changed_at);
@@ -102,13 +115,13 @@ impl Engine {
         Ok(())
     }
 
-    fn attempt(&mut self, batch: &mut [Box<dyn Job>]) -> Attempt {
+    fn attempt(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> Attempt {
         let durable = batch.iter().any(|job| job.grade() == Grade::Durable);
         if let Err(error) = self.begin(if durable { Grade::Durable } else { Grade::Logged }) {
             return Attempt::Ended(Err(error));
         }
         for job in batch.iter_mut() {
-            if let Err(error) = self.guarded(|tx| job.run(tx)) {
+            if let Err(error) = self.guarded(undo(), |tx| job.run(tx)) {
                 return match self.undo() {
                     Ok(()) => Attempt::JobFailed(error),
                     Err(worse) => Attempt::Ended(Err(self.break_off(&worse))),
@@ -119,10 +132,15 @@ impl Engine {
         if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
     }
 
-    fn guarded<T>(&self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    /// Runs something inside the transaction that is open. An error where the whole of it is to be undone.
+    fn guarded<T>(&self, undo: Undo, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let now = self.world.now();
-        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, &self.ledger, now, f)));
-        ran.unwrap_or_else(|_| Err(Error::Defect("a job panicked; its place is in the lines above".to_owned())))
+        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, &self.ledger, undo, now, f)));
+        match ran {
+            Ok((outcome, false)) => outcome,
+            Ok((_, true)) => Err(Error::Defect("an act wrote something and failed".to_owned())),
+            Err(_) => Err(Error::Defect("a job panicked; its place is in the lines above".to_owned())),
+        }
     }
 
     fn begin(&mut self, grade: Grade) -> Result<(), Error> {
@@ -138,7 +156,7 @@ impl Engine {
     /// What the batch has changed of what memory keeps is forgotten before anybody is answered.
     fn commit_and_learn(&self) -> Result<(), Error> {
         let after = self.memory.portals.newest();
-        match self.guarded(|tx| change::read(tx, after)) {
+        match self.guarded(Undo::Savepoint, |tx| change::read(tx, after)) {
             Ok(changed) => {
                 self.commit()?;
                 self.memory.learn(changed);

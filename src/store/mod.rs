@@ -107,6 +107,18 @@ impl Store {
         self.writer.submit(grade, job, done);
     }
 
+    /// The same for one of many: it runs once [`Store::flush`] is called, in one transaction with whatever waits by then.
+    /// Whether it is the first that waits, and the caller must see to that.
+    #[must_use]
+    pub fn write_with_others<T: Send + 'static>(
+        &self,
+        grade: Grade,
+        job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
+        done: impl FnOnce(Result<T, Error>) + Send + 'static,
+    ) -> bool {
+        self.writer.queue(grade, job, done)
+    }
+
     /// The key of this digest, as memory knows it or as the file has it now; `None` where there is none, or it does not
     /// count. That it still does is asked once more in the transaction that the request ends in.
     ///
@@ -131,7 +143,7 @@ impl Store {
         self.writer.record(recording::Recording { key, entry, done: Box::new(done) })
     }
 
-    /// Commits the rows of the usage log that wait. Never waits for a disk or for another process.
+    /// Lets everything that waits be committed. Never waits for a disk or for another process.
     pub fn flush(&self) {
         self.writer.flush();
     }

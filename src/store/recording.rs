@@ -33,17 +33,14 @@ pub(super) struct Recording {
 /// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
 pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Recorded>, i64), Error> {
     let changed_at = change::credentials(tx)?;
-    let append = |row: &Recording| -> Result<Recorded, Error> {
-        if !row.key.is_known_at(changed_at) {
-            return Ok(Recorded::Changed);
-        }
-        if row.key.is_expired(tx.now) {
-            return Ok(Recorded::Ended);
-        }
-        usage::append(tx, &row.entry)?;
-        Ok(Recorded::Logged)
+    let outcome = |row: &Recording| match row {
+        row if !row.key.is_known_at(changed_at) => Recorded::Changed,
+        row if row.key.is_expired(tx.now) => Recorded::Ended,
+        _ => Recorded::Logged,
     };
-    let outcomes = rows.iter().map(append).collect::<Result<_, _>>()?;
+    let outcomes: Vec<Recorded> = rows.iter().map(outcome).collect();
+    let logged = rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Recorded::Logged);
+    usage::append_all(tx, logged.map(|(row, _)| &row.entry))?;
     Ok((outcomes, changed_at))
 }
 

@@ -1,5 +1,7 @@
 //! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
 
+use std::cell::Cell;
+
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
 use super::usage::Ledger;
@@ -55,8 +57,20 @@ pub struct Tx<'a> {
     connection: &'a Connection,
     /// What the service's writing connection remembers of the usage log.
     pub(super) ledger: Option<&'a Ledger>,
+    /// Whether what an act wrote can be undone by itself. A savepoint is a fifth of what a decision costs, and acts look
+    /// before they write, so at first there is none.
+    undo: Undo,
     /// The one time of everything that happens in it.
     pub now: Timestamp,
+}
+
+/// How an act that fails after it wrote something is undone.
+#[derive(Debug)]
+pub(super) enum Undo {
+    /// By a savepoint of its own.
+    Savepoint,
+    /// With the whole transaction, which is told here: its jobs are to run again, one by one and with savepoints.
+    Whole(Cell<bool>),
 }
 
 impl Tx<'_> {
@@ -98,11 +112,35 @@ impl Tx<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 
+    /// Runs a statement for each of these, prepared once; stops where one fails.
+    pub(super) fn run_each<T, P: Params>(
+        &self,
+        sql: &str,
+        each: impl Iterator<Item = T>,
+        params: impl Fn(T) -> Result<P, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        for one in each {
+            statement.execute(params(one)?)?;
+        }
+        Ok(())
+    }
+
     /// Runs `f` so that what it wrote is undone where it fails, and the transaction goes on.
     ///
     /// # Errors
     /// What `f` fails with.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
+        let before = self.connection.total_changes();
+        let outcome = f();
+        if outcome.is_err() && self.connection.total_changes() != before {
+            is_wanted.set(true);
+        }
+        outcome
+    }
+
+    fn by_savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.run("SAVEPOINT act", [])?;
         match f() {
             Ok(value) => {
@@ -148,7 +186,7 @@ pub(super) fn snapshot<T>(
 ) -> Result<T, Error> {
     // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    f(&Tx { connection, ledger: None, now })
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now })
 }
 
 /// Runs `f` in one transaction of its own and commits.
@@ -158,7 +196,7 @@ pub(super) fn act<T>(
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let value = f(&Tx { connection, ledger: None, now })?;
+    let value = f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now })?;
     transaction.commit()?;
     Ok(value)
 }
@@ -169,9 +207,17 @@ pub(super) fn begin(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a job inside a transaction that is open already.
-pub(super) fn within<T>(connection: &Connection, ledger: &Ledger, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> T) -> T {
-    f(&Tx { connection, ledger: Some(ledger), now })
+/// Runs a job inside a transaction that is open already. Whether the whole of it is to be undone, too.
+pub(super) fn within<T>(
+    connection: &Connection,
+    ledger: &Ledger,
+    undo: Undo,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> T,
+) -> (T, bool) {
+    let tx = Tx { connection, ledger: Some(ledger), undo, now };
+    let value = f(&tx);
+    (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
 }
 
 /// Undoes the transaction, where SQLite has not already done so by itself after an error.

@@ -117,24 +117,28 @@ fn sorted_number(tx: &Tx<'_>, key_number: i64) -> Result<i64, Error> {
 /// # Errors
 /// When SQLite fails.
 pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
+    append_all(tx, std::iter::once(entry))
+}
+
+/// Appends rows.
+pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
     let ledger = tx.ledger.ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
-    let (at, number) = ledger.next(tx, entry.key_number)?;
     let sql = "INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    tx.run(
-        sql,
-        (
+    tx.run_each(sql, entries, |entry| {
+        let (at, number) = ledger.next(tx, entry.key_number)?;
+        let LogEntry { key_number, method, path, ip, user_agent, auth_endpoint } = entry;
+        Ok((
             at.micros(),
-            entry.key_number,
+            *key_number,
             number,
-            &entry.method,
-            &entry.path,
-            &entry.ip,
-            &entry.user_agent,
-            entry.auth_endpoint,
-        ),
-    )?;
-    Ok(())
+            method.as_str(),
+            path.as_str(),
+            ip.as_str(),
+            user_agent.as_str(),
+            *auth_endpoint,
+        ))
+    })
 }
 
 /// The newest row of a key.
@@ -217,10 +221,7 @@ pub(super) fn sort(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
     let sql = "INSERT INTO api_key_usage_by_key (key_number, at)
                VALUES ($1, $2)
                ON CONFLICT DO NOTHING";
-    for row in rows {
-        tx.run(sql, *row)?;
-    }
-    Ok(())
+    tx.run_each(sql, rows.iter(), |row| Ok(*row))
 }
 
 /// All rows up to a time are sorted by key.

@@ -101,13 +101,26 @@ impl Writer {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a job for the thread.
+    /// Queues a job for the thread, and wakes it.
     pub(super) fn submit<T: Send + 'static>(
         &self,
         grade: Grade,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
         done: impl FnOnce(Result<T, Error>) + Send + 'static,
     ) {
+        if self.queue(grade, job, done) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Queues a job for the thread. Whether it is the first that waits: then whoever calls sees to it that
+    /// [`Writer::flush`] is called once the others of this turn are there too, so that they share a transaction.
+    pub(super) fn queue<T: Send + 'static>(
+        &self,
+        grade: Grade,
+        job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
+        done: impl FnOnce(Result<T, Error>) + Send + 'static,
+    ) -> bool {
         let job = Box::new(Typed::new(grade, job, done));
         let refused = {
             let mut queue = self.shared.queue();
@@ -116,12 +129,12 @@ impl Writer {
                 None if queue.jobs.len() >= QUEUE_JOBS_MAX => "the queue of writes is full".to_owned(),
                 None => {
                     queue.jobs.push_back(job as Box<dyn Job>);
-                    self.shared.changed.notify_one();
-                    return;
+                    return queue.jobs.len() == 1;
                 }
             }
         };
         job.done(Err(Error::Unavailable(refused)));
+        false
     }
 
     /// Lets a row wait. Whether it is the first to: then whoever calls sees to it that [`Writer::flush`] is called once
@@ -140,8 +153,15 @@ impl Writer {
         rows.len() == 1
     }
 
-    /// Commits the rows that wait, on this thread where the connection is free and nothing has to be waited for.
+    /// Wakes the thread for the jobs that wait, and commits the rows that wait: on this thread where the connection is free
+    /// and nothing has to be waited for.
     pub(super) fn flush(&self) {
+        if !self.shared.queue().jobs.is_empty() {
+            self.shared.changed.notify_one();
+        }
+        if self.shared.rows().is_empty() {
+            return;
+        }
         let Ok(mut engine) = self.shared.engine.try_lock() else { return self.shared.let_thread_record() };
         let rows = std::mem::take(&mut *self.shared.rows());
         if rows.is_empty() {

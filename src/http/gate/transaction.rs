@@ -101,7 +101,12 @@ async fn write(
         }
         Ok(outcome)
     };
-    outcome_of(|done| ctx.store.write(grade, job, done)).await
+    outcome_of(|done| {
+        if ctx.store.write_with_others(grade, job, done) {
+            flush_soon(ctx);
+        }
+    })
+    .await
 }
 
 /// What became of the usage row that is owed.
@@ -134,14 +139,18 @@ async fn appended(ctx: &Ctx, (key, entry): Owed) -> Result<Recorded, Error> {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
     if is_first {
-        let store = Arc::clone(&ctx.store);
-        tokio::spawn(async move {
-            // Behind everybody who is on their way in this turn of the runtime.
-            tokio::task::yield_now().await;
-            store.flush();
-        });
+        flush_soon(ctx);
     }
     receiver.await.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))
+}
+
+/// At the end of this turn of the runtime: behind everybody who is on their way in it.
+fn flush_soon(ctx: &Ctx) {
+    let store = Arc::clone(&ctx.store);
+    tokio::spawn(async move {
+        tokio::task::yield_now().await;
+        store.flush();
+    });
 }
 
 /// Queues a job with the store and waits for what it is told.
