@@ -31,6 +31,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("counting every organization's roles and applications again");
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
+        progress("looking up the usage log by key");
+        findings.extend(usage(tx)?);
         progress("following what HR systems are owed");
         findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);
@@ -101,6 +103,26 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     tx.all(&sql, [], |row| {
         let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
+    })
+}
+
+/// Every row of the usage log that counts as sorted by key is found by its key, and nothing else is.
+fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = "SELECT (SELECT count(*) FROM api_key_usage WHERE at <= s.sorted_to),
+                 (SELECT count(*) FROM api_key_usage_by_key WHERE at <= s.sorted_to),
+                 (SELECT count(*)
+                  FROM api_key_usage_by_key k
+                  JOIN api_key_usage u ON u.at = k.at AND u.key_number = k.key_number
+                  WHERE k.at <= s.sorted_to)
+               FROM api_key_usage_sorting s
+               WHERE s.id = 1";
+    let counts = tx.one(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
+    Ok(match counts {
+        Some((rows, sorted, found)) if rows == sorted && sorted == found => Vec::new(),
+        Some((rows, sorted, found)) => {
+            vec![format!("usage log: of {rows} rows {found} are found by their key, among {sorted} that should be")]
+        }
+        None => vec!["usage log: up to when it is sorted by key is not told".to_owned()],
     })
 }
 

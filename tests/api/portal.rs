@@ -1,9 +1,12 @@
 //! `GET /api/public/portal/{orgSlug}`: what it shows, to whom (to everybody), how it is cached and shared.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use appliance::http::table::Table;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Hiring};
+use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     the_portal_shows_the_organization_and_its_role_exactly,
@@ -24,6 +27,7 @@ crate::tests![
     if_none_match_is_answered_304_where_it_names_the_tag,
     a_304_has_the_tag_and_no_body,
     the_etag_changes_when_a_decision_fills_the_role,
+    what_is_kept_is_never_older_than_an_answered_change,
     a_change_by_another_process_is_visible_a_moment_later,
     a_portal_switched_off_by_another_process_is_gone_a_moment_later,
     head_has_the_same_header_fields_and_no_body,
@@ -344,6 +348,45 @@ fn the_etag_changes_when_a_decision_fills_the_role() {
     assert_ne!(filled.header("etag"), Some(tag.as_str()));
     owner.post_empty(&hiring.reject(0)).expect(200);
     look().expect(304);
+}
+
+/// The candidate stands where they stood before they were hired and rejected.
+const ONCE_MORE: &str = "
+    UPDATE candidate_role_steps
+    SET status = 'pending', rejected_at = NULL, rejection_reason = NULL, validated_at = NULL
+    WHERE candidate_role_id IN (SELECT id FROM candidate_roles WHERE status = 'Not Selected');
+    UPDATE organization_statuses SET in_progress = in_progress + 1, not_selected = not_selected - 1;
+    UPDATE candidate_roles SET status = 'In Progress' WHERE status = 'Not Selected'";
+
+fn what_is_kept_is_never_older_than_an_answered_change() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["positions"] = json!(1));
+    let owner = app.user(&hiring.staff("owner"));
+    let (address, portal, ended) = (app.address, hiring.portal(), AtomicBool::new(false));
+    let shows = |client: &Client| !client.get(&portal).expect(200).json()["roles"][0].is_null();
+    std::thread::scope(|scope| {
+        // They render and keep all the time, also while a change is on its way.
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let client = Client::new(address);
+                while !ended.load(Ordering::Relaxed) {
+                    shows(&client);
+                }
+            });
+        }
+        let client = app.anonymous();
+        let changes = catch_unwind(AssertUnwindSafe(|| {
+            for round in 0..100 {
+                owner.post_empty(&hiring.hire(0)).expect(200);
+                assert!(!shows(&client), "round {round}: the role is filled");
+                owner.post_empty(&hiring.decision(0, 3 - round % 2, "reject")).expect(200);
+                assert!(shows(&client), "round {round}: the role is open again");
+                app.change(ONCE_MORE);
+            }
+        }));
+        ended.store(true, Ordering::Relaxed);
+        changes.unwrap();
+    });
 }
 
 fn a_change_by_another_process_is_visible_a_moment_later() {
