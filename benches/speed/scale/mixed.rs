@@ -10,6 +10,7 @@ use super::footprint::backup;
 use super::growth::Side;
 use super::mix::{Kind, Mix};
 use super::open_loop::{self, Latencies, Pace};
+use super::report::Part;
 use super::revocation;
 use crate::figures::Figures;
 use crate::load::{self, Course};
@@ -40,31 +41,30 @@ struct Mixed<'a> {
 }
 
 /// Everything of this. The file is the big one.
-pub(crate) fn measure(setting: &Setting, side: &mut Side) -> Vec<Finding> {
+pub(crate) fn measure(setting: &Setting, side: &mut Side, part: &mut Part<'_>) {
     let mix = Mix::of(side.size);
     let mut mixed = Mixed { setting, side, mix, rate: 0.0 };
+    eprintln!("a mixed load, as much as there can be");
     let peak = mixed.peak();
     mixed.rate = peak * PART_OF_PEAK;
-    let mut findings =
-        vec![Finding::figure("90 portals, 8 me, 2 decisions; 64 connections", "a second at most", [peak])];
+    let name = format!("90 portals, 8 me, 2 decisions; {CONNECTIONS} connections");
+    part.add([Finding::figure(name, "a second at most", [peak])]);
     let [mut quiet, mut copying, mut moving] = [Vec::new(), Vec::new(), Vec::new()];
     for nth in 0..setting.lengths.phases {
-        eprintln!("a mixed load, {} of {}: quiet", nth + 1, setting.lengths.phases);
+        eprintln!("half of that, {} of {}: quiet", nth + 1, setting.lengths.phases);
         quiet.push(mixed.quiet());
         eprintln!("the same while the file is copied");
         copying.push(mixed.while_copied());
         eprintln!("the same while rows of the usage log are moved");
         moving.push(mixed.while_rows_move());
     }
-    findings.extend(Kind::ALL.into_iter().flat_map(|kind| alone(&quiet, kind)));
-    let name = "decisions while the file is copied, against quiet";
-    findings.push(compared(name, &quiet, &copying).wanted_at_most(WANTED));
+    part.add(Kind::ALL.into_iter().flat_map(|kind| alone(&quiet, kind)));
+    let name = "decisions while the file is copied on the same core, against quiet";
+    part.add([compared(name, &quiet, &copying).wanted_at_most(WANTED)]);
     let name = "decisions behind many me, while their rows are moved, against quiet";
-    findings.push(compared(name, &quiet, &moving).wanted_at_most(WANTED));
-    findings.extend(others(&copying, "while the file is copied"));
-    let late = mixed.revoked();
-    findings.push(late);
-    findings
+    part.add([compared(name, &quiet, &moving).wanted_at_most(WANTED)]);
+    part.add(others(&copying, "while the file is copied"));
+    part.add([mixed.revoked()]);
 }
 
 impl Mixed<'_> {
