@@ -37,7 +37,7 @@ pub(crate) fn measure(setting: &Setting, big: &mut Side, part: &mut Part<'_>) {
     let changed = |big: &mut Side, nth: usize| {
         changed(big, &connection, organizations[nth], &requests[nth][0], setting.lengths.round)
     };
-    let finding = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
+    let mut finding = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
         let rounds = setting.lengths.rounds;
         let (few, many) = in_turns(big, rounds, |big| round(big, 0), |big| round(big, 1));
         let [few_kilobytes, many_kilobytes] = kilobytes;
@@ -47,7 +47,6 @@ pub(crate) fn measure(setting: &Setting, big: &mut Side, part: &mut Part<'_>) {
         );
         Finding::cpu_of(name, "CPU a kB, µs", (&few, few_kilobytes), (&many, many_kilobytes)).wanted_at_most(WANTED)
     };
-    let mut finding = finding;
     part.add([finding(&format!("as it was, {CONNECTIONS} connections"), &same)]);
     part.add([finding("changed before each request, 1 connection", &changed)]);
 }
