@@ -81,6 +81,11 @@ impl Place {
         round
     }
 
+    /// What the service has used so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.process.cpu()
+    }
+
     /// So many answers to requests with keys came on other ways.
     pub(crate) fn count_with_keys(&mut self, answers: usize) {
         self.usage_rows += answers;

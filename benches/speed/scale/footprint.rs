@@ -10,6 +10,7 @@ use super::Setting;
 use super::data::{self, ADMIN, Size};
 use super::descriptors;
 use super::finding::Finding;
+use super::report::Part;
 use crate::company;
 use crate::exchange::{ask, ask_on, get};
 use crate::load::{self, Course};
@@ -34,15 +35,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TRY_EVERY: Duration = Duration::from_micros(200);
 
 /// Everything of this, on the big file and on an empty one.
-pub(crate) fn measure(setting: &Setting, big: &Copy, size: &Size) -> Vec<Finding> {
-    let mut findings = reading(setting, big);
+pub(crate) fn measure(setting: &Setting, big: &Copy, size: &Size, part: &mut Part<'_>) {
+    part.add(reading(setting, big));
     eprintln!("starting it {STARTS} times on an empty file and on the big one");
-    findings.extend(starts(setting, big));
+    part.add(starts(setting, big));
     eprintln!("looking at its memory");
-    findings.extend(memory(setting, big, size));
+    part.add(memory(setting, big, size));
     let bytes = Path::new(BINARY).metadata().unwrap().len();
-    findings.push(Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).wanted_at_most(8.0));
-    findings
+    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).wanted_at_most(8.0)]);
 }
 
 /// A service that has just given its first answer.

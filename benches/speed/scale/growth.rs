@@ -6,6 +6,7 @@ use super::Setting;
 use super::data::{self, ADMIN, KEYS, Size, WATCHED};
 use super::deciding::{Deciding, Order};
 use super::finding::Finding;
+use super::report::Part;
 use crate::company;
 use crate::exchange::get;
 use crate::line::in_turns;
@@ -113,11 +114,12 @@ fn usage(key: usize, query: &str) -> Vec<u8> {
 }
 
 /// All questions, and decisions, of both files in turns.
-pub(crate) fn measure(setting: &Setting, sides: &mut [Side; 2]) -> Vec<Finding> {
-    let mut findings: Vec<_> = QUESTIONS.iter().map(|question| compare(setting, sides, question)).collect();
-    findings.push(decide(setting, sides, Order::OfIds).wanted_at_most(1.2));
-    findings.push(decide(setting, sides, Order::Scattered));
-    findings
+pub(crate) fn measure(setting: &Setting, sides: &mut [Side; 2], part: &mut Part<'_>) {
+    for question in QUESTIONS {
+        part.add([compare(setting, sides, question)]);
+    }
+    part.add([decide(setting, sides, Order::OfIds).wanted_at_most(1.2)]);
+    part.add([decide(setting, sides, Order::Scattered)]);
 }
 
 fn compare(setting: &Setting, sides: &mut [Side; 2], question: &Question) -> Finding {

@@ -101,19 +101,19 @@ pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     let is_wanted = |part: &str| names.is_empty() || names.contains(&part);
     let [copy_of_small, copy_of_big] = kept.map(|db| Copy::of(&db));
     if is_wanted("footprint") {
-        report.add("footprint", footprint::measure(&setting, &copy_of_big, big));
+        footprint::measure(&setting, &copy_of_big, big, &mut report.part("footprint"));
         tell("footprint");
     }
     let side = |size, copy| Side { size, place: Place::on(&setting.cores, copy) };
     let mut sides = [side(&SMALL, copy_of_small), side(big, copy_of_big)];
     if is_wanted("growth") {
-        let mut findings = growth::measure(&setting, &mut sides);
-        findings.extend(portals::measure(&setting, &mut sides[1]));
-        report.add("growth", findings);
+        let mut part = report.part("growth");
+        growth::measure(&setting, &mut sides, &mut part);
+        portals::measure(&setting, &mut sides[1], &mut part);
         tell("growth");
     }
     if is_wanted("mixed") {
-        report.add("mixed", mixed::measure(&setting, &mut sides[1]));
+        mixed::measure(&setting, &mut sides[1], &mut report.part("mixed"));
         tell("mixed");
     }
     eprintln!("checking what both files have become");

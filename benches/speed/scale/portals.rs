@@ -10,6 +10,7 @@ use super::Setting;
 use super::data;
 use super::finding::Finding;
 use super::growth::Side;
+use super::report::Part;
 use crate::company::{self, PORTAL_ROLES};
 use crate::exchange::{ask_on, get};
 use crate::line::in_turns;
@@ -23,7 +24,7 @@ const CONNECTIONS: usize = 8;
 const WANTED: f64 = 1.3;
 
 /// The CPU a byte of both portals, in turns.
-pub(crate) fn measure(setting: &Setting, big: &mut Side) -> Vec<Finding> {
+pub(crate) fn measure(setting: &Setting, big: &mut Side, part: &mut Part<'_>) {
     eprintln!("asking for a portal of {} roles", big.size.large_portal_roles);
     let organizations = [0, big.size.large()];
     let requests = organizations.map(|organization| Arc::new(vec![get(&company::portal_path(organization), None)]));
@@ -36,7 +37,7 @@ pub(crate) fn measure(setting: &Setting, big: &mut Side) -> Vec<Finding> {
     let changed = |big: &mut Side, nth: usize| {
         changed(big, &connection, organizations[nth], &requests[nth][0], setting.lengths.round)
     };
-    let finding = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
+    let mut finding = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
         let rounds = setting.lengths.rounds;
         let (few, many) = in_turns(big, rounds, |big| round(big, 0), |big| round(big, 1));
         let [few_kilobytes, many_kilobytes] = kilobytes;
@@ -46,11 +47,8 @@ pub(crate) fn measure(setting: &Setting, big: &mut Side) -> Vec<Finding> {
         );
         Finding::cpu_of(name, "CPU a kB, µs", (&few, few_kilobytes), (&many, many_kilobytes)).wanted_at_most(WANTED)
     };
-    let mut finding = finding;
-    vec![
-        finding(&format!("as it was, {CONNECTIONS} connections"), &same),
-        finding("changed before each request, 1 connection", &changed),
-    ]
+    part.add([finding(&format!("as it was, {CONNECTIONS} connections"), &same)]);
+    part.add([finding("changed before each request, 1 connection", &changed)]);
 }
 
 /// Changes one role of the portal and asks for it, again and again. The change is another process's work.

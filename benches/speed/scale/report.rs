@@ -18,6 +18,9 @@ pub(crate) struct Report {
     parts: Vec<(&'static str, Vec<Finding>)>,
 }
 
+/// Where the findings of one part go.
+pub(crate) struct Part<'a>(&'a mut Report);
+
 impl Report {
     pub(crate) fn new(machine: String, cores: String, sizes: [&Size; 2], kept: &[PathBuf; 2], is_short: bool) -> Self {
         let words = |nth: usize| {
@@ -31,12 +34,10 @@ impl Report {
         Self { machine, cores, files: [words(0), words(1)], is_short, parts: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, part: &'static str, findings: Vec<Finding>) {
-        // Said at once as well: the whole run is long.
-        findings.iter().for_each(|finding| eprint!("{finding}"));
-        self.parts.push((part, findings));
-        // What was measured stays, whatever becomes of the next part.
-        self.write();
+    /// Begins another part.
+    pub(crate) fn part(&mut self, name: &'static str) -> Part<'_> {
+        self.parts.push((name, Vec::new()));
+        Part(self)
     }
 
     /// Writes it as JSON; where to.
@@ -55,6 +56,18 @@ impl Report {
             "short": self.is_short,
             "parts": self.parts.iter().map(part).collect::<Vec<_>>(),
         })
+    }
+}
+
+impl Part<'_> {
+    /// Says at once what was found, and writes it down: the whole run is long, and may be cut off.
+    pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        let (_, all) = self.0.parts.last_mut().expect("a part has begun");
+        for finding in findings {
+            eprint!("{finding}");
+            all.push(finding);
+        }
+        self.0.write();
     }
 }
 
