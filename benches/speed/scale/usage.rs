@@ -10,7 +10,7 @@ use super::progress::Progress;
 const BY_KEY: &str = "api_key_usage_by_key";
 
 /// Says in such a file that all rows are in that table, up to the `at` that is $1.
-const SET_WATERMARK: Option<&str> = None;
+const SET_WATERMARK: &str = "UPDATE api_key_usage_sorting SET sorted_to = $1 WHERE id = 1";
 
 /// Fills the usage log, and whatever the file finds its rows by.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
@@ -22,8 +22,7 @@ pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
         let sql = "INSERT INTO api_key_usage_by_key (key_number, at)
                    SELECT key_number, at FROM api_key_usage ORDER BY key_number, at";
         connection.execute(sql, []).unwrap();
-        let sql = SET_WATERMARK.expect("the statement is known that sets the watermark");
-        assert_eq!(connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap(), 1, "there is a watermark");
+        assert_eq!(connection.execute(SET_WATERMARK, [usage_at(size.usage_rows - 1)]).unwrap(), 1, "there is a watermark");
     }
 }
 
