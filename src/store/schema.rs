@@ -163,14 +163,20 @@ mod tests {
         assert_eq!(tables(&old), tables(&new));
     }
 
-    #[test]
-    fn version_2_keeps_what_is_owed_and_drops_secrets_that_cannot_sign() {
+    /// A file of version 1 with something of every kind that an upgrade looks at, after all upgrades.
+    fn upgraded_sample() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
         create(&Connection::open(&path).unwrap(), &first).unwrap();
         Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
         upgrade(&path, &CURRENT, 1).unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn version_2_keeps_what_is_owed_and_drops_secrets_that_cannot_sign() {
+        let (_dir, path) = upgraded_sample();
         let rows = |sql: &str| -> Vec<String> {
             let connection = Connection::open(&path).unwrap();
             let mut statement = connection.prepare(sql).unwrap();
@@ -198,12 +204,7 @@ mod tests {
 
     #[test]
     fn version_3_knows_which_rejections_reverse_a_hire_and_takes_up_nothing_twice() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
-        create(&Connection::open(&path).unwrap(), &first).unwrap();
-        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
-        upgrade(&path, &CURRENT, 1).unwrap();
+        let (_dir, path) = upgraded_sample();
         let connection = Connection::open(&path).unwrap();
         let sql = "SELECT group_concat(number || ' ' || id || ' ' || action, ', ') FROM activities";
         let activities: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();

@@ -22,7 +22,11 @@ pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
         let sql = "INSERT INTO api_key_usage_by_key (key_number, at)
                    SELECT key_number, at FROM api_key_usage ORDER BY key_number, at";
         connection.execute(sql, []).unwrap();
-        assert_eq!(connection.execute(SET_WATERMARK, [usage_at(size.usage_rows - 1)]).unwrap(), 1, "there is a watermark");
+        assert_eq!(
+            connection.execute(SET_WATERMARK, [usage_at(size.usage_rows - 1)]).unwrap(),
+            1,
+            "there is a watermark"
+        );
     }
 }
 
