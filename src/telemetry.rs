@@ -242,22 +242,19 @@ impl Drop for Log {
     }
 }
 
+/// Piece by piece: one format for all of it costs twice as much, and every request has a line.
 fn text_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
     // Of a millisecond, rounded.
     let tenths = (line.duration.as_micros() + 50) / 100;
-    writeln!(
-        text,
-        "{} {} {} {} {} {}.{}ms {}B {}",
-        line.at,
-        line.request_id,
-        line.method,
-        line.route,
-        line.status,
-        tenths / 10,
-        tenths % 10,
-        line.bytes,
-        line.key_id.unwrap_or("-"),
-    )
+    write!(text, "{}", line.at)?;
+    for word in [line.request_id, line.method, line.route] {
+        text.push(' ');
+        text.push_str(word);
+    }
+    write!(text, " {} {}.{}ms {}B ", line.status, tenths / 10, tenths % 10, line.bytes)?;
+    text.push_str(line.key_id.unwrap_or("-"));
+    text.push('\n');
+    Ok(())
 }
 
 fn json_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {

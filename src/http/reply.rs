@@ -139,8 +139,9 @@ impl Reply {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        // With the request's id and what hyper adds.
-        headers.reserve(self.headers.len() + SAFE.len() + 3);
+        headers.reserve(self.headers.len() + SAFE.len() + 1);
+        // Its place, so that what is kept has room for it.
+        headers.insert(X_REQUEST_ID, HeaderValue::from_static(""));
         for (name, value) in SAFE {
             headers.insert(name, HeaderValue::from_static(value));
         }

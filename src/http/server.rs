@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use http_body_util::Full;
+use hyper::Response;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -106,8 +108,8 @@ async fn accept_all(listener: &TcpListener, ctx: &Arc<Ctx>, graceful: &GracefulS
     }
 }
 
-/// Serves one connection on a task of its own, and each of its requests on one too: a client that hangs up does not
-/// interrupt what has begun, and a panic ends one request.
+/// Serves one connection on a task of its own, and each of its requests on one too, unless it is a short one: a client that
+/// hangs up does not interrupt what has begun, and a panic ends one request.
 fn connect(
     stream: TcpStream,
     peer: SocketAddr,
@@ -119,21 +121,14 @@ fn connect(
     bound_unread(&stream);
     let ctx = Arc::clone(ctx);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let ctx = Arc::clone(&ctx);
+        let kept = gate::kept(&ctx, &request);
+        // In a box of its own: otherwise an answer that is kept would move all the room that another one may need.
+        let made = kept.ok_or_else(|| Box::pin(answer(Arc::clone(&ctx), peer, request)));
         async move {
-            if let Some(kept) = gate::kept(&ctx, &request) {
-                return Ok(kept);
-            }
-            if gate::is_short(&ctx, &request) {
-                let mut answer = pin!(gate::answer(Arc::clone(&ctx), peer, request));
-                let guarded = poll_fn(|context| {
-                    let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
-                    polled.unwrap_or_else(|_| Poll::Ready(gate::broken_off(&ctx)))
-                });
-                return Ok(guarded.await);
-            }
-            let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
-            Ok::<_, Infallible>(answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
+            Ok::<_, Infallible>(match made {
+                Ok(kept) => kept,
+                Err(made) => made.await,
+            })
         }
     });
     let connection = builder().serve_connection(TokioIo::new(stream), service);
@@ -143,6 +138,19 @@ fn connect(
         // What ends a connection badly, such as a client that is gone, concerns nobody else.
         let _ = connection.await;
     });
+}
+
+async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+    if !gate::is_short(&ctx, &request) {
+        let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
+        return answered.unwrap_or_else(|_| gate::broken_off(&ctx));
+    }
+    let mut answer = pin!(gate::answer(Arc::clone(&ctx), peer, request));
+    let guarded = poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(gate::broken_off(&ctx)))
+    });
+    guarded.await
 }
 
 /// How connections are read, within their limits.
@@ -199,7 +207,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     }
 }
 
-fn metrics(ctx: &Ctx, path: &str) -> hyper::Response<http_body_util::Full<Bytes>> {
+fn metrics(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
     let text = if path == "/metrics" { exposition(&ctx.telemetry, ctx.store.wal_bytes()) } else { String::new() };
     super::reply::Reply::metrics(text).into_response("-")
 }
