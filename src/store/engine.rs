@@ -105,7 +105,10 @@ impl Engine {
                 // A row's defect is its own: each again by itself.
                 Ok(()) if rows.len() > 1 => {
                     for row in rows {
-                        let _ = self.record(vec![row], connection::BUSY_TIMEOUT);
+                        if let Err(row) = self.record(vec![row], busy_timeout) {
+                            let locked = Error::Unavailable("another process has the file locked".to_owned());
+                            recording::answer_all(row, &Err(locked));
+                        }
                     }
                 }
                 Ok(()) => recording::answer_all(rows, &Err(error)),

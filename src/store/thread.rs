@@ -1,5 +1,6 @@
 //! A thread that does something every now and then, until it is stopped.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -18,7 +19,8 @@ impl Periodic {
         let ours = Arc::clone(&stopping);
         let run = move || {
             while !stopped_within(&ours, every) {
-                act();
+                // Its place is told where it happened; the next time may go better, and others rely on it.
+                let _ = catch_unwind(AssertUnwindSafe(&mut act));
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
