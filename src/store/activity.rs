@@ -43,7 +43,7 @@ impl Action {
     }
 }
 
-/// Appends a decision on a candidate. `detail` is JSON.
+/// Appends a decision on a candidate. `detail` is JSON text.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -53,7 +53,7 @@ pub fn append(
     who: &Principal,
     action: Action,
     facts: &Facts,
-    detail: &serde_json::Value,
+    detail: &str,
 ) -> Result<(), Error> {
     let sql = "INSERT INTO activities (id, organization_id, at, action, user_id, api_key_id, role_id, candidate_id,
                  candidate_role_id, candidate_role_step_id, detail)
@@ -71,7 +71,7 @@ pub fn append(
             facts.candidate_id.as_str(),
             facts.application_id.as_str(),
             facts.addressed_step().id.as_str(),
-            detail.to_string(),
+            detail,
         ),
     )?;
     Ok(())

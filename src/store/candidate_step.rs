@@ -2,7 +2,7 @@
 //! what the rule made of them is saved, all in one transaction.
 
 use rusqlite::Row;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::activity::{self, Action};
 use super::tx::{self, Error, Tx};
@@ -57,7 +57,7 @@ pub fn save(
     candidate_role::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
-    activity::append(tx, id, who, recorded(action, facts), facts, &detail(facts, decision))
+    activity::append(tx, id, who, recorded(action, facts), facts, &detail(facts, decision)?)
 }
 
 /// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
@@ -177,42 +177,74 @@ fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Err
     if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("step {} is gone", step.id))) }
 }
 
-/// Before and after, with everything that the decision clears elsewhere.
-fn detail(facts: &Facts, decision: &Decision) -> Value {
-    json!({
-        "before": side(facts.application_status, facts.seats, facts.hire.as_ref(), &changed(facts, decision)),
-        "after": side(decision.application_status, decision.seats, decision.hire.as_ref(), &decision.steps),
-    })
-}
-
-/// The steps that a decision changes, as they were.
-fn changed(facts: &Facts, decision: &Decision) -> Vec<CandidateStep> {
+/// Before and after, with everything that the decision clears elsewhere: JSON text.
+fn detail(facts: &Facts, decision: &Decision) -> Result<String, Error> {
+    // The steps that a decision changes, as they were.
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
-    facts.steps.iter().filter(is_changed).cloned().collect()
+    let changed = facts.steps.iter().filter(is_changed);
+    let detail = Detail {
+        before: side(facts.application_status, facts.seats, facts.hire.as_ref(), changed),
+        after: side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter()),
+    };
+    serde_json::to_string(&detail)
+        .map_err(|error| Error::Defect(format!("what was decided cannot be written: {error}")))
 }
 
-fn side(status: ApplicationStatus, seats: Seats, hire: Option<&HireRecord>, steps: &[CandidateStep]) -> Value {
-    let hire = hire.map(|hire| {
-        json!({
-            "hiredDate": hire.hired_date.to_string(),
-            "offerAcceptedDate": hire.offer_accepted_date.map(|at| at.to_string()),
-            "externalPositionId": hire.external_position_id,
-            "notes": hire.notes,
-        })
+fn side<'a>(
+    status: ApplicationStatus,
+    seats: Seats,
+    hire: Option<&'a HireRecord>,
+    steps: impl Iterator<Item = &'a CandidateStep>,
+) -> Side<'a> {
+    let hire = hire.map(|hire| DetailOfHire {
+        hired_date: hire.hired_date.to_string(),
+        offer_accepted_date: hire.offer_accepted_date.map(|at| at.to_string()),
+        external_position_id: hire.external_position_id.as_deref(),
+        notes: hire.notes.as_deref(),
     });
-    let steps: Vec<Value> = steps
-        .iter()
-        .map(|step| {
-            json!({
-                "id": step.id.as_str(),
-                "status": step.status.as_str(),
-                "rejectedAt": step.rejected_at.map(|at| at.to_string()),
-                "rejectionReason": step.rejection_reason,
-                "outcomeType": step.outcome_type,
-                "outcomeReason": step.outcome_reason,
-                "validatedAt": step.validated_at.map(|at| at.to_string()),
-            })
-        })
-        .collect();
-    json!({ "application": status.as_str(), "role": seats.status.as_str(), "hire": hire, "steps": steps })
+    let steps = steps.map(|step| DetailOfStep {
+        id: step.id.as_str(),
+        status: step.status.as_str(),
+        rejected_at: step.rejected_at.map(|at| at.to_string()),
+        rejection_reason: step.rejection_reason.as_deref(),
+        outcome_type: step.outcome_type.as_deref(),
+        outcome_reason: step.outcome_reason.as_deref(),
+        validated_at: step.validated_at.map(|at| at.to_string()),
+    });
+    Side { application: status.as_str(), role: seats.status.as_str(), hire, steps: steps.collect() }
+}
+
+#[derive(Serialize)]
+struct Detail<'a> {
+    before: Side<'a>,
+    after: Side<'a>,
+}
+
+#[derive(Serialize)]
+struct Side<'a> {
+    application: &'static str,
+    role: &'static str,
+    hire: Option<DetailOfHire<'a>>,
+    steps: Vec<DetailOfStep<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DetailOfHire<'a> {
+    hired_date: String,
+    offer_accepted_date: Option<String>,
+    external_position_id: Option<&'a str>,
+    notes: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DetailOfStep<'a> {
+    id: &'a str,
+    status: &'static str,
+    rejected_at: Option<String>,
+    rejection_reason: Option<&'a str>,
+    outcome_type: Option<&'a str>,
+    outcome_reason: Option<&'a str>,
+    validated_at: Option<String>,
 }
