@@ -92,8 +92,13 @@ impl Secret {
 
     /// What is stored: the SHA-256 of the text.
     pub fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.0.as_bytes()).into()
+        digest(&self.0)
     }
+}
+
+/// The SHA-256 of a text that may be that of a key.
+pub fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 impl std::fmt::Debug for Secret {

@@ -38,6 +38,12 @@ macro_rules! ids {
             }
         }
 
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
         impl Id for $name {
             const PREFIX: &'static str = $prefix;
 

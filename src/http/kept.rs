@@ -14,7 +14,7 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 
-use super::reply::{self, Reply};
+use super::reply::{self, Rendered, Reply};
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 
@@ -42,8 +42,7 @@ pub(super) struct Kept {
     read_at: i64,
     /// The last change that is known not to concern it: most requests need no other look.
     current_at: AtomicI64,
-    headers: HeaderMap,
-    body: Bytes,
+    rendered: Rendered,
 }
 
 impl KeptReplies {
@@ -56,7 +55,7 @@ impl KeptReplies {
     /// Keeps an answer that can be kept.
     pub(super) fn keep(&self, path: &str, route: &'static str, reply: &Reply, portals: &Portals) {
         let Some(kept) = reply.to_keep(route).filter(|kept| kept.is_current(portals)) else { return };
-        let bytes = |path: &str, kept: &Kept| path.len() + kept.body.len() + REST_BYTES;
+        let bytes = |path: &str, kept: &Kept| path.len() + kept.rendered.body_bytes() + REST_BYTES;
         let more = bytes(path, &kept);
         let mut inner = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if inner.bytes + more > BYTES_MAX {
@@ -70,16 +69,8 @@ impl KeptReplies {
 }
 
 impl Kept {
-    pub(super) fn new(
-        route: &'static str,
-        organization: OrganizationId,
-        read_at: i64,
-        response: Response<Full<Bytes>>,
-        body: Bytes,
-    ) -> Self {
-        let (parts, _) = response.into_parts();
-        let current_at = AtomicI64::new(read_at);
-        Self { route, organization, read_at, current_at, headers: parts.headers, body }
+    pub(super) fn new(route: &'static str, organization: OrganizationId, read_at: i64, rendered: Rendered) -> Self {
+        Self { route, organization, read_at, current_at: AtomicI64::new(read_at), rendered }
     }
 
     fn is_current(&self, portals: &Portals) -> bool {
@@ -101,8 +92,6 @@ impl Kept {
 
     /// The answer to a request with these fields.
     pub(super) fn reply(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body.clone()));
-        response.headers_mut().clone_from(&self.headers);
-        reply::unless_matching(response, fields)
+        reply::unless_matching(self.rendered.response(), fields)
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::Kept;
 use super::page;
-use crate::domain::id::{self, OrganizationId};
+use crate::domain::id::{self, OrganizationId, RequestId};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
@@ -129,19 +129,12 @@ impl Reply {
         reply
     }
 
-    /// As hyper sends it.
-    pub(super) fn into_response(self, request_id: &str) -> Response<Full<Bytes>> {
-        with_request_id(self.into_unnamed(), request_id.to_owned())
-    }
-
-    /// The same without the request's id.
+    /// As hyper sends it, but for the request's id.
     pub(super) fn into_unnamed(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.reserve(self.headers.len() + SAFE.len() + 1);
-        // Its place, so that what is kept has room for it.
-        headers.insert(X_REQUEST_ID, HeaderValue::from_static(""));
         for (name, value) in SAFE {
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -154,7 +147,7 @@ impl Reply {
     /// What is kept of an answer that shows a portal.
     pub(super) fn to_keep(&self, route: &'static str) -> Option<Kept> {
         let (organization, read_at) = self.shown.clone()?;
-        Some(Kept::new(route, organization, read_at, self.clone().into_unnamed(), self.body.clone()))
+        Some(Kept::new(route, organization, read_at, Rendered::new(self.clone())))
     }
 
     fn ok(content_type: &'static str, body: Bytes) -> Self {
@@ -179,9 +172,43 @@ impl Reply {
     }
 }
 
+/// A 200 that is given to more than one request, as hyper sends it.
+pub(super) struct Rendered {
+    fields: HeaderMap,
+    body: Bytes,
+}
+
+impl Rendered {
+    pub(super) fn new(reply: Reply) -> Self {
+        let body = reply.body.clone();
+        let (mut parts, _) = reply.into_unnamed().into_parts();
+        // Its place, so that each answer has room for it.
+        parts.headers.insert(X_REQUEST_ID, HeaderValue::from_static(""));
+        Self { fields: parts.headers, body }
+    }
+
+    /// With one more field.
+    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.fields.insert(name, value);
+        self
+    }
+
+    /// Bytes of its body.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The answer to one request, but for the request's id.
+    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body.clone()));
+        response.headers_mut().clone_from(&self.fields);
+        response
+    }
+}
+
 /// With the id of the request that it answers.
-pub(super) fn with_request_id(mut response: Response<Full<Bytes>>, request_id: String) -> Response<Full<Bytes>> {
-    if let Ok(value) = HeaderValue::try_from(request_id) {
+pub(super) fn with_request_id(mut response: Response<Full<Bytes>>, request_id: RequestId) -> Response<Full<Bytes>> {
+    if let Ok(value) = HeaderValue::try_from(String::from(request_id)) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }
     response

@@ -98,10 +98,9 @@ impl Request {
         (!values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The user agent, cut; empty where there is none. Bytes that are no UTF-8 are replaced.
+    /// The user agent, as the usage log has it.
     pub(super) fn user_agent(&self) -> String {
-        let agent = self.headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
-        text::cut(&agent.unwrap_or_default(), USER_AGENT_CHARACTERS_MAX).to_owned()
+        user_agent(&self.headers)
     }
 
     /// Where it says that it comes from.
@@ -176,6 +175,12 @@ pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Re
         return Err(Refusal::bad_request("the request must have exactly one Host field"));
     }
     Ok(())
+}
+
+/// The user agent, cut; empty where there is none. Bytes that are no UTF-8 are replaced.
+pub(super) fn user_agent(headers: &HeaderMap) -> String {
+    let agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    text::cut(&agent.unwrap_or_default(), USER_AGENT_CHARACTERS_MAX).to_owned()
 }
 
 /// A path parameter as it was sent, decoded once.

@@ -1,12 +1,8 @@
 //! The server: accepts connections within limits, hands their requests to the gate, stops gracefully.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -108,8 +104,8 @@ async fn accept_all(listener: &TcpListener, ctx: &Arc<Ctx>, graceful: &GracefulS
     }
 }
 
-/// Serves one connection on a task of its own, and each of its requests on one too, unless it is a short one: a client that
-/// hangs up does not interrupt what has begun, and a panic ends one request.
+/// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a short way: a client
+/// that hangs up does not interrupt what has begun, and a panic ends one request.
 fn connect(
     stream: TcpStream,
     peer: SocketAddr,
@@ -141,16 +137,15 @@ fn connect(
 }
 
 async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
-    if !gate::is_short(&ctx, &request) {
-        let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
-        return answered.unwrap_or_else(|_| gate::broken_off(&ctx));
-    }
-    let mut answer = pin!(gate::answer(Arc::clone(&ctx), peer, request));
-    let guarded = poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
-        polled.unwrap_or_else(|_| Poll::Ready(gate::broken_off(&ctx)))
-    });
-    guarded.await
+    let diverted = match gate::begin_short(&ctx, peer, &request) {
+        Some(short) => match short.answer(&ctx).await {
+            Ok(response) => return response,
+            Err(diverted) => Some(diverted),
+        },
+        None => None,
+    };
+    let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request, diverted)).await;
+    answered.unwrap_or_else(|_| gate::broken_off(&ctx))
 }
 
 /// How connections are read, within their limits.
@@ -209,7 +204,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 
 fn metrics(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
     let text = if path == "/metrics" { exposition(&ctx.telemetry, ctx.store.wal_bytes()) } else { String::new() };
-    super::reply::Reply::metrics(text).into_response("-")
+    super::reply::Reply::metrics(text).into_unnamed()
 }
 
 fn exposition(telemetry: &Telemetry, wal_bytes: u64) -> String {

@@ -1,8 +1,9 @@
 //! Keys as memory knows them, so that a request need not look its key up in the file. That what memory knows is still so
 //! is asked in the transaction that the request ends in: one number for all keys, which triggers move.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::tx::{Error, Tx};
 use super::{api_key, change};
@@ -21,12 +22,20 @@ pub struct KnownKey {
     expires_at: Option<Timestamp>,
     /// The number of the last change of keys and users before it was looked up.
     known_at: i64,
+    kept: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl KnownKey {
     /// SHA-256 of its text.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
+    }
+
+    /// What the floor above keeps with the key, such as an answer that shows nothing but the caller: made at first, and
+    /// gone with what is known of the key. Of one type.
+    pub fn kept<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> &T {
+        let kept = self.kept.get_or_init(|| Box::new(make()));
+        kept.downcast_ref().expect("one thing is kept with a key, so it has one type")
     }
 
     /// Who calls, as this very transaction sees it; `None` where the key does not count any more.
@@ -69,7 +78,7 @@ impl KnownKeys {
     pub(super) fn look_up(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
         let known_at = change::credentials(tx)?;
         let Some((principal, expires_at)) = api_key::principal(tx, digest)? else { return Ok(None) };
-        let key = Arc::new(KnownKey { principal, digest: *digest, expires_at, known_at });
+        let key = Arc::new(KnownKey { principal, digest: *digest, expires_at, known_at, kept: OnceLock::new() });
         self.learn(known_at);
         let mut memory = self.lock();
         if memory.known_at == known_at {

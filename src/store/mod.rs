@@ -125,10 +125,15 @@ impl Store {
     /// # Errors
     /// [`Error::Unavailable`] when no connection is free; [`Error::Defect`] when SQLite fails.
     pub fn key(&self, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
-        match self.memory.keys.get(digest) {
+        match self.known_key(digest) {
             Some(key) => Ok(Some(key).filter(|key| !key.is_expired(self.world.now()))),
             None => self.read(|tx| self.memory.keys.look_up(tx, digest)),
         }
+    }
+
+    /// The key of this digest, where memory knows it.
+    pub fn known_key(&self, digest: &[u8; 32]) -> Option<Arc<KnownKey>> {
+        self.memory.keys.get(digest)
     }
 
     /// Lets a row of the usage log wait to be committed together with others; `done` is told what became of it. Whether

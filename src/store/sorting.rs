@@ -115,9 +115,9 @@ mod tests {
             for nth in 0..2 * count {
                 let entry = LogEntry {
                     key_number: 1 + (nth % 2) as i64,
-                    method: "GET".to_owned(),
-                    path: format!("/{nth}"),
-                    ip: "192.0.2.1".to_owned(),
+                    method: "GET".into(),
+                    path: format!("/{nth}").into(),
+                    ip: "192.0.2.1".parse().unwrap(),
                     user_agent: String::new(),
                     auth_endpoint: "/",
                 };

@@ -1,9 +1,11 @@
 //! The usage log: one row a request that a key authenticated, only ever appended. Its rows are sorted by key many at
 //! once; a page reads what is sorted, and the few rows behind it one by one.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::net::IpAddr;
 
 use rusqlite::Row;
 
@@ -17,11 +19,11 @@ pub struct LogEntry {
     /// The number of the key that authenticated it.
     pub key_number: i64,
     /// Its method.
-    pub method: String,
+    pub method: Cow<'static, str>,
     /// Its raw path, without the query.
-    pub path: String,
+    pub path: Cow<'static, str>,
     /// Where it came from.
-    pub ip: String,
+    pub ip: IpAddr,
     /// Its user agent, cut.
     pub user_agent: String,
     /// The template of the route that authenticated it.
@@ -132,9 +134,9 @@ pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogE
             at.micros(),
             *key_number,
             number,
-            method.as_str(),
-            path.as_str(),
-            ip.as_str(),
+            method.as_ref(),
+            path.as_ref(),
+            ip.to_string(),
             user_agent.as_str(),
             *auth_endpoint,
         ))

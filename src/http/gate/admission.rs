@@ -95,9 +95,9 @@ pub(super) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, E
 fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usage::LogEntry {
     store::usage::LogEntry {
         key_number,
-        method: request.method().to_string(),
-        path: request.path().to_owned(),
-        ip: request.client().to_string(),
+        method: request.method().to_string().into(),
+        path: request.path().to_owned().into(),
+        ip: request.client(),
         user_agent: request.user_agent(),
         auth_endpoint: route.path,
     }

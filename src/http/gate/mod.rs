@@ -5,11 +5,12 @@
 //! transaction, so nothing is done for a key that was revoked, or a user who was demoted, before it.
 //!
 //! The short ways, which most requests take: an answer that is kept needs no more than this file ([`kept`]); one that needs
-//! nothing but the caller (`me`) has the key from memory, and its usage row is committed with those of all other requests
-//! of the same turn of the runtime, which is also where it is seen that the key is still what memory says. Where it is not,
-//! the request takes its way once more. Neither changes a thread.
+//! nothing but the caller (`me`) has the key from memory ([`begin_short`]), and its usage row is committed with those of all
+//! other requests of the same turn of the runtime, which is also where it is seen that the key is still what memory says.
+//! Where it is not, the request takes the long way. Neither changes a thread.
 
 mod admission;
+mod short;
 mod transaction;
 
 use std::net::SocketAddr;
@@ -22,16 +23,16 @@ use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
-use self::admission::Credential;
 use self::transaction::{Owed, Settled};
 use super::body;
 use super::ctx::Ctx;
 use super::reply::{self, Reply};
+pub(super) use self::short::{Diverted, begin as begin_short};
 use super::request::{self, Request};
 use super::route::{Next, Route};
 use super::table::{self, Found};
 use crate::domain::id::RequestId;
-use crate::domain::rate::Left;
+use crate::domain::rate::{Left, Policy};
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 use crate::telemetry::Line;
@@ -46,9 +47,8 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 const TURNS_MAX: usize = 8;
 
 /// What is known of a request on its way, for its answer and its line in the log.
-#[derive(Default)]
 struct Trail {
-    request_id: String,
+    request_id: RequestId,
     method: &'static str,
     route: Option<&'static str>,
     page: bool,
@@ -59,11 +59,27 @@ struct Trail {
     owed: Option<Owed>,
 }
 
-/// Answers one request.
+impl Trail {
+    fn of(ctx: &Ctx, method: &Method) -> Self {
+        Self {
+            request_id: ctx.world.id(),
+            method: known(method),
+            route: None,
+            page: false,
+            cors: false,
+            left: None,
+            key_id: None,
+            owed: None,
+        }
+    }
+}
+
+/// Answers one request. One that was on its short way brings with it what it took there.
 pub(super) async fn answer(
     ctx: Arc<Ctx>,
     peer: SocketAddr,
     request: hyper::Request<Incoming>,
+    diverted: Option<Diverted>,
 ) -> Response<Full<Bytes>> {
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
@@ -72,10 +88,9 @@ pub(super) async fn answer(
     let conditions = if table::is_public(&path) { parts.headers.clone() } else { HeaderMap::new() };
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail {
-        request_id: ctx.world.id::<RequestId>().to_string(),
-        method: known(&parts.method),
         cors: table::is_public(parts.uri.path()),
-        ..Trail::default()
+        left: diverted.and_then(|diverted| diverted.left),
+        ..Trail::of(&ctx, &parts.method)
     };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
     if !body.is_end_stream() && !expects_continue {
@@ -94,7 +109,7 @@ pub(super) async fn answer(
 fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<Full<Bytes>>) {
     ctx.telemetry.request(&Line {
         at: ctx.world.now(),
-        request_id: &trail.request_id,
+        request_id: trail.request_id.as_str(),
         method: trail.method,
         route: trail.route.unwrap_or("-"),
         status: response.status().as_u16(),
@@ -142,9 +157,6 @@ async fn carry_out(
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
     let credential = admission::admit(ctx, route, request, trail)?;
-    if let (Some(of_caller), Some(Credential::ApiKey(key))) = (route.of_caller, &credential) {
-        return Ok(of_caller(&key.principal));
-    }
     if route.takes_body && !request.has_body() {
         *request = Arc::new(request.with_body(body::read(body).await?));
     }
@@ -161,10 +173,10 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
         Ok(reply) => reply,
         Err(error) => {
             if let Error::Unavailable(why) | Error::Defect(why) = &error {
-                ctx.telemetry.note(ctx.world.now(), Some(&trail.request_id), why);
+                ctx.telemetry.note(ctx.world.now(), Some(trail.request_id.as_str()), why);
             }
             let render = if trail.page { Reply::problem_page } else { Reply::problem };
-            render(&error, REALM, &trail.request_id)
+            render(&error, REALM, trail.request_id.as_str())
         }
     };
     if trail.cors {
@@ -173,18 +185,21 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
             .with(header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Request-Id");
     }
     match (trail.left, ctx.limiter.policy()) {
-        (Some(left), Some(policy)) if !is_anybody => reply
-            .with(RATE_LIMIT_POLICY, &format!("\"default\";q={};w=60", policy.per_minute))
-            .with(RATE_LIMIT, &format!("\"default\";r={};t={}", left.remaining, left.reset_s)),
+        (Some(left), Some(policy)) if !is_anybody => {
+            reply.with(RATE_LIMIT_POLICY, &policy_value(policy)).with(RATE_LIMIT, &left_value(left))
+        }
         _ => reply,
     }
 }
 
-/// Whether a request needs no task of its own: its usage row waits for its commit from the first moment on, and there is
-/// nothing else that a client which hangs up could interrupt.
-pub(super) fn is_short(ctx: &Ctx, request: &hyper::Request<Incoming>) -> bool {
-    let found = ctx.table.find(request.method(), request.uri().path());
-    matches!(found, Ok(Found::Route(route, _)) if route.of_caller.is_some()) && request.body().is_end_stream()
+/// The value of `RateLimit-Policy` (IETF draft, RateLimit header fields for HTTP).
+fn policy_value(policy: Policy) -> String {
+    format!("\"default\";q={};w=60", policy.per_minute)
+}
+
+/// The value of `RateLimit`.
+fn left_value(left: Left) -> String {
+    format!("\"default\";r={};t={}", left.remaining, left.reset_s)
 }
 
 /// The answer that is kept for this request, if any: then it needs no task of its own and nothing of the file.
@@ -195,22 +210,18 @@ pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Resp
     let kept = is_read.then(|| ctx.kept.get(path, ctx.store.portals())).flatten()?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
     let response = kept.reply(request.headers());
-    let trail = Trail {
-        request_id: ctx.world.id::<RequestId>().to_string(),
-        method: known(request.method()),
-        route: Some(kept.route()),
-        ..Trail::default()
-    };
+    let trail = Trail { route: Some(kept.route()), ..Trail::of(ctx, request.method()) };
     told(ctx, &trail, started, &response);
     Some(reply::with_request_id(response, trail.request_id))
 }
 
 /// The answer to a request whose way ended in a panic: a defect, told by its own id.
 pub(super) fn broken_off(ctx: &Ctx) -> Response<Full<Bytes>> {
-    let request_id = ctx.world.id::<RequestId>().to_string();
+    let request_id: RequestId = ctx.world.id();
     let error = Error::Defect("a request ended in a panic; its place is in the lines above".to_owned());
-    ctx.telemetry.note(ctx.world.now(), Some(&request_id), &error.to_string());
-    Reply::problem(&error, REALM, &request_id).into_response(&request_id)
+    ctx.telemetry.note(ctx.world.now(), Some(request_id.as_str()), &error.to_string());
+    let response = Reply::problem(&error, REALM, request_id.as_str()).into_unnamed();
+    reply::with_request_id(response, request_id)
 }
 
 /// The method as the log and the counters name it: a closed set, whatever is sent.

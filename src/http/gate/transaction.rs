@@ -145,7 +145,7 @@ async fn appended(ctx: &Ctx, (key, entry): Owed) -> Result<Recorded, Error> {
 }
 
 /// At the end of this turn of the runtime: behind everybody who is on their way in it.
-fn flush_soon(ctx: &Ctx) {
+pub(super) fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {
         tokio::task::yield_now().await;
