@@ -96,12 +96,14 @@ CREATE TABLE api_keys (
 ) STRICT;
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
--- One row a request that a key authenticated. `at` only ever grows, over all keys, so a row is an append and a
--- page of one key is a range; `number` counts within the key, so its newest row is its statistics.
+-- One row a request that a key authenticated. `at` only ever grows, over all keys, so a row is an append. `number` counts
+-- within the key, so its newest row is its statistics, and `previous_at` is the key's row before, so a page follows the rows
+-- of one key from any of them on.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   number INTEGER NOT NULL CHECK (number >= 1),
+  previous_at INTEGER CHECK (previous_at < at),
   method TEXT NOT NULL,
   path TEXT NOT NULL,
   ip TEXT NOT NULL,
@@ -109,18 +111,20 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- The rows of the usage log by key, up to `api_key_usage_sorting.sorted_to`: filled many at once and in order, which costs
--- a fifth of an index that each request moves. What is behind that time counts as not sorted, also where it is here.
-CREATE TABLE api_key_usage_by_key (
+-- Where to begin to follow: some rows of each key, and the newest of each up to `api_key_usage_marking.marked_to`. Made for
+-- many rows at once, so that a request pays next to nothing for them. What is behind that time does not count as marked,
+-- also where a mark of it is here.
+CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  number INTEGER NOT NULL,
   PRIMARY KEY (key_number, at)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE api_key_usage_sorting (
+CREATE TABLE api_key_usage_marking (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
-  sorted_to INTEGER NOT NULL
+  marked_to INTEGER NOT NULL
 ) STRICT;
-INSERT INTO api_key_usage_sorting (id, sorted_to) VALUES (1, 0);
+INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
 
 -- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
 -- there are, all of them when it is filled, not all of them while it is open.

@@ -31,7 +31,8 @@
 //!   where keys or users have changed since, a read takes its way once more, and an act looks its caller up there.
 //! - *A row of the usage log* is one insert. The rows of all requests of one turn of the runtime are committed together, on
 //!   its own thread where nothing has to be waited for, otherwise by the writer right after its batch
-//!   (`store/recording.rs`, `store/writer.rs`); the log is sorted by key later, many rows at once (`store/sorting.rs`).
+//!   (`store/recording.rs`, `store/writer.rs`); where a key's rows begin is marked later, for
+//!   many rows at once (`store/marking.rs`).
 //! - *A decision* waits for the end of its turn too, so that what came together is one transaction with one fsync. There is
 //!   no savepoint: an act that fails behind a write is run again by itself with one (`store/tx.rs`).
 //! - *The log's lines* gather for five milliseconds ([`telemetry`]).

@@ -49,8 +49,8 @@ const APPEND_ACTIVITY: &str = "INSERT INTO activities (id, organization_id, at, 
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 
 const APPEND_USAGE: &str =
-    "INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    "INSERT INTO api_key_usage (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 /// What must be the same behind the same decisions.
 const FIGURES: [&str; 7] = [
@@ -78,8 +78,8 @@ pub(crate) struct Raw {
     copy: Copy,
     /// Of each organization's role that is decided on.
     hired: Vec<i64>,
-    /// Of each member's key.
-    uses: Vec<i64>,
+    /// Of each member's key: how often it was used, and when last.
+    uses: Vec<(i64, Option<i64>)>,
     /// Of the last row of the usage log.
     last_at: i64,
     activities: usize,
@@ -107,7 +107,7 @@ impl Raw {
         let connection = Connection::open(&copy.db).unwrap();
         connection.execute_batch(PRAGMAS).unwrap();
         let last_at = connection.query_row("SELECT max(at) FROM api_key_usage", [], |row| row.get(0)).unwrap();
-        let (hired, uses) = (vec![0; ORGANIZATIONS], vec![0; template.keys.len()]);
+        let (hired, uses) = (vec![0; ORGANIZATIONS], vec![(0, None); template.keys.len()]);
         Self { connection, copy, hired, uses, last_at, activities: 0 }
     }
 
@@ -157,9 +157,9 @@ impl Raw {
             let now = since_1970.as_micros() as i64;
             save(&transaction, one, now, &mut hired[one.organization]);
             append_activity(&transaction, one, now, &keys[one.key].id);
-            uses[one.key] += 1;
             *last_at = now.max(*last_at + 1);
             append_usage(&transaction, one, *last_at, keys[one.key].number, uses[one.key]);
+            uses[one.key] = (uses[one.key].0 + 1, Some(*last_at));
         }
         transaction.commit().unwrap();
     }
@@ -205,11 +205,19 @@ fn append_activity(transaction: &Transaction<'_>, one: &Prepared, now: i64, key:
     append.execute(params).unwrap();
 }
 
-fn append_usage(transaction: &Transaction<'_>, one: &Prepared, at: i64, key_number: i64, nth: i64) {
+fn append_usage(
+    transaction: &Transaction<'_>,
+    one: &Prepared,
+    at: i64,
+    key_number: i64,
+    (uses, previous_at): (i64, Option<i64>),
+) {
     let endpoint =
         if one.is_hire { "/api/v1/candidate-steps/{id}/hire" } else { "/api/v1/candidate-steps/{id}/reject" };
     let mut append = transaction.prepare_cached(APPEND_USAGE).unwrap();
-    append.execute((at, key_number, nth, "POST", &one.path, "127.0.0.1", USER_AGENT, endpoint)).unwrap();
+    append
+        .execute((at, key_number, uses + 1, previous_at, "POST", &one.path, "127.0.0.1", USER_AGENT, endpoint))
+        .unwrap();
 }
 
 /// As long as the service's own, which has other times in it.

@@ -136,7 +136,7 @@ pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
          ORDER BY k.number DESC"
     );
     let mut keys = tx.all(&sql, [], api_key)?;
-    let newest = usage::newest_unsorted(tx)?;
+    let newest = usage::newest_unmarked(tx)?;
     for key in &mut keys {
         key.note(newest.get(&key.number));
     }
@@ -153,7 +153,7 @@ pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
          WHERE k.id = $1"
     );
     let Some(mut key) = tx.one(&sql, [id.as_str()], api_key)? else { return Ok(None) };
-    key.note(usage::newest_unsorted_of(tx, key.number)?.as_ref());
+    key.note(usage::newest_unmarked_of(tx, key.number)?.as_ref());
     Ok(Some(key))
 }
 
@@ -179,15 +179,15 @@ impl ApiKey {
     }
 }
 
-/// Keys with what other tables know of each: the newest row of its usage that is sorted by key, and the oldest membership
+/// Keys with what other tables know of each: the newest row of its usage that is marked, and the oldest membership
 /// of its owner. Either may be missing. One look at an index each.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k
   JOIN users u ON u.id = k.user_id
-  LEFT JOIN api_key_usage n ON n.at =
-    (SELECT at FROM api_key_usage_by_key
-     WHERE key_number = k.number AND at <= (SELECT sorted_to FROM api_key_usage_sorting WHERE id = 1)
+  LEFT JOIN api_key_usage_marks n ON n.key_number = k.number AND n.at =
+    (SELECT at FROM api_key_usage_marks
+     WHERE key_number = k.number AND at <= (SELECT marked_to FROM api_key_usage_marking WHERE id = 1)
      ORDER BY at DESC
      LIMIT 1)
   LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id =

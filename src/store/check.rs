@@ -106,24 +106,50 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     })
 }
 
-/// Every row of the usage log that counts as sorted by key is found by its key, and nothing else is.
+/// Every row of the usage log is found by its key: from the newest one, which is marked or behind the marks, each row leads to
+/// the one before it, and together they are all.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let sql = "SELECT (SELECT count(*) FROM api_key_usage WHERE at <= s.sorted_to),
-                 (SELECT count(*) FROM api_key_usage_by_key WHERE at <= s.sorted_to),
-                 (SELECT count(*)
-                  FROM api_key_usage_by_key k
-                  JOIN api_key_usage u ON u.at = k.at AND u.key_number = k.key_number
-                  WHERE k.at <= s.sorted_to)
-               FROM api_key_usage_sorting s
-               WHERE s.id = 1";
-    let counts = tx.one(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
-    Ok(match counts {
-        Some((rows, sorted, found)) if rows == sorted && sorted == found => Vec::new(),
-        Some((rows, sorted, found)) => {
-            vec![format!("usage log: of {rows} rows {found} are found by their key, among {sorted} that should be")]
+    let mut findings = Vec::new();
+    let mut count = |sql: &str, words: fn(i64) -> String| -> Result<(), Error> {
+        match tx.one(sql, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?.flatten() {
+            Some(0) => {}
+            Some(wrong) => findings.push(format!("usage log: {}", words(wrong))),
+            None => findings.push("usage log: up to when it is marked is not told".to_owned()),
         }
-        None => vec!["usage log: up to when it is sorted by key is not told".to_owned()],
-    })
+        Ok(())
+    };
+    count(
+        "SELECT count(*)
+         FROM api_key_usage u
+         LEFT JOIN api_key_usage p ON p.at = u.previous_at AND p.key_number = u.key_number AND p.number = u.number - 1
+         WHERE (p.at IS NULL AND u.number > 1) OR (u.previous_at IS NOT NULL AND u.number = 1)",
+        |rows| format!("{rows} rows do not name the row before them"),
+    )?;
+    count(
+        "SELECT count(*)
+         FROM api_key_usage_marks m
+         LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number AND u.number = m.number
+         WHERE u.at IS NULL",
+        |marks| format!("{marks} marks are of no row"),
+    )?;
+    count(
+        "SELECT abs((SELECT count(*) FROM api_key_usage) - (
+           SELECT coalesce(sum(newest), 0)
+           FROM (
+             SELECT max(number) AS newest
+             FROM (
+               SELECT key_number, number FROM api_key_usage_marks WHERE at <= s.marked_to
+               UNION ALL
+               SELECT key_number, number FROM api_key_usage WHERE at > s.marked_to
+             ) AS begins
+             GROUP BY key_number
+           ) AS of_keys
+         ))
+         FROM api_key_usage_marking s
+         WHERE s.id = 1",
+        |rows| format!("{rows} rows are not found by their key"),
+    )?;
+    Ok(findings)
 }
 
 /// The outbox is nowhere ahead of what was decided: it would pass over the next hire.

@@ -96,7 +96,7 @@ impl Engine {
             Ok((outcomes, changed_at)) => match self.commit() {
                 Ok(()) => {
                     self.memory.keys.learn(changed_at);
-                    self.memory.unsorted.add(rows.len());
+                    self.memory.unmarked.add(rows.len());
                     recording::answer(rows, outcomes);
                 }
                 Err(error) => recording::answer_all(rows, &Err(error)),
@@ -131,7 +131,7 @@ impl Engine {
                 };
             }
         }
-        self.memory.unsorted.add(batch.len());
+        self.memory.unmarked.add(batch.len());
         if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
     }
 

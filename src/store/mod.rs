@@ -22,6 +22,7 @@ pub mod hr_integration;
 pub mod invitation;
 mod job;
 mod known_key;
+mod marking;
 pub mod membership;
 mod memory;
 pub mod organization;
@@ -32,7 +33,6 @@ pub mod role;
 pub mod role_step;
 mod schema;
 pub mod session;
-mod sorting;
 mod thread;
 mod tx;
 pub mod usage;
@@ -61,7 +61,7 @@ pub struct Store {
     readers: r2d2::Pool<SqliteConnectionManager>,
     checkpoints: checkpoint::Checkpoints,
     changes: thread::Periodic,
-    sorting: thread::Periodic,
+    marking: thread::Periodic,
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -82,8 +82,8 @@ impl Store {
         let readers = connection::readers(path, READERS_MAX)?;
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()))?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
-        let sorting = sorting::start(path, Arc::clone(&memory.unsorted), Arc::clone(&writer))?;
-        Ok(Self { writer, memory, readers, checkpoints, changes, sorting, world, _lock: lock })
+        let marking = marking::start(path, Arc::clone(&memory.unmarked), Arc::clone(&writer))?;
+        Ok(Self { writer, memory, readers, checkpoints, changes, marking, world, _lock: lock })
     }
 
     /// Runs `f` on one snapshot of the file, on this thread.
@@ -173,7 +173,7 @@ impl Store {
     /// are answered [`Error::Unavailable`].
     pub fn close(&self) {
         self.changes.stop();
-        self.sorting.stop();
+        self.marking.stop();
         self.checkpoints.stop();
         self.writer.stop();
     }

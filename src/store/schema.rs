@@ -27,9 +27,14 @@ pub(super) struct Schema {
 
 /// The schema of this program.
 pub(super) const CURRENT: Schema = Schema {
-    version: 4,
+    version: 5,
     sql: include_str!("../../schema.sql"),
-    upgrades: &[include_str!("upgrade/2.sql"), include_str!("upgrade/3.sql"), include_str!("upgrade/4.sql")],
+    upgrades: &[
+        include_str!("upgrade/2.sql"),
+        include_str!("upgrade/3.sql"),
+        include_str!("upgrade/4.sql"),
+        include_str!("upgrade/5.sql"),
+    ],
 };
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
@@ -214,6 +219,17 @@ mod tests {
         );
         let taken: i64 = connection.query_row("SELECT activity_number FROM hr_intake", [], |row| row.get(0)).unwrap();
         assert_eq!(taken, 3);
+    }
+
+    #[test]
+    fn version_5_finds_every_row_of_the_usage_log() {
+        let (_dir, path) = upgraded_sample();
+        let findings = check::check(&path, |_| {}).unwrap();
+        assert!(!findings.iter().any(|finding| finding.starts_with("usage log")), "{findings:?}");
+        let connection = Connection::open(&path).unwrap();
+        let sql = "SELECT group_concat(key_number || ' ' || at || ' ' || number, ', ') FROM api_key_usage_marks";
+        let marks: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(marks, "1 1126 64, 1 1254 128, 1 1258 130, 2 1127 64, 2 1255 128, 2 1259 130");
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The usage log: one row a request that a key authenticated, only ever appended. Its rows are sorted by key many at
-//! once; a page reads what is sorted, and the few rows behind it one by one.
+//! The usage log: one row a request that a key authenticated, only ever appended. A row names the one before it of the same
+//! key, and marks tell where to begin: a page follows from there. Marks are made for many rows at once, and the few rows
+//! behind them are looked through one by one.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -12,6 +13,10 @@ use rusqlite::Row;
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
+
+/// Of this many rows of a key at least one is marked: so many are passed over at most where a page begins. An index of every
+/// row would cost a request a tenth more, and more of it the bigger the log is.
+const MARK_EVERY: i64 = 64;
 
 /// A request to be logged.
 #[derive(Debug, Clone)]
@@ -47,15 +52,28 @@ pub struct UsageRow {
     pub auth_endpoint: String,
 }
 
+/// The newest row of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Newest {
+    pub(super) at: Timestamp,
+    pub(super) number: i64,
+}
+
 /// What the writing connection remembers of the log, so that a row is one insert and nothing is asked for it: the newest
-/// row's time, and the newest number of each key. True of the file as its own transaction sees it; forgotten when that is
-/// undone.
+/// row, and the newest of each key. True of the file as its own transaction sees it; forgotten when that is undone.
 #[derive(Default)]
 pub(super) struct Ledger(RefCell<Option<Remembered>>);
 
 struct Remembered {
     last: Option<Timestamp>,
-    numbers: HashMap<i64, i64>,
+    newest: HashMap<i64, Option<Newest>>,
+}
+
+/// Where a row stands: when, as which of its key, and when the one before it did.
+struct Place {
+    at: Timestamp,
+    number: i64,
+    previous_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -63,55 +81,56 @@ impl Ledger {
         self.0.replace(None);
     }
 
-    /// Time and number of the next row of a key.
-    fn next(&self, tx: &Tx<'_>, key_number: i64) -> Result<(Timestamp, i64), Error> {
+    /// The place of the next row of a key.
+    fn next(&self, tx: &Tx<'_>, key_number: i64) -> Result<Place, Error> {
         let mut remembered = self.0.borrow_mut();
         let remembered = match &mut *remembered {
             Some(remembered) => remembered,
             empty => empty.insert(Remembered::read(tx)?),
         };
-        let number = match remembered.numbers.entry(key_number) {
+        let newest = match remembered.newest.entry(key_number) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(sorted_number(tx, key_number)?),
+            Entry::Vacant(unknown) => unknown.insert(newest_marked(tx, key_number)?),
         };
-        *number += 1;
         let at = usage::next_at(remembered.last, tx.now);
+        let number = newest.map_or(0, |newest| newest.number) + 1;
+        let previous_at = newest.map(|newest| newest.at);
+        *newest = Some(Newest { at, number });
         remembered.last = Some(at);
-        Ok((at, *number))
+        Ok(Place { at, number, previous_at })
     }
 }
 
 impl Remembered {
-    /// From the rows that are not sorted by key yet, which are few.
+    /// From the rows that are not marked yet, which are few.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
         let last = tx.one("SELECT max(at) FROM api_key_usage", [], |row| tx::time_or_none(row, 0))?.flatten();
-        let sql = "SELECT key_number, number
-                   FROM api_key_usage
-                   WHERE at > $1
-                   ORDER BY at";
-        let numbers = tx.all(sql, [sorted_to(tx)?], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(Self { last, numbers: numbers.into_iter().collect() })
+        let newest = newest_unmarked(tx)?.into_iter().map(|(key_number, newest)| (key_number, Some(newest)));
+        Ok(Self { last, newest: newest.collect() })
     }
 }
 
-/// Up to when the rows are sorted by key.
-pub(super) fn sorted_to(tx: &Tx<'_>) -> Result<i64, Error> {
-    let sql = "SELECT sorted_to
-               FROM api_key_usage_sorting
+/// Up to when the rows are marked.
+fn marked_to(tx: &Tx<'_>) -> Result<i64, Error> {
+    let sql = "SELECT marked_to
+               FROM api_key_usage_marking
                WHERE id = 1";
-    let sorted_to = tx.one(sql, [], |row| Ok(row.get(0)?))?;
-    sorted_to.ok_or_else(|| Error::Defect("up to when the usage log is sorted is not in the file".to_owned()))
+    let marked_to = tx.one(sql, [], |row| Ok(row.get(0)?))?;
+    marked_to.ok_or_else(|| Error::Defect("up to when the usage log is marked is not in the file".to_owned()))
 }
 
-/// The number of a key's newest row that is sorted; 0 without one.
-fn sorted_number(tx: &Tx<'_>, key_number: i64) -> Result<i64, Error> {
-    let sql = "SELECT u.number
-               FROM api_key_usage_by_key k
-               JOIN api_key_usage u ON u.at = k.at
-               WHERE k.key_number = $1 AND k.at <= $2
-               ORDER BY k.at DESC
+/// The newest row of a key that is marked, which is the newest of all that could be.
+fn newest_marked(tx: &Tx<'_>, key_number: i64) -> Result<Option<Newest>, Error> {
+    let sql = "SELECT at, number
+               FROM api_key_usage_marks
+               WHERE key_number = $1 AND at <= $2
+               ORDER BY at DESC
                LIMIT 1";
-    Ok(tx.one(sql, (key_number, sorted_to(tx)?), |row| Ok(row.get(0)?))?.unwrap_or(0))
+    tx.one(sql, (key_number, marked_to(tx)?), newest)
+}
+
+fn newest(row: &Row<'_>) -> Result<Newest, Error> {
+    Ok(Newest { at: tx::time(row, 0)?, number: row.get(1)? })
 }
 
 /// Appends a row.
@@ -125,15 +144,17 @@ pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
 /// Appends rows.
 pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
     let ledger = tx.ledger.ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
-    let sql = "INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let sql = "INSERT INTO api_key_usage
+                 (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     tx.run_each(sql, entries, |entry| {
-        let (at, number) = ledger.next(tx, entry.key_number)?;
+        let Place { at, number, previous_at } = ledger.next(tx, entry.key_number)?;
         let LogEntry { key_number, method, path, ip, user_agent, auth_endpoint } = entry;
         Ok((
             at.micros(),
             *key_number,
             number,
+            previous_at.map(Timestamp::micros),
             method.as_ref(),
             path.as_ref(),
             ip.to_string(),
@@ -143,22 +164,24 @@ pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogE
     })
 }
 
-/// The newest row of a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Newest {
-    pub(super) at: Timestamp,
-    pub(super) number: i64,
-}
-
-/// The newest rows that are not sorted by key yet, by the key's number.
-pub(super) fn newest_unsorted(tx: &Tx<'_>) -> Result<HashMap<i64, Newest>, Error> {
-    let sql = "SELECT key_number, at, number
+/// The newest rows that are not marked yet, by the key's number.
+pub(super) fn newest_unmarked(tx: &Tx<'_>) -> Result<HashMap<i64, Newest>, Error> {
+    let sql = "SELECT at, number, key_number
                FROM api_key_usage
                WHERE at > $1
                ORDER BY at";
-    let rows =
-        tx.all(sql, [sorted_to(tx)?], |row| Ok((row.get(0)?, Newest { at: tx::time(row, 1)?, number: row.get(2)? })))?;
+    let rows = tx.all(sql, [marked_to(tx)?], |row| Ok((row.get(2)?, newest(row)?)))?;
     Ok(rows.into_iter().collect())
+}
+
+/// The newest row of one key that is not marked yet.
+pub(super) fn newest_unmarked_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<Newest>, Error> {
+    let sql = "SELECT at, number
+               FROM api_key_usage
+               WHERE at > $1 AND key_number = $2
+               ORDER BY at DESC
+               LIMIT 1";
+    tx.one(sql, (marked_to(tx)?, key_number), newest)
 }
 
 /// The newest rows of a key, older than `before` where that is given (`GET /api/admin/api-keys/{id}/usage`).
@@ -166,23 +189,47 @@ pub(super) fn newest_unsorted(tx: &Tx<'_>) -> Result<HashMap<i64, Newest>, Error
 /// # Errors
 /// When SQLite fails.
 pub fn page(tx: &Tx<'_>, key_number: i64, before: Option<Timestamp>, rows_max: usize) -> Result<Vec<UsageRow>, Error> {
-    let (before, sorted_to) = (before.map_or(i64::MAX, Timestamp::micros), sorted_to(tx)?);
+    let (before, marked_to) = (before.map_or(i64::MAX, Timestamp::micros), marked_to(tx)?);
+    let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
     let sql = "SELECT at, method, path, ip, user_agent, auth_endpoint
                FROM api_key_usage
                WHERE at > $1 AND at < $2 AND key_number = $3
                ORDER BY at DESC
                LIMIT $4";
-    let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
-    let mut rows = tx.all(sql, (sorted_to, before, key_number, count(rows_max)), usage_row)?;
-    let sql = "SELECT u.at, u.method, u.path, u.ip, u.user_agent, u.auth_endpoint
-               FROM api_key_usage_by_key k
-               JOIN api_key_usage u ON u.at = k.at
-               WHERE k.key_number = $1 AND k.at < $2
-               ORDER BY k.at DESC
+    let mut rows = tx.all(sql, (marked_to, before, key_number, count(rows_max)), usage_row)?;
+    let before = before.min(marked_to.saturating_add(1));
+    let Some(begin) = begin(tx, key_number, before, marked_to)?.filter(|_| rows.len() < rows_max) else {
+        return Ok(rows);
+    };
+    let sql = "WITH RECURSIVE followed (at, previous_at, method, path, ip, user_agent, auth_endpoint) AS (
+                 SELECT at, previous_at, method, path, ip, user_agent, auth_endpoint
+                 FROM api_key_usage
+                 WHERE at = $1
+                 UNION ALL
+                 SELECT u.at, u.previous_at, u.method, u.path, u.ip, u.user_agent, u.auth_endpoint
+                 FROM followed f
+                 JOIN api_key_usage u ON u.at = f.previous_at
+               )
+               SELECT at, method, path, ip, user_agent, auth_endpoint
+               FROM followed
+               WHERE at < $2
                LIMIT $3";
-    let before = before.min(sorted_to.saturating_add(1));
-    rows.extend(tx.all(sql, (key_number, before, count(rows_max - rows.len())), usage_row)?);
+    rows.extend(tx.all(sql, (begin, before, count(rows_max - rows.len())), usage_row)?);
     Ok(rows)
+}
+
+/// Where to begin for the marked rows of a key before a time: the mark next behind it, or the newest one. Few rows lie
+/// between.
+fn begin(tx: &Tx<'_>, key_number: i64, before: i64, marked_to: i64) -> Result<Option<i64>, Error> {
+    let sql = "SELECT at
+               FROM api_key_usage_marks
+               WHERE key_number = $1 AND at >= $2 AND at <= $3
+               ORDER BY at
+               LIMIT 1";
+    match tx.one(sql, (key_number, before, marked_to), |row| Ok(row.get(0)?))? {
+        Some(at) => Ok(Some(at)),
+        None => Ok(newest_marked(tx, key_number)?.map(|newest| newest.at.micros())),
+    }
 }
 
 fn usage_row(row: &Row<'_>) -> Result<UsageRow, Error> {
@@ -196,41 +243,38 @@ fn usage_row(row: &Row<'_>) -> Result<UsageRow, Error> {
     })
 }
 
-/// The newest row of one key that is not sorted by key yet.
-pub(super) fn newest_unsorted_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<Newest>, Error> {
-    let sql = "SELECT at, number
+/// A row to begin at: its key's number, its time and its number.
+pub(super) type Mark = (i64, i64, i64);
+
+/// The marks of the rows that have none yet, in the order of keys, and the time of the newest of these rows.
+pub(super) fn unmarked(tx: &Tx<'_>) -> Result<(Vec<Mark>, i64), Error> {
+    let marked_to = marked_to(tx)?;
+    let sql = "SELECT key_number, at, number
                FROM api_key_usage
-               WHERE at > $1 AND key_number = $2
-               ORDER BY at DESC
-               LIMIT 1";
-    tx.one(sql, (sorted_to(tx)?, key_number), |row| Ok(Newest { at: tx::time(row, 0)?, number: row.get(1)? }))
+               WHERE at > $1
+               ORDER BY at";
+    let rows: Vec<Mark> = tx.all(sql, [marked_to], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let newest: HashMap<i64, i64> = rows.iter().map(|(key_number, at, _)| (*key_number, *at)).collect();
+    let to = rows.last().map_or(marked_to, |(_, at, _)| *at);
+    let is_marked = |(key_number, at, number): &Mark| number % MARK_EVERY == 0 || newest[key_number] == *at;
+    let mut marks: Vec<Mark> = rows.into_iter().filter(is_marked).collect();
+    marks.sort_unstable();
+    Ok((marks, to))
 }
 
-/// The rows that are not sorted by key yet, in the order of keys, and the time of the newest of them.
-pub(super) fn unsorted(tx: &Tx<'_>) -> Result<(Vec<(i64, i64)>, i64), Error> {
-    let sorted_to = sorted_to(tx)?;
-    let sql = "SELECT key_number, at
-               FROM api_key_usage
-               WHERE at > $1";
-    let mut rows = tx.all(sql, [sorted_to], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
-    rows.sort_unstable();
-    let newest = rows.iter().map(|(_, at)| *at).max().unwrap_or(sorted_to);
-    Ok((rows, newest))
-}
-
-/// Puts rows of [`unsorted`] where they are found by key. They count as sorted only once all of them are there.
-pub(super) fn sort(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
-    let sql = "INSERT INTO api_key_usage_by_key (key_number, at)
-               VALUES ($1, $2)
+/// Adds marks of [`unmarked`]. They count only once all of them are there.
+pub(super) fn mark(tx: &Tx<'_>, marks: &[Mark]) -> Result<(), Error> {
+    let sql = "INSERT INTO api_key_usage_marks (key_number, at, number)
+               VALUES ($1, $2, $3)
                ON CONFLICT DO NOTHING";
-    tx.run_each(sql, rows.iter(), |row| Ok(*row))
+    tx.run_each(sql, marks.iter(), |mark| Ok(*mark))
 }
 
-/// All rows up to a time are sorted by key.
-pub(super) fn set_sorted_to(tx: &Tx<'_>, at: i64) -> Result<(), Error> {
-    let sql = "UPDATE api_key_usage_sorting
-               SET sorted_to = $1
-               WHERE id = 1 AND sorted_to < $1";
+/// All rows up to a time are marked.
+pub(super) fn set_marked_to(tx: &Tx<'_>, at: i64) -> Result<(), Error> {
+    let sql = "UPDATE api_key_usage_marking
+               SET marked_to = $1
+               WHERE id = 1 AND marked_to < $1";
     tx.run(sql, [at])?;
     Ok(())
 }

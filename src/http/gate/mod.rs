@@ -23,11 +23,11 @@ use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
+pub(super) use self::short::{Diverted, begin as begin_short};
 use self::transaction::{Owed, Settled};
 use super::body;
 use super::ctx::Ctx;
 use super::reply::{self, Reply};
-pub(super) use self::short::{Diverted, begin as begin_short};
 use super::request::{self, Request};
 use super::route::{Next, Route};
 use super::table::{self, Found};

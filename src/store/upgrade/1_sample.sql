@@ -35,3 +35,13 @@ VALUES
   (1, 'evt_1', 'org_1', 'app_org_1', 'candidate.hired', '{}', 'pending', 0, 100, 100),
   (2, 'evt_2', 'org_1', 'app_org_1', 'candidate.hire_reversed', '{}', 'pending', 0, 200, 200),
   (3, 'evt_3', 'org_3', 'app_org_3', 'candidate.hired', '{}', 'pending', 0, 300, 300);
+
+INSERT INTO api_keys (number, id, digest, user_id, name, start, scopes, enabled, created_at, updated_at)
+SELECT value, 'key_' || value, unhex(format('%064d', value)), 'user_1', 'a', 'rpk_abcd', 'candidates:read', 1, 1, 1
+FROM json_each('[1, 2, 3]');
+INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
+SELECT 1000 + row, key_number, row_number() OVER (PARTITION BY key_number ORDER BY row), 'GET', '/' || row, '192.0.2.1', '', '/'
+FROM (
+  WITH RECURSIVE counted (row, key_number) AS (SELECT 0, 1 UNION ALL SELECT row + 1, 1 + (row + 1) % 2 FROM counted WHERE row < 259)
+  SELECT row, key_number FROM counted
+);

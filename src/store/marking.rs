@@ -1,4 +1,4 @@
-//! Sorting the usage log by key: many rows at once, in slices that keep nobody waiting.
+//! Marking the usage log, so that its rows are found by key: many rows at once, in slices that keep nobody waiting.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,53 +16,53 @@ use crate::domain::timestamp::Timestamp;
 /// How often is looked whether it is time.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Rows from which it is: with fewer, each page of the sorted table is written for fewer rows.
+/// Rows from which it is: with fewer, there are as many marks for fewer rows, because each key has one.
 const ROWS_MIN: u64 = 20_000;
 
 /// How long fewer rows wait.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Rows of one transaction: half a millisecond of the writing connection, which others wait for.
-const SLICE_ROWS: usize = 512;
+/// Marks of one transaction: half a millisecond of the writing connection, which others wait for.
+const SLICE_MARKS: usize = 512;
 
-/// Rows that were appended and not sorted. Those of before the start are not counted, so it begins with one.
-pub(super) struct Unsorted(AtomicU64);
+/// Rows that were appended and not marked. Those of before the start are not counted, so it begins with one.
+pub(super) struct Unmarked(AtomicU64);
 
-impl Default for Unsorted {
+impl Default for Unmarked {
     fn default() -> Self {
         Self(AtomicU64::new(1))
     }
 }
 
-impl Unsorted {
+impl Unmarked {
     pub(super) fn add(&self, rows: usize) {
         self.0.fetch_add(rows as u64, Ordering::Relaxed);
     }
 }
 
-/// Starts the thread that sorts.
-pub(super) fn start(path: &Path, unsorted: Arc<Unsorted>, writer: Arc<Writer>) -> Result<Periodic, Error> {
+/// Starts the thread that marks.
+pub(super) fn start(path: &Path, unmarked: Arc<Unmarked>, writer: Arc<Writer>) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let mut sorted_at = Instant::now();
+    let mut marked_at = Instant::now();
     let look = move || {
-        let rows = unsorted.0.load(Ordering::Relaxed);
-        if rows >= ROWS_MIN || (rows > 0 && sorted_at.elapsed() >= WAIT_MAX) {
-            unsorted.0.fetch_sub(rows, Ordering::Relaxed);
-            // What fails now is sorted with the rows that come next: they are still there.
-            let _ = sort(&connection, &writer);
-            sorted_at = Instant::now();
+        let rows = unmarked.0.load(Ordering::Relaxed);
+        if rows >= ROWS_MIN || (rows > 0 && marked_at.elapsed() >= WAIT_MAX) {
+            unmarked.0.fetch_sub(rows, Ordering::Relaxed);
+            // What fails now is marked with the rows that come next: they are still there.
+            let _ = mark(&connection, &writer);
+            marked_at = Instant::now();
         }
     };
-    Periodic::start("sorting", LOOK_EVERY, look)
+    Periodic::start("marking", LOOK_EVERY, look)
 }
 
-fn sort(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error> {
-    let (rows, newest) = tx::snapshot(connection, Timestamp::from_micros(0), usage::unsorted)?;
-    for slice in rows.chunks(SLICE_ROWS) {
+fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error> {
+    let (marks, newest) = tx::snapshot(connection, Timestamp::from_micros(0), usage::unmarked)?;
+    for slice in marks.chunks(SLICE_MARKS) {
         let slice = slice.to_vec();
-        wait(writer, move |tx| usage::sort(tx, &slice))?;
+        wait(writer, move |tx| usage::mark(tx, &slice))?;
     }
-    wait(writer, move |tx| usage::set_sorted_to(tx, newest))
+    wait(writer, move |tx| usage::set_marked_to(tx, newest))
 }
 
 /// A job, and its end.
@@ -83,8 +83,9 @@ mod tests {
     use crate::store::{Store, user};
     use crate::world::{Scripted, World};
 
-    /// More than a slice of each of two keys.
-    const ROWS_OF_KEY: usize = SLICE_ROWS + 1;
+    /// Of each of two keys: three that are marked for their number, and the newest one.
+    const ROWS_OF_KEY: usize = 204;
+    const MARKS_OF_KEY: usize = 4;
 
     fn store(path: &Path) -> Store {
         let store = Store::open(path, Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)))).unwrap();
@@ -147,6 +148,15 @@ mod tests {
         keys.iter().map(|key| (key.last_request, key.request_count)).collect()
     }
 
+    /// Pages from between any two rows, and from outside of all.
+    fn assert_pages_begin_anywhere(store: &Store, rows: &[(i64, String)]) {
+        for before in rows.iter().flat_map(|(at, _)| [*at, at + 1]) {
+            let page = store.read(|tx| usage::page(tx, 1, Some(Timestamp::from_micros(before)), 2)).unwrap();
+            let expected: Vec<i64> = rows.iter().map(|(at, _)| *at).filter(|at| *at < before).take(2).collect();
+            assert_eq!(page.iter().map(|row| row.at.micros()).collect::<Vec<_>>(), expected, "before {before}");
+        }
+    }
+
     #[test]
     fn pages_and_statistics_are_the_same_before_between_and_after() {
         let dir = tempfile::tempdir().unwrap();
@@ -155,41 +165,67 @@ mod tests {
         let reader = connection::open(&path, Use::Read).unwrap();
         let all = |store: &Store| (pages(store, 1), pages(store, 2), statistics(store));
         append(&store, ROWS_OF_KEY);
-        let unsorted = all(&store);
-        assert_eq!((unsorted.0.len(), unsorted.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
+        let unmarked = all(&store);
+        assert_eq!((unmarked.0.len(), unmarked.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
+        assert_pages_begin_anywhere(&store, &unmarked.0);
         // As a kill between two slices leaves it.
-        let (rows, newest) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unsorted).unwrap();
-        assert_eq!((rows.len(), newest), (2 * ROWS_OF_KEY, unsorted.1[0].0));
-        wait(&store.writer, move |tx| usage::sort(tx, &rows[..SLICE_ROWS])).unwrap();
-        assert_eq!(all(&store), unsorted);
-        sort(&reader, &store.writer).unwrap();
-        assert_eq!(all(&store), unsorted);
+        let (marks, newest) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
+        assert_eq!((marks.len(), newest), (2 * MARKS_OF_KEY, unmarked.1[0].0));
+        wait(&store.writer, move |tx| usage::mark(tx, &marks[..MARKS_OF_KEY + 1])).unwrap();
+        assert_eq!(all(&store), unmarked);
+        mark(&reader, &store.writer).unwrap();
+        assert_eq!(all(&store), unmarked);
+        assert_pages_begin_anywhere(&store, &unmarked.0);
         append(&store, 3);
         let more = all(&store);
         assert_eq!((more.0.len(), more.2[1].1), (ROWS_OF_KEY + 3, ROWS_OF_KEY as i64 + 3));
-        assert!(more.0.ends_with(&unsorted.0) && more.1.ends_with(&unsorted.1));
-        sort(&reader, &store.writer).unwrap();
+        assert!(more.0.ends_with(&unmarked.0) && more.1.ends_with(&unmarked.1));
+        assert_pages_begin_anywhere(&store, &more.0);
+        mark(&reader, &store.writer).unwrap();
         assert_eq!(all(&store), more);
-        let (rows, _) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unsorted).unwrap();
-        assert_eq!(rows, []);
+        assert_pages_begin_anywhere(&store, &more.0);
+        let (marks, _) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
+        assert_eq!(marks, []);
+        assert_eq!(crate::store::check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn numbers_go_on_after_a_restart_whether_sorted_or_not() {
-        for sorted in [true, false] {
+    fn a_log_whose_rows_are_not_found_is_a_finding() {
+        let spoilt = [
+            ("UPDATE api_key_usage SET previous_at = NULL WHERE number = 9", "2 rows do not name the row before them"),
+            ("UPDATE api_key_usage_marks SET number = number + 1 WHERE number = 64", "2 marks are of no row"),
+            ("DELETE FROM api_key_usage_marks WHERE key_number = 2", "204 rows are not found by their key"),
+            ("DELETE FROM api_key_usage_marking", "up to when it is marked is not told"),
+        ];
+        for (statement, finding) in spoilt {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("a.db");
+            let store = store(&path);
+            append(&store, ROWS_OF_KEY);
+            mark(&connection::open(&path, Use::Read).unwrap(), &store.writer).unwrap();
+            store.close();
+            connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();
+            let findings = crate::store::check::check(&path, |_| {}).unwrap();
+            assert_eq!(findings, [format!("usage log: {finding}")], "{statement}");
+        }
+    }
+
+    #[test]
+    fn numbers_go_on_after_a_restart_whether_marked_or_not() {
+        for marked in [true, false] {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("a.db");
             let first = store(&path);
             append(&first, 5);
-            if sorted {
-                sort(&connection::open(&path, Use::Read).unwrap(), &first.writer).unwrap();
+            if marked {
+                mark(&connection::open(&path, Use::Read).unwrap(), &first.writer).unwrap();
             }
             first.close();
             drop(first);
             let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
             append(&again, 1);
             let counts: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
-            assert_eq!(counts, [6, 6], "sorted: {sorted}");
+            assert_eq!(counts, [6, 6], "marked: {marked}");
             assert_eq!(pages(&again, 1).len(), 6);
         }
     }
