@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::kept::KeptReplies;
 use super::limiter::Limiter;
+use super::reply::Rendered;
 use super::table::Table;
 use super::throttle::Throttle;
 use crate::domain::id;
@@ -50,6 +51,8 @@ pub struct Ctx {
     pub(super) limiter: Limiter,
     /// Answers that are kept.
     pub(super) kept: KeptReplies,
+    /// What is answered from the caller alone, but for the body, which is kept with the caller's key.
+    pub(super) of_caller: OnceLock<Rendered>,
     /// The failed sign-ins.
     pub(super) throttle: Throttle,
     no_password_hash: OnceLock<String>,
@@ -76,6 +79,7 @@ impl Ctx {
             telemetry,
             table: Table::new(),
             kept: KeptReplies::default(),
+            of_caller: OnceLock::new(),
             throttle: Throttle::default(),
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),

@@ -144,6 +144,11 @@ impl Reply {
         response
     }
 
+    /// Its body.
+    pub(super) fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
     /// What is kept of an answer that shows a portal.
     pub(super) fn to_keep(&self, route: &'static str) -> Option<Kept> {
         let (organization, read_at) = self.shown.clone()?;
@@ -200,7 +205,12 @@ impl Rendered {
 
     /// The answer to one request, but for the request's id.
     pub(super) fn response(&self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body.clone()));
+        self.response_with(self.body.clone())
+    }
+
+    /// The same with another body.
+    pub(super) fn response_with(&self, body: Bytes) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(body));
         response.headers_mut().clone_from(&self.fields);
         response
     }

@@ -137,15 +137,13 @@ fn connect(
 }
 
 async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
-    let diverted = match gate::begin_short(&ctx, peer, &request) {
-        Some(short) => match short.answer(&ctx).await {
-            Ok(response) => return response,
-            Err(diverted) => Some(diverted),
-        },
-        None => None,
-    };
-    let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request, diverted)).await;
-    answered.unwrap_or_else(|_| gate::broken_off(&ctx))
+    match gate::begin_short(&ctx, peer, request) {
+        Ok(short) => short.answer(&ctx).await,
+        Err(request) => {
+            let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
+            answered.unwrap_or_else(|_| gate::broken_off(&ctx))
+        }
+    }
 }
 
 /// How connections are read, within their limits.

@@ -10,14 +10,15 @@ use super::tx::{Error, Tx};
 use super::usage::{self, LogEntry};
 
 /// What became of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Recorded {
     /// It is in the log.
     Logged,
     /// There is none: the key has come to its end since.
     Ended,
-    /// There is none: something has changed that may concern the key, so the answer may not be true any more.
-    Changed,
+    /// There is none: something has changed that may concern the key, so the answer may not be true any more. The row comes
+    /// back.
+    Changed(Box<LogEntry>),
 }
 
 /// Whom to tell.
@@ -30,22 +31,35 @@ pub(super) struct Recording {
     pub(super) done: Done,
 }
 
-/// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
-pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Recorded>, i64), Error> {
-    let changed_at = change::credentials(tx)?;
-    let outcome = |row: &Recording| match row {
-        row if !row.key.is_known_at(changed_at) => Recorded::Changed,
-        row if row.key.is_expired(tx.now) => Recorded::Ended,
-        _ => Recorded::Logged,
-    };
-    let outcomes: Vec<Recorded> = rows.iter().map(outcome).collect();
-    let logged = rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Recorded::Logged);
-    usage::append_all(tx, logged.map(|(row, _)| &row.entry))?;
-    Ok((outcomes, changed_at))
+/// What may become of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Logged,
+    Ended,
+    Changed,
 }
 
-pub(super) fn answer(rows: Vec<Recording>, outcomes: Vec<Recorded>) {
-    for (row, outcome) in rows.into_iter().zip(outcomes) {
+/// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
+pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
+    let changed_at = change::credentials(tx)?;
+    let verdict = |row: &Recording| match row {
+        row if !row.key.is_known_at(changed_at) => Verdict::Changed,
+        row if row.key.is_expired(tx.now) => Verdict::Ended,
+        _ => Verdict::Logged,
+    };
+    let verdicts: Vec<Verdict> = rows.iter().map(verdict).collect();
+    let logged = rows.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Logged);
+    usage::append_all(tx, logged.map(|(row, _)| &row.entry))?;
+    Ok((verdicts, changed_at))
+}
+
+pub(super) fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
+    for (row, verdict) in rows.into_iter().zip(verdicts) {
+        let outcome = match verdict {
+            Verdict::Logged => Recorded::Logged,
+            Verdict::Ended => Recorded::Ended,
+            Verdict::Changed => Recorded::Changed(Box::new(row.entry)),
+        };
         tell(row.done, Ok(outcome));
     }
 }

@@ -43,9 +43,9 @@ pub(super) fn admit(
     };
     route.entry.accept(who)?;
     let caller = match (&credential, &who.auth) {
-        (Credential::ApiKey(key), Auth::ApiKey { id, number, .. }) => {
-            trail.key_id = Some(id.to_string());
-            trail.owed = Some((Arc::clone(key), usage_entry(*number, route, request)));
+        (Credential::ApiKey(key), Auth::ApiKey { number, .. }) => {
+            trail.key = Some(Arc::clone(key));
+            trail.owed = Some(usage_entry(*number, route, request));
             Caller::Key(*number)
         }
         _ => Caller::User(who.user_id.clone()),

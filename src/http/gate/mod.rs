@@ -7,7 +7,7 @@
 //! The short ways, which most requests take: an answer that is kept needs no more than this file ([`kept`]); one that needs
 //! nothing but the caller (`me`) has the key from memory ([`begin_short`]), and its usage row is committed with those of all
 //! other requests of the same turn of the runtime, which is also where it is seen that the key is still what memory says.
-//! Where it is not, the request takes the long way. Neither changes a thread.
+//! Where it is not, the key is looked up once more. Neither changes a thread.
 
 mod admission;
 mod short;
@@ -23,18 +23,19 @@ use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
-pub(super) use self::short::{Diverted, begin as begin_short};
-use self::transaction::{Owed, Settled};
+pub(super) use self::short::begin as begin_short;
+use self::transaction::Settled;
 use super::body;
 use super::ctx::Ctx;
 use super::reply::{self, Reply};
 use super::request::{self, Request};
 use super::route::{Next, Route};
 use super::table::{self, Found};
-use crate::domain::id::RequestId;
+use crate::domain::id::{ApiKeyId, RequestId};
 use crate::domain::rate::{Left, Policy};
 use crate::domain::refusal::Refusal;
-use crate::store::Error;
+use crate::store::usage::LogEntry;
+use crate::store::{Error, KnownKey};
 use crate::telemetry::Line;
 
 /// What the credentials of this service open (RFC 9110 §11.5).
@@ -54,9 +55,9 @@ struct Trail {
     page: bool,
     cors: bool,
     left: Option<Left>,
-    key_id: Option<String>,
+    key: Option<Arc<KnownKey>>,
     /// The usage row that is owed: there once a key was seen, gone once the row is written.
-    owed: Option<Owed>,
+    owed: Option<LogEntry>,
 }
 
 impl Trail {
@@ -68,18 +69,17 @@ impl Trail {
             page: false,
             cors: false,
             left: None,
-            key_id: None,
+            key: None,
             owed: None,
         }
     }
 }
 
-/// Answers one request. One that was on its short way brings with it what it took there.
+/// Answers one request.
 pub(super) async fn answer(
     ctx: Arc<Ctx>,
     peer: SocketAddr,
     request: hyper::Request<Incoming>,
-    diverted: Option<Diverted>,
 ) -> Response<Full<Bytes>> {
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
@@ -87,11 +87,7 @@ pub(super) async fn answer(
     // Only what is tagged can be asked for on condition, and that is public.
     let conditions = if table::is_public(&path) { parts.headers.clone() } else { HeaderMap::new() };
     let expects_continue = parts.headers.contains_key(header::EXPECT);
-    let mut trail = Trail {
-        cors: table::is_public(parts.uri.path()),
-        left: diverted.and_then(|diverted| diverted.left),
-        ..Trail::of(&ctx, &parts.method)
-    };
+    let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
     if !body.is_end_stream() && !expects_continue {
         body::drain(body).await;
@@ -115,7 +111,7 @@ fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<Full<Byt
         status: response.status().as_u16(),
         duration: started.elapsed(),
         bytes: response.body().size_hint().exact().unwrap_or_default(),
-        key_id: trail.key_id.as_deref(),
+        key_id: trail.key.as_ref().and_then(|key| key.principal.api_key_id()).map(ApiKeyId::as_str),
     });
 }
 

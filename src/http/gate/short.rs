@@ -2,7 +2,7 @@
 //! and all that is left to do is the usage row, which waits for the end of the runtime's turn.
 //!
 //! Whatever is not exactly so takes the long way, as if it had not been looked at: another credential, a key that is not in
-//! memory, a caller who has no token left. So nothing is refused here, and every rule has one place.
+//! memory, a caller who has no token left.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -12,75 +12,70 @@ use std::time::Instant;
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Method, Response};
-use tokio::sync::oneshot;
+use hyper::{Method, Request, Response};
 
 use super::super::ctx::Ctx;
 use super::super::limiter::Caller;
 use super::super::reply::{self, Rendered, Reply};
 use super::super::request;
-use super::super::route::Route;
+use super::super::route::{Entry, Route};
 use super::super::table::Found;
-use super::transaction::flush_soon;
+use super::transaction::{Recording, recording};
+use super::{RATE_LIMIT, RATE_LIMIT_POLICY, TURNS_MAX, Trail, finish, left_value, policy_value, told};
 use crate::domain::api_key;
-use crate::domain::id::RequestId;
-use crate::domain::rate::Left;
+use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, Principal};
 use crate::store::usage::LogEntry;
 use crate::store::{Error, KnownKey, Recorded};
-use crate::telemetry::Line;
 
-const METHOD: &str = "GET";
-
-/// A request on its short way, whose usage row waits.
+/// A request on its short way, whose usage row waits. Nothing of the request itself is kept: its bytes lie in the buffer
+/// that its connection is read into, and while they are needed the connection has to have another one.
 pub(in crate::http) struct Short {
     started: Instant,
-    request_id: RequestId,
-    route: &'static str,
+    trail: Trail,
+    entry: Entry,
     of_caller: fn(&Principal) -> Reply,
     key: Arc<KnownKey>,
-    left: Option<Left>,
-    recorded: oneshot::Receiver<Result<Recorded, Error>>,
+    recording: Recording,
 }
 
-/// What a request that has to take the long way after all brings with it: the token that it took.
-pub(in crate::http) struct Diverted {
-    pub(super) left: Option<Left>,
-}
-
-/// The short way, where it is one for this request.
-pub(in crate::http) fn begin(ctx: &Arc<Ctx>, peer: SocketAddr, request: &hyper::Request<Incoming>) -> Option<Short> {
+/// Begins the short way, where it is one for this request. Otherwise nothing is done, and the request comes back.
+pub(in crate::http) fn begin(
+    ctx: &Arc<Ctx>,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Short, Request<Incoming>> {
     let started = Instant::now();
-    let (route, of_caller) = route(ctx, request)?;
-    let key = ctx.store.known_key(&api_key::digest(bearer(request.headers())?))?;
-    let Auth::ApiKey { number, .. } = &key.principal.auth else { return None };
-    route.entry.accept(&key.principal).and_then(|()| route.entry.admit(&key.principal)).ok()?;
-    let left = match ctx.limiter.take(Caller::Key(*number), ctx.world.monotonic()) {
-        Some((left, taken)) => Some(taken.ok().map(|()| left)?),
-        None => None,
-    };
-    let entry = LogEntry {
-        key_number: *number,
-        method: Cow::Borrowed(METHOD),
+    let Some((route, of_caller)) = route(ctx, &request) else { return Err(request) };
+    let Some((key, number)) = caller(ctx, request.headers()) else { return Err(request) };
+    let mut trail = Trail::of(ctx, &Method::GET);
+    match ctx.limiter.take(Caller::Key(number), ctx.world.monotonic()) {
+        None => {}
+        Some((left, Ok(()))) => trail.left = Some(left),
+        Some((_, Err(_))) => return Err(request),
+    }
+    let row = LogEntry {
+        key_number: number,
+        method: Cow::Borrowed("GET"),
         path: Cow::Borrowed(route.path),
         ip: request::client(peer, request.headers(), &ctx.settings.trusted_proxies),
         user_agent: request::user_agent(request.headers()),
         auth_endpoint: route.path,
     };
-    let (sender, recorded) = oneshot::channel();
-    if ctx.store.record(Arc::clone(&key), entry, move |outcome| drop(sender.send(outcome))) {
-        flush_soon(ctx);
-    }
-    Some(Short { started, request_id: ctx.world.id(), route: route.path, of_caller, key, left, recorded })
+    trail.route = Some(route.path);
+    trail.key = Some(Arc::clone(&key));
+    let recording = recording(ctx, Arc::clone(&key), row);
+    Ok(Short { started, trail, entry: route.entry, of_caller, key, recording })
 }
 
 /// A route that answers from the caller alone. Its path has no parameters, so the template is the path.
-fn route<'a>(ctx: &'a Ctx, request: &hyper::Request<Incoming>) -> Option<(&'a Route, fn(&Principal) -> Reply)> {
+fn route<'a>(ctx: &'a Ctx, request: &Request<Incoming>) -> Option<(&'a Route, fn(&Principal) -> Reply)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| ctx.table.find(&Method::GET, request.uri().path()));
     let Some(Ok(Found::Route(route, _))) = found else { return None };
+    let of_caller = route.of_caller?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
-    route.of_caller.map(|of_caller| (route, of_caller))
+    Some((route, of_caller))
 }
 
 /// The token of a request that has one credential, spelled as nearly all do.
@@ -90,46 +85,66 @@ fn bearer(fields: &HeaderMap) -> Option<&str> {
     value.to_str().ok()?.strip_prefix("Bearer ")
 }
 
+/// The key that calls, and its number.
+fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<KnownKey>, i64)> {
+    let key = ctx.store.known_key(&api_key::digest(bearer(fields)?))?;
+    match key.principal.auth {
+        Auth::ApiKey { number, .. } => Some((key, number)),
+        Auth::Session { .. } => None,
+    }
+}
+
+impl Short {
+    /// The answer, once its row is in the log.
+    pub(in crate::http) async fn answer(mut self, ctx: &Arc<Ctx>) -> Response<Full<Bytes>> {
+        let response = match self.until_recorded(ctx).await {
+            Ok(()) => self.response(ctx),
+            Err(error) => finish(ctx, &self.trail, Err(error)).into_unnamed(),
+        };
+        told(ctx, &self.trail, self.started, &response);
+        reply::with_request_id(response, self.trail.request_id)
+    }
+
+    /// Waits for the row. Where keys have changed since this one was looked up, it is looked up once more.
+    async fn until_recorded(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
+        const UNAUTHORIZED: Error = Error::Refused(Refusal::Unauthorized { sent: true });
+        for _ in 0..TURNS_MAX {
+            let row = match self.recording.outcome().await? {
+                Recorded::Logged => return Ok(()),
+                Recorded::Ended => return Err(UNAUTHORIZED),
+                Recorded::Changed(row) => row,
+            };
+            self.key = ctx.store.key(self.key.digest())?.ok_or(UNAUTHORIZED)?;
+            self.entry.accept(&self.key.principal)?;
+            self.entry.admit(&self.key.principal)?;
+            self.recording = recording(ctx, Arc::clone(&self.key), *row);
+        }
+        Err(Error::Unavailable("what keys may do changes too often".to_owned()))
+    }
+
+    fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {
+        let reply = || (self.of_caller)(&self.key.principal);
+        let rendered = ctx.of_caller.get_or_init(|| rendered(ctx, reply()));
+        let mut response = rendered.response_with(self.key.kept(|| reply().body()).clone());
+        if let Some(left) = self.trail.left {
+            response.headers_mut().insert(RATE_LIMIT, field(left_value(left)));
+        }
+        response
+    }
+}
+
+/// What all callers are answered, but for the body.
 fn rendered(ctx: &Ctx, reply: Reply) -> Rendered {
     let rendered = Rendered::new(reply);
     match ctx.limiter.policy() {
         Some(policy) => rendered
-            .with(super::RATE_LIMIT_POLICY, field(super::policy_value(policy)))
+            .with(RATE_LIMIT_POLICY, field(policy_value(policy)))
             // Its place, so that each answer has room for it.
-            .with(super::RATE_LIMIT, HeaderValue::from_static("")),
+            .with(RATE_LIMIT, HeaderValue::from_static("")),
         None => rendered,
     }
 }
 
 fn field(value: String) -> HeaderValue {
     HeaderValue::try_from(value).expect("figures and quoted words are text that a field can hold")
-}
-
-impl Short {
-    /// The answer once its row is in the log.
-    ///
-    /// # Errors
-    /// Where there is no row: something has changed since the key was looked up, or the log cannot be written. The long
-    /// way tells.
-    pub(in crate::http) async fn answer(self, ctx: &Arc<Ctx>) -> Result<Response<Full<Bytes>>, Diverted> {
-        let Self { started, request_id, route, of_caller, key, left, recorded } = self;
-        if !matches!(recorded.await, Ok(Ok(Recorded::Logged))) {
-            return Err(Diverted { left });
-        }
-        let mut response = key.kept(|| rendered(ctx, of_caller(&key.principal))).response();
-        if let Some(left) = left {
-            response.headers_mut().insert(super::RATE_LIMIT, field(super::left_value(left)));
-        }
-        ctx.telemetry.request(&Line {
-            at: ctx.world.now(),
-            request_id: request_id.as_str(),
-            method: METHOD,
-            route,
-            status: response.status().as_u16(),
-            duration: started.elapsed(),
-            bytes: response.body().size_hint().exact().unwrap_or_default(),
-            key_id: key.principal.api_key_id().map(|id| id.as_str()),
-        });
-        Ok(reply::with_request_id(response, request_id))
-    }
 }

@@ -12,13 +12,11 @@ use super::super::route::{Act, Next, Route, Work};
 use super::Trail;
 use super::admission::{Credential, prove};
 use crate::domain::refusal::Refusal;
+use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, KnownKey, Recorded, Tx};
 
 /// How the store tells what became of a job.
 type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
-
-/// A row of the usage log that is owed.
-pub(super) type Owed = (Arc<KnownKey>, store::usage::LogEntry);
 
 /// The handler's first half. One that hashes runs on a thread of its own, two at once.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<Next, Error> {
@@ -82,7 +80,7 @@ async fn write(
     grade: Grade,
     credential: Option<Credential>,
     mut act: Act,
-    owed: Option<Owed>,
+    owed: Option<LogEntry>,
 ) -> Result<Result<Reply, Refusal>, Error> {
     let ours = Arc::clone(ctx);
     let job = move |tx: &Tx<'_>| {
@@ -96,7 +94,7 @@ async fn write(
             Err(Error::Refused(refusal)) => Err(refusal),
             Err(error) => return Err(error),
         };
-        if let Some((_, entry)) = &owed {
+        if let Some(entry) = &owed {
             store::usage::append(tx, entry)?;
         }
         Ok(outcome)
@@ -120,10 +118,11 @@ pub(super) enum Settled {
 /// Writes the usage row that is still owed, before the answer leaves: the answer of a read, or a refusal of the gate.
 pub(super) async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> Settled {
     let unlogged = matches!(outcome, Err(Error::Unavailable(_) | Error::Refused(Refusal::RateLimited { .. })));
-    let Some(owed) = trail.owed.take().filter(|_| !unlogged) else { return Settled::Yes(outcome) };
-    let error = match appended(ctx, owed).await {
+    let owed = trail.key.clone().zip(trail.owed.take()).filter(|_| !unlogged);
+    let Some((key, entry)) = owed else { return Settled::Yes(outcome) };
+    let error = match recording(ctx, key, entry).outcome().await {
         Ok(Recorded::Logged) => return Settled::Yes(outcome),
-        Ok(Recorded::Changed) => return Settled::Again,
+        Ok(Recorded::Changed(_)) => return Settled::Again,
         Ok(Recorded::Ended) => Refusal::Unauthorized { sent: true }.into(),
         Err(error) => error,
     };
@@ -134,18 +133,29 @@ pub(super) async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, 
     })
 }
 
+/// A usage row that waits to be written.
+pub(super) struct Recording(oneshot::Receiver<Result<Recorded, Error>>);
+
 /// Writes a usage row, together with those of the other requests of this turn.
-async fn appended(ctx: &Ctx, (key, entry): Owed) -> Result<Recorded, Error> {
+pub(super) fn recording(ctx: &Ctx, key: Arc<KnownKey>, entry: LogEntry) -> Recording {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
     if is_first {
         flush_soon(ctx);
     }
-    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))
+    Recording(receiver)
+}
+
+impl Recording {
+    /// What became of it. To be asked once.
+    pub(super) async fn outcome(&mut self) -> Result<Recorded, Error> {
+        let outcome = (&mut self.0).await;
+        outcome.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))
+    }
 }
 
 /// At the end of this turn of the runtime: behind everybody who is on their way in it.
-pub(super) fn flush_soon(ctx: &Ctx) {
+fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {
         tokio::task::yield_now().await;
