@@ -72,6 +72,8 @@ impl Server {
     /// else has to end before that, and is polled from then on.
     pub async fn run(self, stop: impl Future<Output = ()>, beside: impl Future<Output = ()>) -> Stopped {
         let Self { listener, ctx } = self;
+        let runtime = tokio::runtime::Handle::current();
+        ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let broken = tokio::select! {

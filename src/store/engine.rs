@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::{self, Use};
-use super::job::{Grade, Job, answer_all};
+use super::job::{Answering, Grade, Job, answer_all};
 use super::memory::Memory;
 use super::recording::{self, Recording};
 use super::tx::{self, Error, Tx, Undo};
@@ -27,17 +27,32 @@ pub(super) struct Engine {
     memory: Arc<Memory>,
     broken: Broken,
     ledger: Ledger,
+    answering: Answering,
     /// What the connection's `synchronous` is set to now.
     synchronous: Grade,
 }
 
 impl Engine {
-    pub(super) fn open(path: &Path, world: Arc<dyn World>, memory: Arc<Memory>, broken: Broken) -> Result<Self, Error> {
+    pub(super) fn open(
+        path: &Path,
+        world: Arc<dyn World>,
+        memory: Arc<Memory>,
+        broken: Broken,
+        answering: Answering,
+    ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         schema::use_wal(&connection)?;
         // The checkpoint thread does this, not a commit.
         connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
-        Ok(Self { connection, world, memory, broken, ledger: Ledger::default(), synchronous: Grade::Durable })
+        Ok(Self {
+            connection,
+            world,
+            memory,
+            broken,
+            ledger: Ledger::default(),
+            answering,
+            synchronous: Grade::Durable,
+        })
     }
 
     /// Moves the write-ahead log into the file, so that the service leaves one whole file behind.
@@ -51,7 +66,7 @@ impl Engine {
             return answer_all(batch, &Err(Error::Unavailable(why.clone())));
         }
         match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
-            Attempt::Ended(outcome) => answer_all(batch, &outcome),
+            Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
             // A job failed and the transaction is undone. Each again by itself, so that only its own fails, and only what
             // is to be undone of it.
             Attempt::JobFailed(_) => {
@@ -74,19 +89,20 @@ impl Engine {
         answer_all(batch, &outcome);
     }
 
-    /// Appends rows of the usage log in one transaction, and answers. What it waits for another process's lock at most is
-    /// told; past that the rows come back.
-    pub(super) fn record(&mut self, rows: Vec<Recording>, busy_timeout: Duration) -> Result<(), Vec<Recording>> {
+    /// Appends rows of the usage log in one transaction, and answers. A thread of the runtime waits for no other process's
+    /// lock: then the rows come back.
+    pub(super) fn record(&mut self, rows: Vec<Recording>, by: By) -> Result<(), Vec<Recording>> {
         if let Some(why) = self.broken.get() {
             recording::answer_all(rows, &Err(Error::Unavailable(why.clone())));
             return Ok(());
         }
+        let busy_timeout = if by == By::Runtime { Duration::ZERO } else { connection::BUSY_TIMEOUT };
         let begun = self.connection.busy_timeout(busy_timeout).map_err(Error::from);
         let begun = begun.and_then(|()| self.begin(Grade::Logged));
         let restored = self.connection.busy_timeout(connection::BUSY_TIMEOUT).map_err(Error::from);
         match begun.and(restored) {
             Ok(()) => {}
-            Err(Error::Unavailable(_)) if busy_timeout.is_zero() => return Err(rows),
+            Err(Error::Unavailable(_)) if by == By::Runtime => return Err(rows),
             Err(error) => {
                 recording::answer_all(rows, &Err(error));
                 return Ok(());
@@ -97,7 +113,10 @@ impl Engine {
                 Ok(()) => {
                     self.memory.keys.learn(changed_at);
                     self.memory.unmarked.add(rows.len());
-                    recording::answer(rows, outcomes);
+                    match by {
+                        By::Runtime => recording::answer(rows, outcomes),
+                        By::Writer => self.answering.give(rows.len(), move || recording::answer(rows, outcomes)),
+                    }
                 }
                 Err(error) => recording::answer_all(rows, &Err(error)),
             },
@@ -105,7 +124,7 @@ impl Engine {
                 // A row's defect is its own: each again by itself.
                 Ok(()) if rows.len() > 1 => {
                     for row in rows {
-                        if let Err(row) = self.record(vec![row], busy_timeout) {
+                        if let Err(row) = self.record(vec![row], by) {
                             let locked = Error::Unavailable("another process has the file locked".to_owned());
                             recording::answer_all(row, &Err(locked));
                         }
@@ -194,6 +213,15 @@ impl Engine {
         let _ = self.broken.set(why.clone());
         Error::Defect(why)
     }
+}
+
+/// Whose thread it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// One of the runtime, which nothing may hold up.
+    Runtime,
+    /// The writer's own.
+    Writer,
 }
 
 enum Attempt {

@@ -153,6 +153,11 @@ impl Store {
         self.writer.flush();
     }
 
+    /// Has answers given by whom this hands them to, many at once, instead of by the writer's own thread.
+    pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.writer.answer_by(hand);
+    }
+
     /// Which portals have changed, as far as this process knows: its own changes at once, those of others within 100 ms.
     pub fn portals(&self) -> &change::Portals {
         &self.memory.portals

@@ -10,11 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use super::connection;
-use super::engine::{Broken, Engine};
-use super::job::{self, Grade, Job, Typed};
+use super::engine::{Broken, By, Engine};
+use super::job::{self, Answering, Grade, Job, Typed};
 use super::memory::Memory;
 use super::recording::{self, Recorded, Recording};
 use super::tx::{Error, Tx};
@@ -40,6 +38,7 @@ struct Shared {
     changed: Condvar,
     rows: Mutex<Vec<Recording>>,
     engine: Mutex<Engine>,
+    answering: Answering,
     broken: Broken,
 }
 
@@ -81,9 +80,10 @@ impl Writer {
     /// Opens the writing connection and starts the thread.
     pub(super) fn start(path: &Path, world: Arc<dyn World>, memory: Arc<Memory>) -> Result<Self, Error> {
         let broken = Broken::default();
-        let engine = Mutex::new(Engine::open(path, world, memory, Arc::clone(&broken))?);
+        let answering = Answering::default();
+        let engine = Engine::open(path, world, memory, Arc::clone(&broken), answering.clone())?;
         let (queue, changed, rows) = (Mutex::default(), Condvar::new(), Mutex::default());
-        let shared = Arc::new(Shared { queue, changed, rows, engine, broken });
+        let shared = Arc::new(Shared { queue, changed, rows, engine: Mutex::new(engine), answering, broken });
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
@@ -167,10 +167,15 @@ impl Writer {
         if rows.is_empty() {
             return;
         }
-        if let Err(rows) = engine.record(rows, Duration::ZERO) {
+        if let Err(rows) = engine.record(rows, By::Runtime) {
             self.shared.rows().splice(0..0, rows);
             self.shared.let_thread_record();
         }
+    }
+
+    /// Has the answers of a batch given by whom this hands them to, instead of by the writer's thread.
+    pub(super) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.shared.answering.set(hand);
     }
 
     pub(super) fn broken(&self) -> &Broken {
@@ -198,7 +203,7 @@ fn run(shared: &Shared) {
         let mut engine = shared.engine();
         let rows = std::mem::take(&mut *shared.rows());
         if !rows.is_empty() {
-            let _ = engine.record(rows, connection::BUSY_TIMEOUT);
+            let _ = engine.record(rows, By::Writer);
         }
         if !batch.is_empty() {
             engine.answer(batch);
