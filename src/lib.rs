@@ -27,14 +27,17 @@
 //! - *A portal or one of its roles* is rendered once a change and kept (`http/kept.rs`). A commit of this service learns
 //!   which portals it changes inside its own transaction and forgets them before it is answered (`store/engine.rs`); the
 //!   changes of other processes are looked for every 100 ms (`store/memory.rs`).
-//! - *A key* is remembered with its user (`store/known_key.rs`). Each transaction that a request ends in compares one number:
-//!   where keys or users have changed since, a read takes its way once more, and an act looks its caller up there.
+//! - *A key* is remembered with its user (`store/known_key.rs`), and with what it is answered where that needs nothing but
+//!   the caller (`http/gate/short.rs`). Each transaction that a request ends in compares one number: where keys or users
+//!   have changed since, a read takes its way once more, and an act looks its caller up there.
 //! - *A row of the usage log* is one insert. The rows of all requests of one turn of the runtime are committed together, on
 //!   its own thread where nothing has to be waited for, otherwise by the writer right after its batch
-//!   (`store/recording.rs`, `store/writer.rs`); where a key's rows begin is marked later, for
-//!   many rows at once (`store/marking.rs`).
+//!   (`store/recording.rs`, `store/writer.rs`). A row names the one before it of the same key; where to begin to follow them
+//!   is marked later, for many rows at once (`store/marking.rs`).
 //! - *A decision* waits for the end of its turn too, so that what came together is one transaction with one fsync. There is
 //!   no savepoint: an act that fails behind a write is run again by itself with one (`store/tx.rs`).
+//!   The answers of a batch wake the runtime once (`store/job.rs`), and the write-ahead log is written over rather than cut
+//!   (`store/checkpoint.rs`).
 //! - *The log's lines* gather for five milliseconds ([`telemetry`]).
 //!
 //! # The way of a delivery to an HR system, on a thread of its own

@@ -28,6 +28,7 @@ mod signup;
 pub mod table;
 mod throttle;
 mod usage;
+mod wire;
 
 pub use server::{Server, Stopped, serve_metrics};
 

@@ -16,7 +16,7 @@ use crate::store::Error;
 /// Seconds after which an unavailable service is worth another try.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What protects every answer that a browser might show.
 const SAFE: [(HeaderName, &str); 2] =

@@ -22,9 +22,6 @@ pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
 /// The most bytes of header fields, names and values with their `: ` and line end.
 pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 
-/// The most header fields.
-pub(super) const HEADERS_MAX: usize = 100;
-
 /// The largest body.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
 
@@ -157,7 +154,7 @@ impl Request {
 /// Looks at a head before anything else does.
 ///
 /// # Errors
-/// `uri_too_long`, `headers_too_large`; `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
+/// `uri_too_long`, `headers_too_large`; more than 100 fields hyper has refused by then. `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
 pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
     let scheme_bytes = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
     let authority_bytes = uri.authority().map_or(0, |authority| authority.as_str().len());
@@ -167,7 +164,7 @@ pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Re
         return Err(Refusal::UriTooLong(URI_BYTES_MAX));
     }
     let header_bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if headers.len() > HEADERS_MAX || header_bytes > HEADER_BYTES_MAX {
+    if header_bytes > HEADER_BYTES_MAX {
         return Err(Refusal::HeadersTooLarge);
     }
     let hosts = headers.get_all(header::HOST).iter().count();

@@ -82,6 +82,9 @@ pub(super) enum Next {
     Reply(Reply),
 }
 
+/// An answer that needs nothing but the caller.
+pub(super) type OfCaller = fn(&Principal) -> Reply;
+
 type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<Next, Error> + Send + Sync>;
 
 /// One endpoint.
@@ -106,7 +109,7 @@ pub struct Route {
     pub answers: &'static [Answer],
     pub(super) decode: Decode,
     /// What it answers a key, where that needs nothing but the caller.
-    pub(super) of_caller: Option<fn(&Principal) -> Reply>,
+    pub(super) of_caller: Option<OfCaller>,
 }
 
 impl Route {
@@ -201,7 +204,7 @@ impl Route {
 
     /// The same, answering a key from the caller alone, without reading the file. The usage row's transaction sees to it
     /// that the caller is still who memory says.
-    pub(super) fn of_caller(mut self, reply: fn(&Principal) -> Reply) -> Self {
+    pub(super) fn of_caller(mut self, reply: OfCaller) -> Self {
         self.of_caller = Some(reply);
         self
     }

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ctx::Ctx;
 use super::gate;
+use super::wire::Wire;
 use crate::telemetry::Telemetry;
 
 /// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
@@ -35,9 +36,6 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is read of a head before it is refused unseen: more than the limits that are answered in words.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
-
-/// Header fields that are parsed at all: more than the limit that is answered in words.
-const HEAD_FIELDS_MAX: usize = 256;
 
 /// How long requests that have begun may take to end once the service is told to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -117,8 +115,11 @@ fn connect(
 ) {
     let _ = stream.set_nodelay(true);
     bound_unread(&stream);
+    let wire = Wire::new(stream, Arc::clone(ctx));
     let ctx = Arc::clone(ctx);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
+        // It is free again when the connection goes, and with it this.
+        let _place = &place;
         let kept = gate::kept(&ctx, &request);
         // In a box of its own: otherwise an answer that is kept would move all the room that another one may need.
         let made = kept.ok_or_else(|| Box::pin(answer(Arc::clone(&ctx), peer, request)));
@@ -129,23 +130,20 @@ fn connect(
             })
         }
     });
-    let connection = builder().serve_connection(TokioIo::new(stream), service);
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        let _place = place;
-        // What ends a connection badly, such as a client that is gone, concerns nobody else.
-        let _ = connection.await;
-    });
+    let connection = builder().serve_connection(wire, service);
+    // What ends a connection badly, such as a client that is gone, concerns nobody else. The connection itself is the task: a
+    // block that waits for it would have room for it twice.
+    tokio::spawn(graceful.watch(connection));
 }
 
 async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
-    match gate::begin_short(&ctx, peer, request) {
-        Ok(short) => short.answer(&ctx).await,
-        Err(request) => {
-            let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
-            answered.unwrap_or_else(|_| gate::broken_off(&ctx))
-        }
+    if let Some(short) = gate::begin_short(&ctx, peer, &request) {
+        // Its bytes lie in the buffer that the connection reads into, which would have to have another one meanwhile.
+        drop(request);
+        return short.answer(&ctx).await;
     }
+    let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
+    answered.unwrap_or_else(|_| gate::broken_off(&ctx))
 }
 
 /// How connections are read, within their limits.
@@ -154,7 +152,7 @@ fn builder() -> http1::Builder {
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .max_headers(HEAD_FIELDS_MAX)
+        // The limit of 100 header fields is hyper's own: for a higher one it fills a table of that size at each request.
         .max_buf_size(HEAD_BUFFER_BYTES)
         // A client that sends and closes its side still gets its answer.
         .half_close(true);

@@ -17,11 +17,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Pages that wait in the log before they are moved into the file: moving costs least per decision from about here.
 const MOVE_FROM_PAGES: i64 = 10_000;
 
-/// Pages from which the log is also cut. Tried, never waited for: waiting behind a reader would hold the writer up.
-const CUT_FROM_PAGES: i64 = 16_000;
+/// Pages from which the log also begins anew. Tried, never waited for: waiting behind a reader would hold the writer up.
+const RESTART_FROM_PAGES: i64 = 16_000;
 
-/// Pages that a cut may have left to move, because the writer waits for them.
-const CUT_MOVES_PAGES_MAX: i64 = 1_000;
+/// Pages that may be left to move then, because the writer waits for them.
+const RESTART_MOVES_PAGES_MAX: i64 = 1_000;
 
 /// The thread, and the log that it keeps short.
 pub(super) struct Checkpoints {
@@ -52,14 +52,16 @@ impl Checkpoints {
     }
 }
 
-/// Moves what waits in the log into the file, and cuts the log, where it is time to.
+/// Moves what waits in the log into the file, and has the log begin anew, where it is time to. It is not cut then: a commit
+/// that writes over what the log has already is cheaper than one for which it grows.
 fn relieve(connection: &Connection) -> rusqlite::Result<()> {
     let (mut pages, mut moved) = checkpoint(connection, "NOOP")?;
-    if pages - moved >= MOVE_FROM_PAGES || pages >= CUT_FROM_PAGES {
+    if pages - moved >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && pages > moved) {
         (pages, moved) = checkpoint(connection, "PASSIVE")?;
     }
-    if pages >= CUT_FROM_PAGES && pages - moved <= CUT_MOVES_PAGES_MAX {
-        checkpoint(connection, "TRUNCATE")?;
+    // Where nothing is left, the next commit begins it anew by itself.
+    if pages >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&(pages - moved)) {
+        checkpoint(connection, "RESTART")?;
     }
     Ok(())
 }

@@ -297,8 +297,10 @@ fn what_no_parser_would_read_is_refused_too() {
         // The server may close before it has read all of this, which takes the sending side down, not the answer.
         let mut wire = Wire::open(&app);
         let _ = wire.0.write_all(bytes.as_bytes());
-        let head = wire.head();
-        assert!(statuses.contains(&head.split(' ').nth(1).unwrap()), "{head}");
+        let (line, body) = wire.answer();
+        assert!(statuses.contains(&line.split(' ').nth(1).unwrap()), "{line}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert!(["uri_too_long", "headers_too_large"].contains(&body["code"].as_str().unwrap()), "{body}");
     }
     app.anonymous().get("/healthz").expect(200);
 }
@@ -635,6 +637,13 @@ fn garbage_stops_nothing() {
         let answer = app.anonymous().raw_to_end(bytes);
         let status = status_of(&answer);
         assert!(answer.is_empty() || status.starts_with('4'), "{}: {status}", bytes.escape_ascii());
+        if !answer.is_empty() {
+            let answer = String::from_utf8(answer).unwrap();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            let body: Value = serde_json::from_str(body).unwrap();
+            assert_eq!(body["status"].to_string(), status, "{}", bytes.escape_ascii());
+            assert!(head.contains(&format!("x-request-id: {}", body["requestId"].as_str().unwrap())), "{head}");
+        }
         app.anonymous().get("/healthz").expect(200);
     }
 }

@@ -44,6 +44,9 @@ const REALM: &str = "appliance";
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
+/// A method that the log and the counters have no name for, or none that could be read.
+const OTHER: &str = "OTHER";
+
 /// How often a request takes its way at most: again where the keys have changed since its key was looked up.
 const TURNS_MAX: usize = 8;
 
@@ -220,8 +223,18 @@ pub(super) fn broken_off(ctx: &Ctx) -> Response<Full<Bytes>> {
     reply::with_request_id(response, request_id)
 }
 
+/// The answer to what could not be read as a request, and its body.
+pub(super) fn unread(ctx: &Ctx, refusal: Refusal) -> (Response<()>, Bytes) {
+    let trail = Trail { method: OTHER, ..Trail::of(ctx, &Method::GET) };
+    let reply = finish(ctx, &trail, Err(refusal.into()));
+    let body = reply.body();
+    let response = reply.into_unnamed();
+    told(ctx, &trail, Instant::now(), &response);
+    (reply::with_request_id(response, trail.request_id).map(drop), body)
+}
+
 /// The method as the log and the counters name it: a closed set, whatever is sent.
 fn known(method: &Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or(OTHER)
 }

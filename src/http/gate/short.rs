@@ -18,41 +18,35 @@ use super::super::ctx::Ctx;
 use super::super::limiter::Caller;
 use super::super::reply::{self, Rendered, Reply};
 use super::super::request;
-use super::super::route::{Entry, Route};
+use super::super::route::{Entry, OfCaller, Route};
 use super::super::table::Found;
 use super::transaction::{Recording, recording};
 use super::{RATE_LIMIT, RATE_LIMIT_POLICY, TURNS_MAX, Trail, finish, left_value, policy_value, told};
 use crate::domain::api_key;
 use crate::domain::refusal::Refusal;
-use crate::domain::user::{Auth, Principal};
+use crate::domain::user::Auth;
 use crate::store::usage::LogEntry;
 use crate::store::{Error, KnownKey, Recorded};
 
-/// A request on its short way, whose usage row waits. Nothing of the request itself is kept: its bytes lie in the buffer
-/// that its connection is read into, and while they are needed the connection has to have another one.
+/// A request on its short way, whose usage row waits. Nothing of the request itself is kept.
 pub(in crate::http) struct Short {
     started: Instant,
     trail: Trail,
     entry: Entry,
-    of_caller: fn(&Principal) -> Reply,
+    of_caller: OfCaller,
     key: Arc<KnownKey>,
     recording: Recording,
 }
 
-/// Begins the short way, where it is one for this request. Otherwise nothing is done, and the request comes back.
-pub(in crate::http) fn begin(
-    ctx: &Arc<Ctx>,
-    peer: SocketAddr,
-    request: Request<Incoming>,
-) -> Result<Short, Request<Incoming>> {
+/// Begins the short way, where it is one for this request; otherwise nothing is done.
+pub(in crate::http) fn begin(ctx: &Arc<Ctx>, peer: SocketAddr, request: &Request<Incoming>) -> Option<Short> {
     let started = Instant::now();
-    let Some((route, of_caller)) = route(ctx, &request) else { return Err(request) };
-    let Some((key, number)) = caller(ctx, request.headers()) else { return Err(request) };
+    let (route, of_caller) = route(ctx, request)?;
+    let (key, number) = caller(ctx, request.headers())?;
     let mut trail = Trail::of(ctx, &Method::GET);
-    match ctx.limiter.take(Caller::Key(number), ctx.world.monotonic()) {
-        None => {}
-        Some((left, Ok(()))) => trail.left = Some(left),
-        Some((_, Err(_))) => return Err(request),
+    if let Some((left, taken)) = ctx.limiter.take(Caller::Key(number), ctx.world.monotonic()) {
+        taken.ok()?;
+        trail.left = Some(left);
     }
     let row = LogEntry {
         key_number: number,
@@ -65,11 +59,11 @@ pub(in crate::http) fn begin(
     trail.route = Some(route.path);
     trail.key = Some(Arc::clone(&key));
     let recording = recording(ctx, Arc::clone(&key), row);
-    Ok(Short { started, trail, entry: route.entry, of_caller, key, recording })
+    Some(Short { started, trail, entry: route.entry, of_caller, key, recording })
 }
 
 /// A route that answers from the caller alone. Its path has no parameters, so the template is the path.
-fn route<'a>(ctx: &'a Ctx, request: &Request<Incoming>) -> Option<(&'a Route, fn(&Principal) -> Reply)> {
+fn route<'a>(ctx: &'a Ctx, request: &Request<Incoming>) -> Option<(&'a Route, OfCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| ctx.table.find(&Method::GET, request.uri().path()));
     let Some(Ok(Found::Route(route, _))) = found else { return None };
