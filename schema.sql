@@ -111,15 +111,18 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- Where to begin to follow: some rows of each key, and the newest of each up to `api_key_usage_marking.marked_to`. Made for
--- many rows at once, so that a request pays next to nothing for them. What is behind that time does not count as marked,
--- also where a mark of it is here.
+-- Where to begin to follow: one row in many of each key (marks), and the newest of each. Made for many rows at once, so that
+-- a request pays next to nothing for them. Rows behind `api_key_usage_marking.marked_to` may have neither.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  number INTEGER NOT NULL,
   PRIMARY KEY (key_number, at)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE api_key_usage_newest (
+  key_number INTEGER NOT NULL PRIMARY KEY,
+  at INTEGER NOT NULL,
+  number INTEGER NOT NULL CHECK (number >= 1)
+) STRICT;
 CREATE TABLE api_key_usage_marking (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   marked_to INTEGER NOT NULL

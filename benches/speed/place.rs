@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TRIES: usize = 5;
 
 /// On, and never reached: requests a minute.
-const RATE_LIMIT: &str = "1000000";
+const RATE_LIMIT: &str = "60000000";
 
 /// The service, the file, and how many rows its usage log has to have.
 pub(crate) struct Place {

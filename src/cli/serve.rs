@@ -65,7 +65,7 @@ pub struct Args {
 
     /// Requests a minute for each key or signed-in user; 0 for no limit.
     #[arg(long, env = "APPLIANCE_RATE_LIMIT", value_name = "PER_MINUTE", default_value_t = 1_200,
-        value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+        value_parser = clap::value_parser!(u32).range(..=60_000_000))]
     rate_limit: u32,
 
     /// A network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1/32. May be given more than once.

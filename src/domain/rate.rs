@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_bucket_holds_its_tokens_and_not_one_more() {
-        for per_minute in [1, 2, 7, 60, 1_200, 1_000_000] {
+        for per_minute in [1, 2, 7, 60, 1_200, 1_000_000, 60_000_000] {
             let policy = Policy { per_minute };
             let mut bucket = Bucket::full(SECOND);
             for taken in 1..=per_minute.min(5_000) {

@@ -179,17 +179,13 @@ impl ApiKey {
     }
 }
 
-/// Keys with what other tables know of each: the newest row of its usage that is marked, and the oldest membership
+/// Keys with what other tables know of each: the newest row of its usage that was noted, and the oldest membership
 /// of its owner. Either may be missing. One look at an index each.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k
   JOIN users u ON u.id = k.user_id
-  LEFT JOIN api_key_usage_marks n ON n.key_number = k.number AND n.at =
-    (SELECT at FROM api_key_usage_marks
-     WHERE key_number = k.number AND at <= (SELECT marked_to FROM api_key_usage_marking WHERE id = 1)
-     ORDER BY at DESC
-     LIMIT 1)
+  LEFT JOIN api_key_usage_newest n ON n.key_number = k.number
   LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id =
     (SELECT organization_id FROM memberships
      WHERE user_id = k.user_id

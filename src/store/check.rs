@@ -128,9 +128,16 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     count(
         "SELECT count(*)
          FROM api_key_usage_marks m
-         LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number AND u.number = m.number
+         LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number
          WHERE u.at IS NULL",
         |marks| format!("{marks} marks are of no row"),
+    )?;
+    count(
+        "SELECT count(*)
+         FROM api_key_usage_newest n
+         LEFT JOIN api_key_usage u ON u.at = n.at AND u.key_number = n.key_number AND u.number = n.number
+         WHERE u.at IS NULL",
+        |keys| format!("of {keys} keys the newest row is none"),
     )?;
     count(
         "SELECT abs((SELECT count(*) FROM api_key_usage) - (
@@ -138,7 +145,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
            FROM (
              SELECT max(number) AS newest
              FROM (
-               SELECT key_number, number FROM api_key_usage_marks WHERE at <= s.marked_to
+               SELECT key_number, number FROM api_key_usage_newest
                UNION ALL
                SELECT key_number, number FROM api_key_usage WHERE at > s.marked_to
              ) AS begins

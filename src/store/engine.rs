@@ -112,7 +112,7 @@ impl Engine {
             Ok((outcomes, changed_at)) => match self.commit() {
                 Ok(()) => {
                     self.memory.keys.learn(changed_at);
-                    self.memory.unmarked.add(rows.len());
+                    self.memory.appended.add(rows.len());
                     match by {
                         By::Runtime => recording::answer(rows, outcomes),
                         By::Writer => self.answering.give(rows.len(), move || recording::answer(rows, outcomes)),
@@ -150,7 +150,7 @@ impl Engine {
                 };
             }
         }
-        self.memory.unmarked.add(batch.len());
+        self.memory.appended.add(batch.len());
         if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
     }
 

@@ -9,7 +9,7 @@ use super::connection::{self, Use};
 use super::job::Grade;
 use super::thread::Periodic;
 use super::tx::{self, Error, Tx};
-use super::usage;
+use super::usage::{self, Unmarked};
 use super::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
@@ -22,32 +22,32 @@ const ROWS_MIN: u64 = 20_000;
 /// How long fewer rows wait.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Marks of one transaction: half a millisecond of the writing connection, which others wait for.
-const SLICE_MARKS: usize = 512;
+/// Rows that one transaction marks or notes: half a millisecond of the writing connection, which others wait for.
+const SLICE_ROWS: usize = 512;
 
 /// Rows that were appended and not marked. Those of before the start are not counted, so it begins with one.
-pub(super) struct Unmarked(AtomicU64);
+pub(super) struct Appended(AtomicU64);
 
-impl Default for Unmarked {
+impl Default for Appended {
     fn default() -> Self {
         Self(AtomicU64::new(1))
     }
 }
 
-impl Unmarked {
+impl Appended {
     pub(super) fn add(&self, rows: usize) {
         self.0.fetch_add(rows as u64, Ordering::Relaxed);
     }
 }
 
 /// Starts the thread that marks.
-pub(super) fn start(path: &Path, unmarked: Arc<Unmarked>, writer: Arc<Writer>) -> Result<Periodic, Error> {
+pub(super) fn start(path: &Path, appended: Arc<Appended>, writer: Arc<Writer>) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut marked_at = Instant::now();
     let look = move || {
-        let rows = unmarked.0.load(Ordering::Relaxed);
+        let rows = appended.0.load(Ordering::Relaxed);
         if rows >= ROWS_MIN || (rows > 0 && marked_at.elapsed() >= WAIT_MAX) {
-            unmarked.0.fetch_sub(rows, Ordering::Relaxed);
+            appended.0.fetch_sub(rows, Ordering::Relaxed);
             // What fails now is marked with the rows that come next: they are still there.
             let _ = mark(&connection, &writer);
             marked_at = Instant::now();
@@ -57,12 +57,16 @@ pub(super) fn start(path: &Path, unmarked: Arc<Unmarked>, writer: Arc<Writer>) -
 }
 
 fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error> {
-    let (marks, newest) = tx::snapshot(connection, Timestamp::from_micros(0), usage::unmarked)?;
-    for slice in marks.chunks(SLICE_MARKS) {
+    let Unmarked { marks, newest, to } = tx::snapshot(connection, Timestamp::from_micros(0), usage::unmarked)?;
+    for slice in marks.chunks(SLICE_ROWS) {
         let slice = slice.to_vec();
         wait(writer, move |tx| usage::mark(tx, &slice))?;
     }
-    wait(writer, move |tx| usage::set_marked_to(tx, newest))
+    for slice in newest.chunks(SLICE_ROWS) {
+        let slice = slice.to_vec();
+        wait(writer, move |tx| usage::note_newest(tx, &slice))?;
+    }
+    wait(writer, move |tx| usage::set_marked_to(tx, to))
 }
 
 /// A job, and its end.
@@ -83,9 +87,9 @@ mod tests {
     use crate::store::{Store, user};
     use crate::world::{Scripted, World};
 
-    /// Of each of two keys: three that are marked for their number, and the newest one.
+    /// Of each of two keys.
     const ROWS_OF_KEY: usize = 204;
-    const MARKS_OF_KEY: usize = 4;
+    const MARKS_OF_KEY: usize = 3;
 
     fn store(path: &Path) -> Store {
         let store = Store::open(path, Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)))).unwrap();
@@ -169,10 +173,13 @@ mod tests {
         assert_eq!((unmarked.0.len(), unmarked.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
         assert_pages_begin_anywhere(&store, &unmarked.0);
         // As a kill between two slices leaves it.
-        let (marks, newest) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
-        assert_eq!((marks.len(), newest), (2 * MARKS_OF_KEY, unmarked.1[0].0));
-        wait(&store.writer, move |tx| usage::mark(tx, &marks[..MARKS_OF_KEY + 1])).unwrap();
+        let found = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
+        assert_eq!((found.marks.len(), found.newest.len(), found.to), (2 * MARKS_OF_KEY, 2, unmarked.1[0].0));
+        wait(&store.writer, move |tx| usage::mark(tx, &found.marks[..MARKS_OF_KEY + 1])).unwrap();
         assert_eq!(all(&store), unmarked);
+        wait(&store.writer, move |tx| usage::note_newest(tx, &found.newest[..1])).unwrap();
+        assert_eq!(all(&store), unmarked);
+        assert_pages_begin_anywhere(&store, &unmarked.0);
         mark(&reader, &store.writer).unwrap();
         assert_eq!(all(&store), unmarked);
         assert_pages_begin_anywhere(&store, &unmarked.0);
@@ -184,8 +191,8 @@ mod tests {
         mark(&reader, &store.writer).unwrap();
         assert_eq!(all(&store), more);
         assert_pages_begin_anywhere(&store, &more.0);
-        let (marks, _) = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
-        assert_eq!(marks, []);
+        let found = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
+        assert_eq!((found.marks, found.newest), (Vec::new(), Vec::new()));
         assert_eq!(crate::store::check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
     }
 
@@ -193,8 +200,9 @@ mod tests {
     fn a_log_whose_rows_are_not_found_is_a_finding() {
         let spoilt = [
             ("UPDATE api_key_usage SET previous_at = NULL WHERE number = 9", "2 rows do not name the row before them"),
-            ("UPDATE api_key_usage_marks SET number = number + 1 WHERE number = 64", "2 marks are of no row"),
-            ("DELETE FROM api_key_usage_marks WHERE key_number = 2", "204 rows are not found by their key"),
+            ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 marks are of no row"),
+            ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "of 1 keys the newest row is none"),
+            ("DELETE FROM api_key_usage_newest WHERE key_number = 2", "204 rows are not found by their key"),
             ("DELETE FROM api_key_usage_marking", "up to when it is marked is not told"),
         ];
         for (statement, finding) in spoilt {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::change::{self, Changed, Portals};
 use super::connection::{self, Use};
 use super::known_key::KnownKeys;
-use super::marking::Unmarked;
+use super::marking::Appended;
 use super::thread::Periodic;
 use super::tx::{self, Error};
 use crate::domain::timestamp::Timestamp;
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(super) struct Memory {
     pub(super) portals: Portals,
     pub(super) keys: KnownKeys,
-    pub(super) unmarked: Arc<Unmarked>,
+    pub(super) appended: Arc<Appended>,
 }
 
 impl Memory {

@@ -82,7 +82,7 @@ impl Store {
         let readers = connection::readers(path, READERS_MAX)?;
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()))?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
-        let marking = marking::start(path, Arc::clone(&memory.unmarked), Arc::clone(&writer))?;
+        let marking = marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer))?;
         Ok(Self { writer, memory, readers, checkpoints, changes, marking, world, _lock: lock })
     }
 

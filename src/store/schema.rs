@@ -227,9 +227,11 @@ mod tests {
         let findings = check::check(&path, |_| {}).unwrap();
         assert!(!findings.iter().any(|finding| finding.starts_with("usage log")), "{findings:?}");
         let connection = Connection::open(&path).unwrap();
-        let sql = "SELECT group_concat(key_number || ' ' || at || ' ' || number, ', ') FROM api_key_usage_marks";
-        let marks: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
-        assert_eq!(marks, "1 1126 64, 1 1254 128, 1 1258 130, 2 1127 64, 2 1255 128, 2 1259 130");
+        let text = |sql: &str| -> String { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        let marks = text("SELECT group_concat(key_number || ' ' || at, ', ') FROM api_key_usage_marks");
+        assert_eq!(marks, "1 1126, 1 1254, 2 1127, 2 1255");
+        let sql = "SELECT group_concat(key_number || ' ' || at || ' ' || number, ', ') FROM api_key_usage_newest";
+        assert_eq!(text(sql), "1 1258 130, 2 1259 130");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use rusqlite::Row;
@@ -90,7 +90,7 @@ impl Ledger {
         };
         let newest = match remembered.newest.entry(key_number) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(newest_marked(tx, key_number)?),
+            Entry::Vacant(unknown) => unknown.insert(newest_known(tx, key_number)?),
         };
         let at = usage::next_at(remembered.last, tx.now);
         let number = newest.map_or(0, |newest| newest.number) + 1;
@@ -119,14 +119,12 @@ fn marked_to(tx: &Tx<'_>) -> Result<i64, Error> {
     marked_to.ok_or_else(|| Error::Defect("up to when the usage log is marked is not in the file".to_owned()))
 }
 
-/// The newest row of a key that is marked, which is the newest of all that could be.
-fn newest_marked(tx: &Tx<'_>, key_number: i64) -> Result<Option<Newest>, Error> {
+/// The newest row of a key, or an earlier one where rows came behind the marks; `None` where all of them did.
+fn newest_known(tx: &Tx<'_>, key_number: i64) -> Result<Option<Newest>, Error> {
     let sql = "SELECT at, number
-               FROM api_key_usage_marks
-               WHERE key_number = $1 AND at <= $2
-               ORDER BY at DESC
-               LIMIT 1";
-    tx.one(sql, (key_number, marked_to(tx)?), newest)
+               FROM api_key_usage_newest
+               WHERE key_number = $1";
+    tx.one(sql, [key_number], newest)
 }
 
 fn newest(row: &Row<'_>) -> Result<Newest, Error> {
@@ -218,7 +216,7 @@ pub fn page(tx: &Tx<'_>, key_number: i64, before: Option<Timestamp>, rows_max: u
     Ok(rows)
 }
 
-/// Where to begin for the marked rows of a key before a time: the mark next behind it, or the newest one. Few rows lie
+/// Where to begin for the marked rows of a key before a time: the mark next behind it, or the newest row. Few rows lie
 /// between.
 fn begin(tx: &Tx<'_>, key_number: i64, before: i64, marked_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
@@ -228,7 +226,7 @@ fn begin(tx: &Tx<'_>, key_number: i64, before: i64, marked_to: i64) -> Result<Op
                LIMIT 1";
     match tx.one(sql, (key_number, before, marked_to), |row| Ok(row.get(0)?))? {
         Some(at) => Ok(Some(at)),
-        None => Ok(newest_marked(tx, key_number)?.map(|newest| newest.at.micros())),
+        None => Ok(newest_known(tx, key_number)?.map(|newest| newest.at.micros())),
     }
 }
 
@@ -243,34 +241,52 @@ fn usage_row(row: &Row<'_>) -> Result<UsageRow, Error> {
     })
 }
 
-/// A row to begin at: its key's number, its time and its number.
-pub(super) type Mark = (i64, i64, i64);
+/// What is found of the rows that have no marks yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unmarked {
+    /// Rows to begin at: key number and time, in the order of keys.
+    pub(super) marks: Vec<(i64, i64)>,
+    /// The newest row of each key: its number, time and number of the row.
+    pub(super) newest: Vec<(i64, i64, i64)>,
+    /// The time of the newest of them all.
+    pub(super) to: i64,
+}
 
-/// The marks of the rows that have none yet, in the order of keys, and the time of the newest of these rows.
-pub(super) fn unmarked(tx: &Tx<'_>) -> Result<(Vec<Mark>, i64), Error> {
+/// The rows that have no marks yet.
+pub(super) fn unmarked(tx: &Tx<'_>) -> Result<Unmarked, Error> {
     let marked_to = marked_to(tx)?;
     let sql = "SELECT key_number, at, number
                FROM api_key_usage
                WHERE at > $1
                ORDER BY at";
-    let rows: Vec<Mark> = tx.all(sql, [marked_to], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let newest: HashMap<i64, i64> = rows.iter().map(|(key_number, at, _)| (*key_number, *at)).collect();
-    let to = rows.last().map_or(marked_to, |(_, at, _)| *at);
-    let is_marked = |(key_number, at, number): &Mark| number % MARK_EVERY == 0 || newest[key_number] == *at;
-    let mut marks: Vec<Mark> = rows.into_iter().filter(is_marked).collect();
+    let rows: Vec<(i64, i64, i64)> = tx.all(sql, [marked_to], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let marks = rows.iter().filter(|(_, _, number)| number % MARK_EVERY == 0);
+    let mut marks: Vec<(i64, i64)> = marks.map(|(key_number, at, _)| (*key_number, *at)).collect();
     marks.sort_unstable();
-    Ok((marks, to))
+    let newest: BTreeMap<i64, (i64, i64)> =
+        rows.iter().map(|(key_number, at, number)| (*key_number, (*at, *number))).collect();
+    let newest = newest.into_iter().map(|(key_number, (at, number))| (key_number, at, number)).collect();
+    Ok(Unmarked { marks, newest, to: rows.last().map_or(marked_to, |(_, at, _)| *at) })
 }
 
-/// Adds marks of [`unmarked`]. They count only once all of them are there.
-pub(super) fn mark(tx: &Tx<'_>, marks: &[Mark]) -> Result<(), Error> {
-    let sql = "INSERT INTO api_key_usage_marks (key_number, at, number)
-               VALUES ($1, $2, $3)
+/// Adds marks of [`unmarked`].
+pub(super) fn mark(tx: &Tx<'_>, marks: &[(i64, i64)]) -> Result<(), Error> {
+    let sql = "INSERT INTO api_key_usage_marks (key_number, at)
+               VALUES ($1, $2)
                ON CONFLICT DO NOTHING";
     tx.run_each(sql, marks.iter(), |mark| Ok(*mark))
 }
 
-/// All rows up to a time are marked.
+/// Notes the newest rows of [`unmarked`].
+pub(super) fn note_newest(tx: &Tx<'_>, newest: &[(i64, i64, i64)]) -> Result<(), Error> {
+    let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
+               VALUES ($1, $2, $3)
+               ON CONFLICT (key_number) DO UPDATE
+               SET at = excluded.at, number = excluded.number";
+    tx.run_each(sql, newest.iter(), |newest| Ok(*newest))
+}
+
+/// All rows up to a time are marked: said once their marks and the newest of each key are there.
 pub(super) fn set_marked_to(tx: &Tx<'_>, at: i64) -> Result<(), Error> {
     let sql = "UPDATE api_key_usage_marking
                SET marked_to = $1

@@ -5,15 +5,15 @@ use rusqlite::Connection;
 use super::data::{KEYS, Size, key_number, usage_at, usage_key};
 use super::progress::Progress;
 
-/// Fills the usage log, and what its rows are found by: a mark at every 64th row of a key, and at its newest.
+/// Fills the usage log, and what its rows are found by: a mark at every 64th row of a key, and its newest one.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
     eprintln!("  marks of the usage log");
-    let sql = "INSERT INTO api_key_usage_marks (key_number, at, number)
-               SELECT key_number, at, number FROM api_key_usage WHERE number % 64 = 0
-               UNION
-               SELECT key_number, max(at), max(number) FROM api_key_usage GROUP BY key_number
-               ORDER BY 1, 2";
+    let sql = "INSERT INTO api_key_usage_marks (key_number, at)
+               SELECT key_number, at FROM api_key_usage WHERE number % 64 = 0 ORDER BY key_number, at";
+    connection.execute(sql, []).unwrap();
+    let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
+               SELECT key_number, max(at), max(number) FROM api_key_usage GROUP BY key_number";
     connection.execute(sql, []).unwrap();
     let sql = "UPDATE api_key_usage_marking SET marked_to = $1 WHERE id = 1";
     let marked = connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap();

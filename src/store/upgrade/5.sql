@@ -32,24 +32,29 @@ ORDER BY u.at;
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  number INTEGER NOT NULL,
   PRIMARY KEY (key_number, at)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE api_key_usage_newest (
+  key_number INTEGER NOT NULL PRIMARY KEY,
+  at INTEGER NOT NULL,
+  number INTEGER NOT NULL CHECK (number >= 1)
+) STRICT;
 CREATE TABLE api_key_usage_marking (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   marked_to INTEGER NOT NULL
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to)
 SELECT 1, coalesce(max(at), 0) FROM api_key_usage;
-INSERT INTO api_key_usage_marks (key_number, at, number)
-SELECT k.key_number, k.at, u.number
+INSERT INTO api_key_usage_marks (key_number, at)
+SELECT k.key_number, k.at
 FROM api_key_usage_by_key k
 JOIN api_key_usage u ON u.at = k.at
-WHERE u.number % 64 = 0 OR NOT EXISTS (
-  SELECT 1 FROM api_key_usage_by_key l
-  WHERE l.key_number = k.key_number AND l.at > k.at
-)
+WHERE u.number % 64 = 0
 ORDER BY k.key_number, k.at;
+INSERT INTO api_key_usage_newest (key_number, at, number)
+SELECT n.key_number, n.at, u.number
+FROM (SELECT key_number, max(at) AS at FROM api_key_usage_by_key GROUP BY key_number) n
+JOIN api_key_usage u ON u.at = n.at;
 
 DROP TABLE api_key_usage_before;
 DROP TABLE api_key_usage_by_key;
