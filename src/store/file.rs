@@ -4,9 +4,12 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::MAIN_DB;
 
+use super::thread::Periodic;
 use super::tx::Error;
 use super::{connection, schema};
 
@@ -208,6 +211,10 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
+/// whoever writes, and that is the service.
+const SYNC_EVERY: Duration = Duration::from_millis(10);
+
 /// Copies the file, with everything that is committed, into a new one of mode 0600.
 ///
 /// # Errors
@@ -231,11 +238,16 @@ fn copy(path: &Path, target: &Path) -> Result<(), Error> {
     // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
     let target = resolve(target);
     let target = target.to_str().ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
+    let unavailable = |error: std::io::Error| Error::Unavailable(error.to_string());
+    // Open until the copy is whole: closing it would take SQLite's locks on it away.
+    let file = Arc::new(File::open(target).map_err(unavailable)?);
+    let ours = Arc::clone(&file);
+    let syncing = Periodic::start("syncing", SYNC_EVERY, move || drop(ours.sync_data()))?;
     // One read transaction, so a consistent copy, that holds nobody up.
-    connection.execute("VACUUM INTO $1", [target])?;
-    let target = Path::new(target);
-    let synced = File::open(target).and_then(|file| file.sync_all()).and_then(|()| keep_name(target));
-    synced.map_err(|error| Error::Unavailable(error.to_string()))
+    let copied = connection.execute("VACUUM INTO $1", [target]);
+    syncing.stop();
+    copied?;
+    file.sync_all().and_then(|()| keep_name(Path::new(target))).map_err(unavailable)
 }
 
 /// Makes a new name survive a power cut: the directory is what holds it.
