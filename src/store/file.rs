@@ -1,11 +1,12 @@
 //! The database file: made, recognized, refused or upgraded before anything else touches it.
 
+use std::ffi::c_int;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::MAIN_DB;
 
@@ -215,6 +216,12 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// whoever writes, and that is the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
+/// How long a copy is worked on, and then rests, so that it takes no more than a quarter of a core from the service; and after
+/// how many steps of SQLite's machine that is looked at.
+const WORK: Duration = Duration::from_millis(1);
+const REST: Duration = Duration::from_millis(3);
+const STEPS: c_int = 500;
+
 /// Copies the file, with everything that is committed, into a new one of mode 0600.
 ///
 /// # Errors
@@ -243,6 +250,15 @@ fn copy(path: &Path, target: &Path) -> Result<(), Error> {
     let file = Arc::new(File::open(target).map_err(unavailable)?);
     let ours = Arc::clone(&file);
     let syncing = Periodic::start("syncing", SYNC_EVERY, move || drop(ours.sync_data()))?;
+    let mut woke = Instant::now();
+    let rest = move || {
+        if woke.elapsed() >= WORK {
+            std::thread::sleep(REST);
+            woke = Instant::now();
+        }
+        false
+    };
+    connection.progress_handler(STEPS, Some(rest))?;
     // One read transaction, so a consistent copy, that holds nobody up.
     let copied = connection.execute("VACUUM INTO $1", [target]);
     syncing.stop();
