@@ -3,7 +3,8 @@
 -- Ids are text made by the program, times are integer microseconds since 1970 in UTC, truth is 0 or 1, JSON is
 -- text. Checks and constraints hold what the rules hold, so a defect in a rule is an error and not a wrong row.
 
--- A company on this appliance. Everything but users belongs to exactly one.
+-- A company on this appliance. Everything but users belongs to exactly one. One that is switched off has no portal, and
+-- only admins see it. `retention_days`: that long after the last decision a candidate is erased; null for never.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -15,9 +16,14 @@ CREATE TABLE organizations (
   portal_enabled INTEGER NOT NULL CHECK (portal_enabled IN (0, 1)),
   portal_theme TEXT NOT NULL CHECK (json_type(portal_theme) = 'object'),
   require_external_position_id INTEGER NOT NULL CHECK (require_external_position_id IN (0, 1)),
+  enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  time_zone TEXT NOT NULL CHECK (time_zone <> ''),
+  pay_transparency INTEGER NOT NULL CHECK (pay_transparency IN (0, 1)),
+  retention_days INTEGER CHECK (retention_days BETWEEN 1 AND 3650),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX organizations_by_time ON organizations (created_at, id);
 
 -- Where an organization's HR system listens. A row without a secret is never enabled. After a rotation the previous
 -- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it. `timed_out`:
@@ -48,17 +54,20 @@ CREATE TABLE organization_statuses (
   withdrawn INTEGER NOT NULL CHECK (withdrawn >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- A person of staff. `email_key` is the lower-cased copy that addresses are compared by.
+-- A person of staff. `email_key` is the lower-cased copy that addresses are compared by. Keys and sessions of a user who is
+-- disabled do not count.
 CREATE TABLE users (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   email TEXT NOT NULL,
   email_key TEXT NOT NULL UNIQUE CHECK (email_key <> ''),
   name TEXT NOT NULL CHECK (name <> ''),
   platform_role TEXT NOT NULL CHECK (platform_role IN ('user', 'admin')),
+  enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   password_hash TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX users_by_time ON users (created_at, id);
 
 -- What a user is in one organization. The oldest by `created_at` is the one that key owners show, so a document
 -- that brings several gives them increasing times.
@@ -129,8 +138,24 @@ CREATE TABLE api_key_usage_marking (
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
 
+-- What a request with an Idempotency-Key was answered, for a day. `fingerprint` is the SHA-256 of what was asked. An answer
+-- that holds a secret is not kept, only the id of what was made; of an answer about a candidate who was erased nothing is.
+CREATE TABLE idempotency_keys (
+  key_number INTEGER NOT NULL REFERENCES api_keys (number),
+  idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
+  fingerprint BLOB NOT NULL CHECK (length(fingerprint) = 32),
+  created_at INTEGER NOT NULL,
+  status INTEGER NOT NULL CHECK (status BETWEEN 200 AND 499),
+  answer TEXT,
+  made_id TEXT,
+  candidate_id TEXT,
+  PRIMARY KEY (key_number, idempotency_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
+
 -- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
--- there are, all of them when it is filled, not all of them while it is open.
+-- there are, all of them when it is filled, not all of them while it is open. `close_reason`: why it was closed by hand.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -148,21 +173,24 @@ CREATE TABLE roles (
   public INTEGER NOT NULL CHECK (public IN (0, 1)),
   positions INTEGER NOT NULL CHECK (positions >= 1),
   hired INTEGER NOT NULL CHECK (hired BETWEEN 0 AND positions),
+  close_reason TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (id, organization_id),
   CHECK (salary_min IS NULL OR salary_max IS NULL OR salary_min <= salary_max),
   CHECK (status <> 'filled' OR hired = positions),
-  CHECK (status <> 'open' OR hired < positions)
+  CHECK (status <> 'open' OR hired < positions),
+  CHECK (status = 'closed' OR close_reason IS NULL)
 ) STRICT;
+CREATE INDEX roles_by_time ON roles (organization_id, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
--- One step of a role's pipeline.
+-- One step of a role's pipeline. One that was removed has no place in it any more; applications that have it keep it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
   name TEXT NOT NULL CHECK (name <> ''),
-  step_order INTEGER NOT NULL CHECK (step_order >= 1),
+  step_order INTEGER CHECK (step_order >= 1),
   step_type TEXT NOT NULL CHECK (step_type IN
     ('application', 'screening', 'assessment', 'interview', 'reference_check', 'offer', 'other')),
   UNIQUE (role_id, step_order)
@@ -178,26 +206,47 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
 
--- A person who applies to one organization, unique there by address.
+-- A person who applies to one organization, unique there by address. `number` is the order in which they came. One who is
+-- held (`hold_reason`) is not erased; of one who was erased only the applications' figures are left.
 CREATE TABLE candidates (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   name TEXT NOT NULL CHECK (name <> ''),
   email TEXT NOT NULL,
   email_key TEXT NOT NULL CHECK (email_key <> ''),
+  hold_reason TEXT CHECK (hold_reason <> ''),
+  erased_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (organization_id, email_key),
-  UNIQUE (id, organization_id)
+  UNIQUE (id, organization_id),
+  CHECK (hold_reason IS NULL OR erased_at IS NULL)
 ) STRICT;
+CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
+
+-- The words that candidates are found by, lower-cased and without accents: those of their names, and the parts of their
+-- addresses. Each page of an organization's words is near the others, however many organizations there are.
+CREATE TABLE candidate_words (
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  word TEXT NOT NULL CHECK (word <> ''),
+  candidate_number INTEGER NOT NULL REFERENCES candidates (number),
+  in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
+  PRIMARY KEY (organization_id, word, candidate_number)
+) STRICT, WITHOUT ROWID;
 
 -- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
+-- `candidate_number` is the candidate's, so that lists of candidates come in their order. While it is in progress,
+-- `at_role_step_id` is the step where the candidate is, since `at_since`.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
   candidate_id TEXT NOT NULL,
+  candidate_number INTEGER NOT NULL REFERENCES candidates (number),
   role_id TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('In Progress', 'Not Selected', 'Hired', 'Withdrawn')),
+  at_role_step_id TEXT REFERENCES role_steps (id),
+  at_since INTEGER,
   applied_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   hired_date INTEGER,
@@ -208,12 +257,16 @@ CREATE TABLE candidate_roles (
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
   UNIQUE (candidate_id, role_id),
   UNIQUE (id, organization_id),
+  CHECK (status = 'In Progress' OR at_role_step_id IS NULL),
+  CHECK ((at_role_step_id IS NULL) = (at_since IS NULL)),
   CHECK ((status = 'Hired') = (hired_date IS NOT NULL)),
   CHECK (status = 'Hired' OR
     (offer_accepted_date IS NULL AND external_position_id IS NULL AND hire_notes IS NULL))
 ) STRICT;
-CREATE INDEX candidate_roles_of_role ON candidate_roles (role_id, status);
-CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id, status);
+CREATE INDEX candidate_roles_of_role ON candidate_roles (role_id, status, candidate_number);
+CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id, status, candidate_number);
+CREATE INDEX candidate_roles_at_step ON candidate_roles (role_id, at_role_step_id, at_since, id)
+WHERE status = 'In Progress';
 
 -- One step of an application, copied from the role's steps when the application was made.
 CREATE TABLE candidate_role_steps (
@@ -237,26 +290,57 @@ CREATE TABLE candidate_role_steps (
   CHECK (status = 'rejected' OR (outcome_type IS NULL AND outcome_reason IS NULL)),
   CHECK ((status = 'validated') = (validated_at IS NOT NULL))
 ) STRICT;
-CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id);
+CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- What was decided: who (a user, and the key they used), when, on what, and the facts as JSON. `number` is the order in
--- which it happened.
+-- What was done: who (a user and the key they used; nobody where the service does it by itself), when, to what, and the
+-- facts as JSON. `number` is the order in which it happened. Rows are a chain: `hash` is the SHA-256 of the row's own
+-- columns with `detail_hash` in place of the detail, and of the hash of the row before. The detail may hold personal data
+-- and so stands outside: `detail_hash` is the SHA-256 of it behind a random salt, and an erasure takes both, without which
+-- the hash tells nothing. A role that was deleted as a draft leaves its id.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   at INTEGER NOT NULL,
-  action TEXT NOT NULL,
-  user_id TEXT NOT NULL REFERENCES users (id),
+  action TEXT NOT NULL CHECK (action <> ''),
+  user_id TEXT REFERENCES users (id),
   api_key_id TEXT REFERENCES api_keys (id),
-  role_id TEXT NOT NULL REFERENCES roles (id),
-  candidate_id TEXT NOT NULL REFERENCES candidates (id),
-  candidate_role_id TEXT NOT NULL,
+  role_id TEXT,
+  candidate_id TEXT REFERENCES candidates (id),
+  candidate_role_id TEXT,
   candidate_role_step_id TEXT REFERENCES candidate_role_steps (id),
   detail TEXT NOT NULL CHECK (json_type(detail) = 'object'),
-  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+  salt BLOB CHECK (length(salt) = 16),
+  detail_hash BLOB NOT NULL CHECK (length(detail_hash) = 32),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id),
+  CHECK (salt IS NOT NULL OR detail = '{}')
 ) STRICT;
-CREATE INDEX activities_of_organization ON activities (organization_id, at);
+CREATE INDEX activities_of_organization ON activities (organization_id, number);
+CREATE INDEX activities_of_role ON activities (role_id, number) WHERE role_id IS NOT NULL;
+CREATE INDEX activities_of_candidate ON activities (candidate_id, number) WHERE candidate_id IS NOT NULL;
+CREATE TRIGGER activities_are_appended
+BEFORE INSERT ON activities
+WHEN new.number <> (SELECT coalesce(max(number), 0) + 1 FROM activities)
+BEGIN
+  SELECT raise(ABORT, 'activities are only appended');
+END;
+CREATE TRIGGER activities_stay
+BEFORE DELETE ON activities
+BEGIN
+  SELECT raise(ABORT, 'activities are only appended');
+END;
+CREATE TRIGGER activities_stay_as_they_are
+BEFORE UPDATE ON activities
+WHEN NOT (new.detail = '{}' AND new.salt IS NULL AND new.number = old.number AND new.id = old.id
+  AND new.organization_id = old.organization_id AND new.at = old.at AND new.action = old.action
+  AND new.user_id IS old.user_id AND new.api_key_id IS old.api_key_id AND new.role_id IS old.role_id
+  AND new.candidate_id IS old.candidate_id AND new.candidate_role_id IS old.candidate_role_id
+  AND new.candidate_role_step_id IS old.candidate_role_step_id AND new.detail_hash = old.detail_hash
+  AND new.hash = old.hash)
+BEGIN
+  SELECT raise(ABORT, 'activities are only appended');
+END;
 
 -- How far the outbox has taken up the activities: the `number` of the last one. What comes behind it is in the outbox as
 -- well, only not yet as messages: whatever a hire writes besides, the person who hires waits for.
@@ -315,7 +399,7 @@ CREATE TABLE portal_changes (
   number INTEGER NOT NULL UNIQUE
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER portal_changes_organization
-AFTER UPDATE OF slug, slug_key, name, domain, logo, portal_enabled, portal_theme ON organizations
+AFTER UPDATE OF slug, slug_key, name, domain, logo, portal_enabled, portal_theme, enabled ON organizations
 BEGIN
   INSERT INTO portal_changes (organization_id, number)
   SELECT new.id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
@@ -361,7 +445,7 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 CREATE TRIGGER credential_changes_user
-AFTER UPDATE OF id, email, platform_role ON users
+AFTER UPDATE OF id, email, platform_role, enabled ON users
 BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;

@@ -270,7 +270,7 @@ fn insert_application(
 ) -> Result<(), Error> {
     let candidate = &organization.candidates[application.candidate].id;
     let Application { record, steps, .. } = application;
-    let is_new = store::candidate_role::insert(tx, &organization.record.id, &role.record.id, candidate, record)?;
+    let is_new = store::candidate_role::insert(tx, &organization.record.id, &role.record.id, candidate, record, steps)?;
     require_new(is_new, at, format_args!("the application {}", record.id))?;
     for step in steps {
         let is_new = store::candidate_step::insert(tx, &record.id, step)?;

@@ -173,6 +173,8 @@ pub struct Decision {
     pub hire: Option<HireRecord>,
     /// The role's positions afterwards.
     pub seats: Seats,
+    /// The role's step where the candidate is afterwards, while the application is in progress.
+    pub at_role_step: Option<RoleStepId>,
     /// By how much the organization's figures move.
     pub status_change: StatusCounts,
 }
@@ -188,7 +190,7 @@ impl Facts {
     }
 
     fn require_authority(&self) -> Result<(), Refusal> {
-        if user::may_manage_steps(self.caller_org_role, self.caller_platform_role) {
+        if user::may_manage(self.caller_org_role, self.caller_platform_role) {
             Ok(())
         } else {
             Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"))
@@ -208,9 +210,10 @@ impl Facts {
             .minus(StatusCounts::of_role(self.seats))
             .minus(StatusCounts::of_application(self.application_status));
         let shown = steps[shown].clone();
+        let at_role_step = current(status, &steps).map(|step| step.role_step_id.clone());
         let steps = steps.into_iter().zip(&self.steps).filter(|(after, before)| after != *before);
         let steps = steps.map(|(after, _)| after).collect();
-        Decision { steps, shown, application_status: status, hire, seats, status_change }
+        Decision { steps, shown, application_status: status, hire, seats, at_role_step, status_change }
     }
 }
 
@@ -230,6 +233,14 @@ impl CandidateStep {
         self.outcome_type.clone_from(&wish.outcome_type);
         self.outcome_reason.clone_from(&wish.outcome_reason);
     }
+}
+
+/// Where the candidate is: at the first step in progress, or the first that was not reached where an import has none in
+/// progress. `None` where the application has ended.
+pub fn current(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
+    let first = |wanted| steps.iter().find(|step| step.status == wanted);
+    let here = || first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));
+    if status == ApplicationStatus::InProgress { here() } else { None }
 }
 
 /// `POST …/reject`: ends the application at any step that is not already rejected. A hired candidate's too: then the

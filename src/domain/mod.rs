@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; what a rule needs is handed in.
 
+pub mod activity;
 pub mod address;
 pub mod api_key;
 pub mod candidate_role;
@@ -15,6 +16,7 @@ pub mod organization;
 pub mod rate;
 pub mod refusal;
 pub mod role;
+pub mod search;
 pub mod session;
 pub mod signature;
 pub mod text;

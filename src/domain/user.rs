@@ -116,9 +116,50 @@ impl Admin {
     }
 }
 
-/// Whether someone with this role in the organization may manage its candidates' steps: everyone but a plain member.
-pub fn may_manage_steps(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
+/// What a caller is to an organization that they may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// What they are in it; nothing for a platform admin who is no member.
+    pub org_role: Option<OrgRole>,
+    /// What they are on the platform.
+    pub platform_role: PlatformRole,
+}
+
+impl Standing {
+    /// Passes for whoever may manage the organization's roles and candidates: everyone but a plain member.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn require_manager(self) -> Result<(), Refusal> {
+        if may_manage(self.org_role, self.platform_role) {
+            Ok(())
+        } else {
+            Err(Refusal::Forbidden("your role in the organization may only look at its roles and candidates"))
+        }
+    }
+
+    /// Passes for whoever answers for the organization's personal data: owners and admins.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn require_eraser(self) -> Result<(), Refusal> {
+        if may_erase(self.org_role, self.platform_role) {
+            Ok(())
+        } else {
+            Err(Refusal::Forbidden("only an owner or admin of the organization may hold, release or erase a candidate"))
+        }
+    }
+}
+
+/// Whether someone with this role in the organization may manage its roles, its candidates and their steps: everyone but
+/// a plain member.
+pub fn may_manage(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || !matches!(org_role, None | Some(OrgRole::Member))
+}
+
+/// Whether someone with this role in the organization may erase a candidate, or keep one from being erased.
+pub fn may_erase(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
+    platform_role == PlatformRole::Admin || matches!(org_role, Some(OrgRole::Owner | OrgRole::Admin))
 }
 
 #[cfg(test)]
@@ -126,13 +167,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_but_plain_members_manage_steps_and_admins_do_everywhere() {
+    fn all_but_plain_members_manage_and_admins_do_everywhere() {
         for word in OrgRole::WORDS {
             let role = OrgRole::parse(word);
-            assert_eq!(may_manage_steps(role, PlatformRole::User), *word != "member", "{word}");
-            assert!(may_manage_steps(role, PlatformRole::Admin));
+            assert_eq!(may_manage(role, PlatformRole::User), *word != "member", "{word}");
+            assert_eq!(may_erase(role, PlatformRole::User), matches!(*word, "owner" | "admin"), "{word}");
+            assert!(may_manage(role, PlatformRole::Admin) && may_erase(role, PlatformRole::Admin));
         }
-        assert!(!may_manage_steps(None, PlatformRole::User));
-        assert!(may_manage_steps(None, PlatformRole::Admin));
+        assert!(!may_manage(None, PlatformRole::User) && !may_erase(None, PlatformRole::User));
+        assert!(may_manage(None, PlatformRole::Admin) && may_erase(None, PlatformRole::Admin));
     }
 }

@@ -7,6 +7,7 @@ use super::ctx::Ctx;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::{Answer, Route};
+use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
     self, CandidateStep, Decision, Facts, HireWish, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectWish,
@@ -14,7 +15,6 @@ use crate::domain::candidate_step::{
 use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
-use crate::store::activity::Action;
 use crate::store::{self, Error, Grade, Tx};
 
 const ANSWERS: &[Answer] = &[
@@ -113,7 +113,7 @@ fn saved(
     facts: &Facts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
-    store::candidate_step::save(tx, who, action, facts, decision, &ctx.world.id())?;
+    store::candidate_step::save(tx, who, action, facts, decision, &store::activity::stamp(&*ctx.world))?;
     Ok(Reply::json(&WireDecision { success: true, step: wire(facts, &decision.shown) }))
 }
 

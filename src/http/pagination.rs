@@ -1,7 +1,10 @@
 //! Pages of lists: how many rows, and how the next page is asked for.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
@@ -15,6 +18,78 @@ pub(super) fn rows(request: &Request) -> Result<usize, Refusal> {
     usage::page_rows(&text).ok_or_else(|| {
         Refusal::invalid("limit", format!("must be an integer; 1 to {} rows make a page", usage::PAGE_ROWS_MAX))
     })
+}
+
+/// Rows of a page of staff's and admins' lists when no other number is asked for.
+pub(super) const ROWS_DEFAULT: usize = 50;
+
+/// The most rows of such a page: each may be a candidate with all their applications.
+pub(super) const ROWS_MAX: usize = 200;
+
+/// Which page of a list is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Rows that it may have.
+    pub(super) rows: usize,
+    /// What the row before it is found by, as the page before told it; nothing for the first page.
+    pub(super) after: Option<Vec<String>>,
+}
+
+impl Page {
+    /// The page that the query's `limit` and `cursor` ask for, of a list whose rows are found by so many parts. A limit
+    /// beyond its bounds is taken as the nearest.
+    ///
+    /// # Errors
+    /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, or either there twice.
+    pub(super) fn read(request: &Request, parts: usize) -> Result<Self, Refusal> {
+        let limit = request.query("limit").and_then(|text| text.as_deref().map(limit).transpose());
+        let cursor = request.query("cursor").and_then(|text| text.map(|text| decode(&text, parts)).transpose());
+        let (rows, after) = Refusal::both(limit, cursor)?;
+        Ok(Self { rows: rows.unwrap_or(ROWS_DEFAULT), after })
+    }
+
+    /// The rows to ask for: one more than the page has tells whether there are more.
+    pub(super) fn rows_wanted(&self) -> usize {
+        self.rows + 1
+    }
+
+    /// The answer with the rows that were found, of which each is told by `wire` and found by `key`.
+    pub(super) fn reply<T, W: Serialize>(
+        &self,
+        mut found: Vec<T>,
+        key: impl Fn(&T) -> Vec<String>,
+        wire: impl Fn(T) -> W,
+    ) -> Reply {
+        let has_more = found.len() > self.rows;
+        found.truncate(self.rows);
+        let next_cursor = found.last().filter(|_| has_more).map(|last| encode(&key(last)));
+        let pagination = WirePagination { limit: self.rows, has_more, next_cursor };
+        Reply::json(&WirePage { success: true, data: found.into_iter().map(wire).collect(), pagination })
+    }
+}
+
+/// Says that a cursor is none that a page gave.
+pub(super) fn no_cursor() -> Refusal {
+    Refusal::invalid("cursor", "must be pagination.nextCursor of the page before")
+}
+
+fn limit(text: &str) -> Result<usize, Refusal> {
+    let rows = usage::page_rows(text).map(|rows| rows.min(ROWS_MAX));
+    rows.ok_or_else(|| Refusal::invalid("limit", format!("must be an integer; 1 to {ROWS_MAX} rows make a page")))
+}
+
+/// What stands between the parts of a cursor; none of them holds it.
+const BETWEEN: char = '\n';
+
+/// A cursor: opaque to whoever gets it.
+pub(super) fn encode(parts: &[String]) -> String {
+    URL_SAFE_NO_PAD.encode(parts.join(&BETWEEN.to_string()))
+}
+
+fn decode(cursor: &str, parts: usize) -> Result<Vec<String>, Refusal> {
+    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let found: Vec<String> = text.ok_or_else(no_cursor)?.split(BETWEEN).map(str::to_owned).collect();
+    if found.len() == parts { Ok(found) } else { Err(no_cursor()) }
 }
 
 /// How a page stands in its list.

@@ -1,78 +1,227 @@
-//! The record of what was decided: appended in the transaction of the decision itself.
+//! The record of what was done: appended in the transaction of the act itself, each row chained to the one before.
 
-use super::tx::{Error, Tx};
-use crate::domain::candidate_step::Facts;
+use rusqlite::Row;
+use serde::Serialize;
+
+use super::tx::{self, Error, Tx};
+use crate::domain::activity::{self, Action, BEGINNING, Link, SALT_BYTES, Stamp, Subject};
 use crate::domain::hr_delivery::Event;
-use crate::domain::id::ActivityId;
+use crate::domain::id::{
+    ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, UserId,
+};
 use crate::domain::user::Principal;
+use crate::world::World;
 
-/// What was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// A candidate was rejected at a step.
-    Rejected,
-    /// A candidate was hired at a step.
-    Hired,
-    /// A candidate who was hired was rejected at a step.
-    HireReversed,
+/// What is new about the next row.
+pub fn stamp(world: &dyn World) -> Stamp {
+    let mut salt = [0; SALT_BYTES];
+    world.fill(&mut salt);
+    Stamp { id: world.id(), salt }
 }
 
-impl Action {
-    const ALL: [Self; 3] = [Self::Rejected, Self::Hired, Self::HireReversed];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Rejected => "candidate_step.rejected",
-            Self::Hired => "candidate_step.hired",
-            Self::HireReversed => "candidate_step.hire_reversed",
-        }
-    }
-
-    /// What this is spelled as.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.as_str() == text)
-    }
-
-    /// What an HR system is told of it, if anything.
-    pub(super) fn event(self) -> Option<Event> {
-        match self {
-            Self::Rejected => None,
-            Self::Hired => Some(Event::Hired),
-            Self::HireReversed => Some(Event::HireReversed),
-        }
+/// What an HR system is told of something that was done, if anything.
+pub(super) fn event(action: Action) -> Option<Event> {
+    match action {
+        Action::Hired => Some(Event::Hired),
+        Action::HireReversed => Some(Event::HireReversed),
+        _ => None,
     }
 }
 
-/// Appends a decision on a candidate. `detail` is JSON text.
+/// A detail that tells what something was and what it is: JSON text. Nothing for what was not there before, or is not
+/// any more.
+///
+/// # Errors
+/// [`Error::Defect`] where that cannot be written as JSON.
+pub fn detail(before: &impl Serialize, after: &impl Serialize) -> Result<String, Error> {
+    #[derive(Serialize)]
+    struct Detail<'a, B, A> {
+        before: &'a B,
+        after: &'a A,
+    }
+    serde_json::to_string(&Detail { before, after })
+        .map_err(|error| Error::Defect(format!("what was done cannot be written: {error}")))
+}
+
+/// Appends what was done, by the caller or, without one, by the service itself. `detail` is JSON text.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn append(
     tx: &Tx<'_>,
-    id: &ActivityId,
-    who: &Principal,
+    stamp: &Stamp,
+    who: Option<&Principal>,
     action: Action,
-    facts: &Facts,
+    subject: &Subject,
     detail: &str,
 ) -> Result<(), Error> {
-    let sql = "INSERT INTO activities (id, organization_id, at, action, user_id, api_key_id, role_id, candidate_id,
-                 candidate_role_id, candidate_role_step_id, detail)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    let (last, previous) = last(tx)?;
+    let user_id = who.map(|who| &who.user_id);
+    let api_key_id = who.and_then(Principal::api_key_id);
+    let detail_hash = activity::detail_hash(&stamp.salt, detail);
+    let link = Link {
+        number: last + 1,
+        id: &stamp.id,
+        at: tx.now,
+        action: action.as_str(),
+        user_id,
+        api_key_id,
+        subject,
+        detail_hash: &detail_hash,
+    };
+    let sql =
+        "INSERT INTO activities (number, id, organization_id, at, action, user_id, api_key_id, role_id, candidate_id,
+                 candidate_role_id, candidate_role_step_id, detail, salt, detail_hash, hash)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
     tx.run(
         sql,
         (
-            id.as_str(),
-            facts.organization_id.as_str(),
+            link.number,
+            stamp.id.as_str(),
+            subject.organization_id.as_str(),
             tx.now.micros(),
             action.as_str(),
-            who.user_id.as_str(),
-            who.api_key_id().map(crate::domain::id::ApiKeyId::as_str),
-            facts.role_id.as_str(),
-            facts.candidate_id.as_str(),
-            facts.application_id.as_str(),
-            facts.addressed_step().id.as_str(),
+            user_id.map(UserId::as_str),
+            api_key_id.map(ApiKeyId::as_str),
+            subject.role_id.as_ref().map(RoleId::as_str),
+            subject.candidate_id.as_ref().map(CandidateId::as_str),
+            subject.candidate_role_id.as_ref().map(CandidateRoleId::as_str),
+            subject.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
             detail,
+            &stamp.salt,
+            detail_hash,
+            link.hash(&previous),
         ),
     )?;
     Ok(())
+}
+
+/// The number and the hash of the last row.
+fn last(tx: &Tx<'_>) -> Result<(i64, [u8; 32]), Error> {
+    let sql = "SELECT number, hash
+               FROM activities
+               ORDER BY number DESC
+               LIMIT 1";
+    Ok(tx.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, BEGINNING)))
+}
+
+/// One row with what the chain says of it.
+struct Chained {
+    number: i64,
+    id: ActivityId,
+    at: crate::domain::timestamp::Timestamp,
+    action: String,
+    user_id: Option<UserId>,
+    api_key_id: Option<ApiKeyId>,
+    subject: Subject,
+    detail: String,
+    salt: Option<[u8; SALT_BYTES]>,
+    detail_hash: [u8; 32],
+    hash: [u8; 32],
+}
+
+const CHAINED: &str = "SELECT number, id, at, action, user_id, api_key_id, organization_id, role_id, candidate_id,
+                         candidate_role_id, candidate_role_step_id, detail, salt, detail_hash, hash
+                       FROM activities
+                       WHERE number > $1
+                       ORDER BY number
+                       LIMIT 10000";
+
+fn chained(row: &Row<'_>) -> Result<Chained, Error> {
+    let subject = Subject {
+        organization_id: tx::word(&row.get::<_, String>(6)?, OrganizationId::parse)?,
+        role_id: id(row, 7)?,
+        candidate_id: id(row, 8)?,
+        candidate_role_id: id(row, 9)?,
+        candidate_role_step_id: id(row, 10)?,
+    };
+    Ok(Chained {
+        number: row.get(0)?,
+        id: tx::word(&row.get::<_, String>(1)?, ActivityId::parse)?,
+        at: tx::time(row, 2)?,
+        action: row.get(3)?,
+        user_id: id(row, 4)?,
+        api_key_id: id(row, 5)?,
+        subject,
+        detail: row.get(11)?,
+        salt: row.get(12)?,
+        detail_hash: row.get(13)?,
+        hash: row.get(14)?,
+    })
+}
+
+fn id<I: Id>(row: &Row<'_>, column: usize) -> Result<Option<I>, Error> {
+    row.get::<_, Option<String>>(column)?.map(|text| tx::word(&text, I::parse)).transpose()
+}
+
+impl Chained {
+    fn hash(&self, detail_hash: &[u8; 32], previous: &[u8; 32]) -> [u8; 32] {
+        let link = Link {
+            number: self.number,
+            id: &self.id,
+            at: self.at,
+            action: &self.action,
+            user_id: self.user_id.as_ref(),
+            api_key_id: self.api_key_id.as_ref(),
+            subject: &self.subject,
+            detail_hash,
+        };
+        link.hash(previous)
+    }
+}
+
+/// What is wrong with the chain, in the order of the rows: a detail that its digest denies, a row that its hash denies, a
+/// number that is missing. At most `findings_max`.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
+    let mut findings = Vec::new();
+    let (mut number, mut previous) = (0, BEGINNING);
+    loop {
+        let rows = tx.all(CHAINED, [number], chained)?;
+        let Some(end) = rows.last() else { return Ok(findings) };
+        let end = end.number;
+        for row in rows {
+            if row.number != number + 1 {
+                findings.push(format!("activities: between {number} and {} some are missing", row.number));
+            }
+            let hash = row.salt.as_ref().map(|salt| activity::detail_hash(salt, &row.detail));
+            if hash.is_some_and(|hash| hash != row.detail_hash) {
+                findings.push(format!("activity {}: its detail is not what was recorded", row.id));
+            }
+            if row.hash(&row.detail_hash, &previous) != row.hash {
+                findings.push(format!("activity {}: it is not what was recorded, or the one before it is not", row.id));
+            }
+            (number, previous) = (row.number, row.hash);
+            if findings.len() >= findings_max {
+                return Ok(findings);
+            }
+        }
+        number = end;
+    }
+}
+
+/// Computes the chain of rows that came without one, from a file of a version that had none.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
+    let sql = "UPDATE activities
+               SET detail_hash = $1, hash = $2
+               WHERE number = $3";
+    let (mut number, mut previous) = (0, BEGINNING);
+    loop {
+        let rows = tx.all(CHAINED, [number], chained)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for row in rows {
+            let salt = row.salt.ok_or_else(|| Error::Defect(format!("activity {} has no salt", row.id)))?;
+            let detail_hash = activity::detail_hash(&salt, &row.detail);
+            previous = row.hash(&detail_hash, &previous);
+            number = row.number;
+            tx.run(sql, (detail_hash, previous, number))?;
+        }
+    }
 }

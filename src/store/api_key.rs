@@ -81,7 +81,7 @@ pub(super) fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<(Princi
     let sql = "SELECT k.number, k.id, k.scopes, k.enabled, k.expires_at, u.id, u.email, u.platform_role
                FROM api_keys k
                JOIN users u ON u.id = k.user_id
-               WHERE k.digest = $1";
+               WHERE k.digest = $1 AND u.enabled = 1";
     let found = tx.one(sql, [digest.as_slice()], |row| {
         let expires_at = tx::time_or_none(row, 4)?;
         let alive = api_key::is_alive(row.get(3)?, expires_at, tx.now);

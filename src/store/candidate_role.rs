@@ -4,8 +4,8 @@ use rusqlite::Row;
 
 use super::candidate;
 use super::tx::{self, Error, Tx};
-use crate::domain::candidate_step::{ApplicationStatus, Decision, Facts, HireRecord};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId};
+use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord};
+use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
@@ -22,7 +22,8 @@ pub struct Record {
     pub hire: Option<HireRecord>,
 }
 
-/// Adds an application of an organization's candidate to one of its roles. Whether there was none with this id, or by
+/// Adds an application of an organization's candidate to one of its roles; where the candidate is follows from the steps
+/// that it will have. Whether there was none with this id, or by
 /// this candidate to this role, before.
 ///
 /// # Errors
@@ -33,11 +34,16 @@ pub fn insert(
     role: &RoleId,
     candidate: &CandidateId,
     application: &Record,
+    steps: &[CandidateStep],
 ) -> Result<bool, Error> {
-    let sql = "INSERT INTO candidate_roles (id, organization_id, candidate_id, role_id, status, applied_at, updated_at,
-                 hired_date, offer_accepted_date, external_position_id, hire_notes)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    let sql = "INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status,
+                 at_role_step_id, at_since, applied_at, updated_at, hired_date, offer_accepted_date, external_position_id,
+                 hire_notes)
+               VALUES ($1, $2, $3, (SELECT number FROM candidates WHERE id = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                ON CONFLICT DO NOTHING";
+    let at_role_step = candidate_step::current(application.status, steps).map(|step| step.role_step_id.as_str());
+    let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
+    let since = validated_at.map_or(application.applied_at, |at| at.max(application.applied_at));
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(application.hire.as_ref());
     let touched = tx.run(
         sql,
@@ -47,6 +53,8 @@ pub fn insert(
             candidate.as_str(),
             role.as_str(),
             application.status.as_str(),
+            at_role_step,
+            at_role_step.map(|_| since.micros()),
             application.applied_at.micros(),
             tx.now.micros(),
             hired_date,
@@ -66,8 +74,8 @@ pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error
     // Guarded by the status that the rule saw: a row that says otherwise was changed behind it.
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
-                 updated_at = $6
-               WHERE id = $7 AND status = $8";
+                 at_role_step_id = $6, at_since = $7, updated_at = $8
+               WHERE id = $9 AND status = $10";
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(decision.hire.as_ref());
     let touched = tx.run(
         sql,
@@ -77,6 +85,8 @@ pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error
             offer_accepted_date,
             external_position_id,
             hire_notes,
+            decision.at_role_step.as_ref().map(RoleStepId::as_str),
+            decision.at_role_step.as_ref().map(|_| tx.now.micros()),
             tx.now.micros(),
             facts.application_id.as_str(),
             facts.application_status.as_str(),

@@ -4,13 +4,14 @@
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::activity::{self, Action};
+use super::activity;
 use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
+use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
 };
-use crate::domain::id::{ActivityId, CandidateId, CandidateRoleId, CandidateStepId};
+use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
@@ -29,7 +30,7 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
                JOIN roles r ON r.id = a.role_id
                JOIN organizations o ON o.id = a.organization_id
                LEFT JOIN memberships m ON m.organization_id = a.organization_id AND m.user_id = $1
-               WHERE s.id = $2 AND (m.user_id IS NOT NULL OR $3)";
+               WHERE s.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
     let params = (who.user_id.as_str(), step.as_str(), who.is_admin());
     let Some(mut facts) = tx.one(sql, params, |row| facts(row, who))? else { return Ok(None) };
     facts.steps = of_application(tx, &facts.application_id)?;
@@ -49,7 +50,7 @@ pub fn save(
     action: Action,
     facts: &Facts,
     decision: &Decision,
-    id: &ActivityId,
+    stamp: &Stamp,
 ) -> Result<(), Error> {
     for step in &decision.steps {
         save_step(tx, facts, step)?;
@@ -57,7 +58,14 @@ pub fn save(
     candidate_role::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
-    activity::append(tx, id, who, recorded(action, facts), facts, &detail(facts, decision)?)
+    let subject = Subject {
+        organization_id: facts.organization_id.clone(),
+        role_id: Some(facts.role_id.clone()),
+        candidate_id: Some(facts.candidate_id.clone()),
+        candidate_role_id: Some(facts.application_id.clone()),
+        candidate_role_step_id: Some(facts.addressed_step().id.clone()),
+    };
+    activity::append(tx, stamp, Some(who), recorded(action, facts), &subject, &detail(facts, decision)?)
 }
 
 /// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
@@ -182,12 +190,10 @@ fn detail(facts: &Facts, decision: &Decision) -> Result<String, Error> {
     // The steps that a decision changes, as they were.
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
     let changed = facts.steps.iter().filter(is_changed);
-    let detail = Detail {
-        before: side(facts.application_status, facts.seats, facts.hire.as_ref(), changed),
-        after: side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter()),
-    };
-    serde_json::to_string(&detail)
-        .map_err(|error| Error::Defect(format!("what was decided cannot be written: {error}")))
+    activity::detail(
+        &side(facts.application_status, facts.seats, facts.hire.as_ref(), changed),
+        &side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter()),
+    )
 }
 
 fn side<'a>(
@@ -212,12 +218,6 @@ fn side<'a>(
         validated_at: step.validated_at.map(|at| at.to_string()),
     });
     Side { application: status.as_str(), role: seats.status.as_str(), hire, steps: steps.collect() }
-}
-
-#[derive(Serialize)]
-struct Detail<'a> {
-    before: Side<'a>,
-    after: Side<'a>,
 }
 
 #[derive(Serialize)]

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::connection::{self, Use};
-use super::organization;
 use super::tx::{self, Error, Tx};
+use super::{activity, organization};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 
@@ -33,6 +33,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         findings.extend(seats(tx)?);
         progress("looking up the usage log by key");
         findings.extend(usage(tx)?);
+        progress("following the chain of what was done");
+        findings.extend(activity::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("following what HR systems are owed");
         findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);

@@ -5,6 +5,7 @@
 //! by numbers that triggers move (`change.rs`). A file a noun has the SQL for
 //! it. Nothing here knows of HTTP or JSON documents (columns that hold JSON are opaque text), or decides a rule.
 
+pub mod access;
 pub mod activity;
 pub mod api_key;
 pub mod candidate;

@@ -36,8 +36,8 @@ pub struct Record {
 /// When SQLite fails.
 pub fn insert(tx: &Tx<'_>, organization: &Record, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
-                 require_external_position_id, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+                 require_external_position_id, enabled, time_zone, pay_transparency, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 'UTC', 0, $10, $10)
                ON CONFLICT DO NOTHING";
     let touched = tx.run(
         sql,

@@ -29,7 +29,7 @@ pub struct PublicOrganization {
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PublicOrganization>, Error> {
     let sql = "SELECT id, name, logo, slug, domain, portal_theme
                FROM organizations
-               WHERE slug_key = $1 AND portal_enabled = 1";
+               WHERE slug_key = $1 AND portal_enabled = 1 AND enabled = 1";
     tx.one(sql, [slug.key()], |row| {
         Ok(PublicOrganization {
             id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,

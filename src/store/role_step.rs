@@ -29,14 +29,14 @@ pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &Record) -> Result<bool, Error> 
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, order, step_type.as_str()))? == 1)
 }
 
-/// Every step of a role, first to last.
+/// Every step of a role's pipeline, first to last; not those that were taken out of it.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<Record>, Error> {
     let sql = "SELECT id, name, step_order, step_type
                FROM role_steps
-               WHERE role_id = $1
+               WHERE role_id = $1 AND step_order IS NOT NULL
                ORDER BY step_order";
     tx.all(sql, [role.as_str()], |row| {
         Ok(Record {

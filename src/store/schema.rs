@@ -1,7 +1,7 @@
 //! The schema's version, and the way from an older file to this one.
 //!
 //! To change the schema: change `schema.sql`, add one to the version, and append to the upgrades a file of statements
-//! (`upgrade/N.sql`) that takes a file of the version before to this one. A test holds that both ways end at the same
+//! (`upgrade/N.sql`), with code beside it for what statements cannot compute, that takes a file of the version before to this one. A test holds that both ways end at the same
 //! tables.
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::connection::{self, Use};
-use super::tx::Error;
-use super::{check, file};
+use super::tx::{self, Error};
+use super::{activity, candidate, check, file};
 
 /// What marks a SQLite file as this program's (`PRAGMA application_id`): "RPka" in ASCII.
 pub(super) const APPLICATION_ID: i64 = 0x5250_6b61;
@@ -21,19 +21,34 @@ pub(super) struct Schema {
     pub version: i64,
     /// The statements that make an empty file one of this version.
     pub sql: &'static str,
-    /// The statements that take a file of version `n + 1` to `n + 2`, at index `n`.
-    pub upgrades: &'static [&'static str],
+    /// What takes a file of version `n + 1` to `n + 2`, at index `n`.
+    pub upgrades: &'static [&'static [Step]],
+}
+
+/// A part of the way from one version to the next.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// Statements.
+    Sql(&'static str),
+    /// What statements cannot compute.
+    Code(fn(&tx::Tx<'_>) -> Result<(), Error>),
 }
 
 /// The schema of this program.
 pub(super) const CURRENT: Schema = Schema {
-    version: 5,
+    version: 6,
     sql: include_str!("../../schema.sql"),
     upgrades: &[
-        include_str!("upgrade/2.sql"),
-        include_str!("upgrade/3.sql"),
-        include_str!("upgrade/4.sql"),
-        include_str!("upgrade/5.sql"),
+        &[Step::Sql(include_str!("upgrade/2.sql"))],
+        &[Step::Sql(include_str!("upgrade/3.sql"))],
+        &[Step::Sql(include_str!("upgrade/4.sql"))],
+        &[Step::Sql(include_str!("upgrade/5.sql"))],
+        &[
+            Step::Sql(include_str!("upgrade/6.sql")),
+            Step::Code(candidate::index_all),
+            Step::Code(activity::chain_all),
+            Step::Sql(include_str!("upgrade/6_activities.sql")),
+        ],
     ],
 };
 
@@ -81,8 +96,11 @@ fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(
     // Off while tables are rebuilt, and looked at before the commit; it cannot change inside a transaction.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    for step in schema.upgrades.iter().skip(first) {
-        tx.execute_batch(step)?;
+    for step in schema.upgrades.iter().skip(first).copied().flatten() {
+        match step {
+            Step::Sql(sql) => tx.execute_batch(sql)?,
+            Step::Code(run) => tx::in_upgrade(&tx, run)?,
+        }
     }
     let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
     if dangling > 0 {
@@ -121,10 +139,16 @@ mod tests {
     const THIRD: Schema = Schema {
         version: 3,
         sql: "",
-        upgrades: &["ALTER TABLE a ADD COLUMN y INTEGER", "INSERT INTO a (x, y) VALUES (3, 4)"],
+        upgrades: &[
+            &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")],
+            &[Step::Sql("INSERT INTO a (x, y) VALUES (3, 4)")],
+        ],
     };
-    const BROKEN: Schema =
-        Schema { version: 3, sql: "", upgrades: &["ALTER TABLE a ADD COLUMN y INTEGER", "INSERT INTO b VALUES (1)"] };
+    const BROKEN: Schema = Schema {
+        version: 3,
+        sql: "",
+        upgrades: &[&[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")], &[Step::Sql("INSERT INTO b VALUES (1)")]],
+    };
 
     fn first_file() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
@@ -232,6 +256,22 @@ mod tests {
         assert_eq!(marks, "1 1126, 1 1254, 2 1127, 2 1255");
         let sql = "SELECT group_concat(key_number || ' ' || at || ' ' || number, ', ') FROM api_key_usage_newest";
         assert_eq!(text(sql), "1 1258 130, 2 1259 130");
+    }
+
+    #[test]
+    fn version_6_finds_candidates_by_their_words_and_chains_what_was_done() {
+        let (_dir, path) = upgraded_sample();
+        let findings = check::check(&path, |_| {}).unwrap();
+        assert!(!findings.iter().any(|finding| finding.starts_with("activit")), "{findings:?}");
+        let connection = Connection::open(&path).unwrap();
+        let text = |sql: &str| -> String { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        let words = "SELECT group_concat(word || ' ' || in_name, ', ') FROM candidate_words WHERE candidate_number = 1";
+        assert_eq!(text(words), "ada 1, example 0, org 0");
+        assert_eq!(text("SELECT count(DISTINCT hash) || ' ' || count(DISTINCT salt) FROM activities"), "3 3");
+        for change in ["DELETE FROM activities", "UPDATE activities SET at = 9", "UPDATE activities SET detail = '{}'"]
+        {
+            assert!(connection.execute(change, []).is_err(), "{change}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Er
     let sql = "SELECT s.created_at, s.last_seen_at, u.id, u.email, u.platform_role
                FROM sessions s
                JOIN users u ON u.id = s.user_id
-               WHERE s.digest = $1";
+               WHERE s.digest = $1 AND u.enabled = 1";
     let found = tx.one(sql, [digest.as_slice()], |row| {
         let alive = session::is_alive(tx::time(row, 0)?, tx::time(row, 1)?, tx.now);
         let principal = Principal {

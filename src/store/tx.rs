@@ -178,6 +178,11 @@ pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timest
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
 }
 
+/// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
+pub(super) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: Timestamp::from_micros(0) })
+}
+
 /// Runs `f` on one snapshot.
 pub(super) fn snapshot<T>(
     connection: &Connection,

@@ -28,14 +28,14 @@ pub struct Record {
     pub platform_role: PlatformRole,
 }
 
-/// The account with this address.
+/// The account with this address, where its user is not disabled.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn account(tx: &Tx<'_>, email: &Email) -> Result<Option<Account>, Error> {
     let sql = "SELECT id, password_hash
                FROM users
-               WHERE email_key = $1";
+               WHERE email_key = $1 AND enabled = 1";
     tx.one(sql, [email.key()], |row| Ok(Account { id: id(&row.get::<_, String>(0)?)?, password_hash: row.get(1)? }))
 }
 
@@ -68,8 +68,8 @@ pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: Platf
 /// # Errors
 /// When SQLite fails.
 pub fn insert_new(tx: &Tx<'_>, user: &Record, created_at: Timestamp) -> Result<bool, Error> {
-    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $6)
+    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, enabled, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, 1, $6, $6)
                ON CONFLICT DO NOTHING";
     let Record { id, email, name, platform_role } = user;
     let at = created_at.micros();

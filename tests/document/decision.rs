@@ -1,12 +1,13 @@
 //! Whatever decisions make of an application, its export is a document that import takes.
 
 use appliance::document::{self, Secrets};
+use appliance::domain::activity::Action;
 use appliance::domain::candidate_step::{Decision, Facts, HireWish, RejectWish, hire, reject};
 use appliance::domain::id::{CandidateStepId, Id, UserId};
 use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
 use appliance::domain::user::{Auth, PlatformRole, Principal};
-use appliance::store::activity::Action;
+use appliance::store::activity;
 use appliance::store::candidate_step;
 use appliance::store::{Error, act_alone};
 use appliance::world::World;
@@ -37,7 +38,7 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     let decided = act_alone(&file.path(), world, |tx| {
         let facts = candidate_step::load(tx, &who, &CandidateStepId::parse(step).unwrap())?.unwrap();
         let decision = rule(&facts, tx.now).map_err(Error::Refused)?;
-        candidate_step::save(tx, &who, action, &facts, &decision, &world.id())
+        candidate_step::save(tx, &who, action, &facts, &decision, &activity::stamp(world))
     });
     decided.unwrap();
 }

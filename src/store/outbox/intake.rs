@@ -2,9 +2,10 @@
 //! message, a moment later and many at once. So a hire writes nothing more than it does without an integration, and
 //! whoever hires does not wait for what only a machine elsewhere wants.
 
-use super::super::activity::Action;
+use super::super::activity;
 use super::super::tx::{self, Error, Tx};
 use super::payload::{self, Named, Person, Told};
+use crate::domain::activity::Action;
 use crate::domain::hr_delivery::Event;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
@@ -159,5 +160,5 @@ fn decision(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, Told), Error> {
 }
 
 fn event(action: &str) -> Option<Event> {
-    Action::parse(action).and_then(Action::event)
+    Action::parse(action).and_then(activity::event)
 }

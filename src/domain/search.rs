@@ -1,0 +1,114 @@
+//! The words that candidates are found by: lower-cased, without accents, of letters and digits. What is looked for goes
+//! the same way, so `Zoe` finds `Zoë` and `mueller` does not find `Müller`, but `muller` does.
+
+use std::collections::BTreeMap;
+
+/// The longest word that is kept, in characters; of a longer one the beginning is.
+pub const WORD_CHARACTERS_MAX: usize = 40;
+
+/// Words of one candidate: more than a name has, and a bound on what a row may cost.
+pub const WORDS_OF_CANDIDATE_MAX: usize = 32;
+
+/// Words of one search: each is a look-up.
+pub const WORDS_OF_SEARCH_MAX: usize = 8;
+
+/// Letters with something on them, and what they are without it.
+const FOLDED: [(&str, &str); 23] = [
+    ("àáâãäåāăą", "a"),
+    ("æ", "ae"),
+    ("çćĉċč", "c"),
+    ("ďđð", "d"),
+    ("èéêëēĕėęě", "e"),
+    ("ĝğġģ", "g"),
+    ("ĥħ", "h"),
+    ("ìíîïĩīĭįı", "i"),
+    ("ĵ", "j"),
+    ("ķ", "k"),
+    ("ĺļľŀł", "l"),
+    ("ñńņňŋ", "n"),
+    ("òóôõöøōŏő", "o"),
+    ("œ", "oe"),
+    ("ŕŗř", "r"),
+    ("śŝşšș", "s"),
+    ("ß", "ss"),
+    ("ţťŧț", "t"),
+    ("þ", "th"),
+    ("ùúûüũūŭůűų", "u"),
+    ("ŵ", "w"),
+    ("ýÿŷ", "y"),
+    ("źżž", "z"),
+];
+
+/// Marks that are written on the letter before them (Unicode's Combining Diacritical Marks).
+const MARKS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
+
+/// The words of a text, in its order.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for letter in text.chars().flat_map(char::to_lowercase).filter(|letter| !MARKS.contains(letter)) {
+        match FOLDED.iter().find(|(letters, _)| !letter.is_ascii() && letters.contains(letter)) {
+            Some((_, plain)) => word.push_str(plain),
+            None if letter.is_alphanumeric() => word.push(letter),
+            None => end(&mut word, &mut words),
+        }
+    }
+    end(&mut word, &mut words);
+    words
+}
+
+fn end(word: &mut String, words: &mut Vec<String>) {
+    if !word.is_empty() {
+        words.push(super::text::cut(word, WORD_CHARACTERS_MAX).to_owned());
+        word.clear();
+    }
+}
+
+/// What a candidate is found by: each word once, and whether it is one of the name.
+pub fn of_candidate(name: &str, email: &str) -> Vec<(String, bool)> {
+    let mut found = BTreeMap::new();
+    let in_name = words(name).into_iter().map(|word| (word, true));
+    let in_email = words(email).into_iter().map(|word| (word, false));
+    for (word, is_in_name) in in_name.chain(in_email).take(WORDS_OF_CANDIDATE_MAX) {
+        *found.entry(word).or_insert(false) |= is_in_name;
+    }
+    found.into_iter().collect()
+}
+
+/// The least text that is behind all that begin with this word.
+pub fn behind(word: &str) -> String {
+    // No letter or digit is behind the last character there is.
+    format!("{word}\u{10ffff}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_of_letters_and_digits_without_case_and_accents() {
+        assert_eq!(words("Zoë  O'Brien-Łukasz"), ["zoe", "o", "brien", "lukasz"]);
+        assert_eq!(words("Straße Æsir ŒUVRE"), ["strasse", "aesir", "oeuvre"]);
+        assert_eq!(words("Zoe\u{308}"), ["zoe"]);
+        assert_eq!(words("Ευγενία 王 小明 4u"), ["ευγενία", "王", "小明", "4u"]);
+        assert_eq!(words(" .,;\0\n"), Vec::<String>::new());
+        assert_eq!(words(&"x".repeat(100))[0].len(), WORD_CHARACTERS_MAX);
+    }
+
+    #[test]
+    fn a_candidate_is_found_by_each_word_once() {
+        let found = of_candidate("Ada Ada Lovelace", "ada@example.org");
+        let expected = [("ada", true), ("example", false), ("lovelace", true), ("org", false)];
+        assert_eq!(found, expected.map(|(word, in_name)| (word.to_owned(), in_name)));
+        let many: Vec<String> = (0..100).map(|n| format!("w{n}")).collect();
+        assert_eq!(of_candidate(&many.join(" "), "").len(), WORDS_OF_CANDIDATE_MAX);
+    }
+
+    #[test]
+    fn all_that_begin_with_a_word_are_before_what_is_behind_it() {
+        for longer in ["ann", "anna", "annzzz", "ann王"] {
+            assert!(longer >= "ann" && longer < behind("ann").as_str(), "{longer}");
+        }
+        assert!("ano" > behind("ann").as_str());
+    }
+}
