@@ -62,7 +62,8 @@ fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
 }
 
 fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let sql = format!(r#"SELECT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
+    let sql =
+        format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
     tx.all(&sql, [], |row| {
         let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
         Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))

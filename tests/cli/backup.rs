@@ -100,8 +100,14 @@ fn a_finding_is_on_standard_output_and_fails() {
         ("UPDATE organization_statuses SET open_roles = 0", &["org_acme", "recount"]),
         ("UPDATE organization_statuses SET in_progress = 7", &["org_acme", "recount"]),
         ("DELETE FROM organization_statuses", &["org_acme", "recount"]),
-        ("UPDATE candidate_roles SET status = 'Withdrawn' WHERE id = 'app_1'", &["org_acme", "recount"]),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM candidates WHERE id = 'cand_1'", &["foreign key", "candidates"]),
+        (
+            "UPDATE candidate_roles SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL WHERE id = 'app_1'",
+            &["org_acme", "recount"],
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; DELETE FROM candidate_words; DELETE FROM candidates WHERE id = 'cand_1'",
+            &["foreign key", "candidates"],
+        ),
     ] {
         let place = Place::new();
         place.imported("a.db");
