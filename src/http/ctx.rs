@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::kept::KeptReplies;
 use super::limiter::Limiter;
+use super::openapi::Description;
 use super::reply::Rendered;
 use super::table::Table;
 use super::throttle::Throttle;
@@ -53,6 +54,8 @@ pub struct Ctx {
     pub(super) kept: KeptReplies,
     /// What is answered from the caller alone, but for the body, which is kept with the caller's key.
     pub(super) of_caller: OnceLock<Rendered>,
+    /// What the service says of itself, made when it is first asked for.
+    description: OnceLock<Description>,
     /// The failed sign-ins.
     pub(super) throttle: Throttle,
     no_password_hash: OnceLock<String>,
@@ -80,11 +83,17 @@ impl Ctx {
             table: Table::new(),
             kept: KeptReplies::default(),
             of_caller: OnceLock::new(),
+            description: OnceLock::new(),
             throttle: Throttle::default(),
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
         }
+    }
+
+    /// What the service says of itself.
+    pub(super) fn description(&self) -> &Description {
+        self.description.get_or_init(|| Description::of(self))
     }
 
     /// A hash that no password matches, so that an unknown address takes as long as a known one. Made at the first

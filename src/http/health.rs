@@ -17,12 +17,12 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// `GET /`: names the service.
-fn name() -> Reply {
+fn name(_: &Ctx) -> Reply {
     Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// `GET /healthz`: the process lives.
-fn live() -> Reply {
+fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 

@@ -16,6 +16,7 @@ mod hr_integration;
 mod kept;
 mod limiter;
 mod me;
+pub mod openapi;
 mod page;
 mod pagination;
 mod portal;

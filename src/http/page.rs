@@ -23,7 +23,8 @@ pub(super) fn render(title: &str, paragraphs: &[String], nonce: &str) -> String 
     page
 }
 
-fn escape(text: &str) -> String {
+/// A text as it stands in HTML, in an attribute too.
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

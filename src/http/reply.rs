@@ -49,9 +49,13 @@ impl Reply {
 
     /// 200 with a JSON body and a strong `ETag`.
     pub(super) fn tagged(value: &impl Serialize) -> Self {
-        let body = encode(value);
-        let tag = format!("\"{}\"", id::token(&Sha256::digest(&body)[..16]));
-        Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
+        Self::ok("application/json", encode(value)).with_tag()
+    }
+
+    /// 200 with a page that is the same for everybody, a strong `ETag`, and the digest of the one style that it has.
+    pub(super) fn reference(page: String, style_digest: &str) -> Self {
+        let reply = Self::ok("text/html; charset=utf-8", page.into()).with_tag();
+        reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))
     }
 
     /// With whose portal it shows and up to which change of portals that is known, so that it can be kept.
@@ -166,14 +170,16 @@ impl Reply {
 
     fn html(status: StatusCode, title: &str, paragraphs: &[String], nonce: &str) -> Self {
         let body = page::render(title, paragraphs, nonce).into();
-        let policy = format!(
-            "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        );
         let reply = Self { body, ..Self::empty(status) };
         reply
             .with(header::CONTENT_TYPE, "text/html; charset=utf-8")
             .with(header::CACHE_CONTROL, "no-store")
-            .with(header::CONTENT_SECURITY_POLICY, &policy)
+            .with(header::CONTENT_SECURITY_POLICY, &policy(&format!("nonce-{nonce}")))
+    }
+
+    fn with_tag(self) -> Self {
+        let tag = format!("\"{}\"", id::token(&Sha256::digest(&self.body)[..16]));
+        self.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
     }
 }
 
@@ -237,6 +243,11 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
         response.headers_mut().remove(header::CONTENT_TYPE);
     }
     response
+}
+
+/// What a page may do: show itself in this style, and nothing else.
+fn policy(style: &str) -> String {
+    format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
 /// The one match from what went wrong to the answer's status, code and header fields.

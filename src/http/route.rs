@@ -124,8 +124,8 @@ impl Route {
     }
 
     /// An endpoint for anybody that does not touch the file.
-    pub(super) fn plain(method: Method, path: &'static str, reply: fn() -> Reply) -> Self {
-        let decode: Decode = Arc::new(move |_, _| Ok(Next::Reply(reply())));
+    pub(super) fn plain(method: Method, path: &'static str, reply: fn(&Ctx) -> Reply) -> Self {
+        let decode: Decode = Arc::new(move |ctx, _| Ok(Next::Reply(reply(ctx))));
         Self::with_decode(method, path, Entry::Open, decode)
     }
 

@@ -121,7 +121,8 @@ pub(super) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     values.find(|value| !value.is_empty()).map(digest)
 }
 
-fn cookie_name(ctx: &Ctx) -> &'static str {
+/// What a session's cookie is called here.
+pub(super) fn cookie_name(ctx: &Ctx) -> &'static str {
     if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }
 

@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    api_key, candidate_step, health, hr_delivery, hr_integration, me, portal, request, session, signup, usage,
+    api_key, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, request, session, signup, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -56,6 +56,7 @@ impl Table {
             session::routes(),
             signup::routes(),
             health::routes(),
+            openapi::routes(),
         ]
         .into_iter()
         .flatten()

@@ -33,6 +33,8 @@ fn the_table_is_the_contract() {
         "POST /api/admin/hr-deliveries/{id}/retry",
         "POST /api/auth/sign-in",
         "POST /api/auth/sign-out",
+        "GET /api/openapi.json",
+        "GET /docs",
         "GET /",
         "GET /healthz",
         "GET /readyz",

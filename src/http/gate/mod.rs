@@ -27,6 +27,7 @@ pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
 use super::ctx::Ctx;
+use super::openapi;
 use super::reply::{self, Reply};
 use super::request::{self, Request};
 use super::route::{Next, Route};
@@ -87,8 +88,9 @@ pub(super) async fn answer(
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
     let path = parts.uri.path().to_owned();
-    // Only what is tagged can be asked for on condition, and that is public.
-    let conditions = if table::is_public(&path) { parts.headers.clone() } else { HeaderMap::new() };
+    // Only what is tagged can be asked for on condition: what is public, and the description.
+    let is_tagged = table::is_public(&path) || openapi::is_tagged(&path);
+    let conditions = if is_tagged { parts.headers.clone() } else { HeaderMap::new() };
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;

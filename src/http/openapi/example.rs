@@ -1,0 +1,54 @@
+//! Examples: a value that fits a schema, composed of the examples of its members.
+
+use serde_json::{Map, Value, json};
+
+/// The moment that stands for any.
+const MOMENT: &str = "2026-11-21T09:12:33.123456Z";
+
+/// The name of the schema that this one refers to.
+pub(super) fn referred(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.rsplit('/').next()
+}
+
+/// The types of a schema, null among them.
+pub(super) fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(one)) => vec![one],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A value that fits this schema: its first example, else what it must be, else one made of its members.
+pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
+    let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
+    if let Some(told) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {
+        return told.clone();
+    }
+    if let Some(known) = referred(schema).and_then(|name| schemas.get(name)) {
+        return of(known, schemas);
+    }
+    if let Some(choice) = first("anyOf").or(first("oneOf")) {
+        return of(choice, schemas);
+    }
+    if let Some(parts) = schema.get("allOf").and_then(Value::as_array) {
+        let parts = parts.iter().map(|part| of(part, schemas)).chain([own_members(schema, schemas)]);
+        let members = parts.filter_map(|part| part.as_object().cloned()).flatten();
+        return Value::Object(members.collect());
+    }
+    match types(schema).first() {
+        Some(&"object") => own_members(schema, schemas),
+        Some(&"array") => schema.get("items").map_or(json!([]), |items| json!([of(items, schemas)])),
+        Some(&"string") if schema.get("format").is_some_and(|format| format == "date-time") => json!(MOMENT),
+        Some(&"string") => json!("text"),
+        Some(&"integer" | &"number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
+        Some(&"boolean") => json!(true),
+        _ => Value::Null,
+    }
+}
+
+fn own_members(schema: &Value, schemas: &Map<String, Value>) -> Value {
+    let members = schema.get("properties").and_then(Value::as_object);
+    let members = members.into_iter().flatten().map(|(name, member)| (name.clone(), of(member, schemas)));
+    Value::Object(members.collect())
+}
