@@ -22,6 +22,7 @@ mod hr_order;
 mod hr_retry;
 mod hr_send;
 mod me;
+mod openapi;
 mod portal;
 mod portal_apply;
 mod portal_role;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         hr_retry::tests(),
         hr_send::tests(),
         me::tests(),
+        openapi::tests(),
         portal::tests(),
         portal_apply::tests(),
         portal_role::tests(),
@@ -93,15 +95,17 @@ fn main() -> ExitCode {
     .collect();
     let is_whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list && !arguments.ignored;
     let conclusion = libtest_mimic::run(&arguments, all);
+    let mut findings = support::description::findings();
     if is_whole && !conclusion.has_failed() {
-        let findings = support::recorder::findings();
+        findings.extend(support::recorder::findings());
+        findings.extend(support::description::unseen());
+    }
+    if !findings.is_empty() {
         for finding in &findings {
             eprintln!("{finding}");
         }
-        if !findings.is_empty() {
-            eprintln!("the answers seen are not the answers declared: {} findings", findings.len());
-            return ExitCode::FAILURE;
-        }
+        eprintln!("the answers seen are not the answers declared and described: {} findings", findings.len());
+        return ExitCode::FAILURE;
     }
     conclusion.exit_code()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::recorder;
+use super::{description, recorder};
 
 /// A client with its own header fields and its own connection, which it keeps.
 pub(crate) struct Client {
@@ -89,6 +89,7 @@ impl Client {
         bytes.extend_from_slice(body);
         let answer = self.exchange(&bytes, method == "HEAD");
         self.inspect(method, path, &answer);
+        description::hold(method, path, body, &answer);
         answer
     }
 

@@ -9,9 +9,9 @@ use appliance::http::table::{ANYWHERE, Table, UNROUTED};
 type Seen = BTreeSet<(String, u16, Option<String>)>;
 
 static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
-const NO_ROUTE: &str = "-";
+pub(super) const NO_ROUTE: &str = "-";
 
 /// Notes an answer.
 pub(super) fn record(method: &str, path: &str, status: u16, code: Option<String>) {
@@ -59,7 +59,7 @@ pub(crate) fn findings() -> Vec<String> {
 }
 
 /// The route that a request reaches, by its template.
-fn place(method: &str, path: &str) -> String {
+pub(super) fn place(method: &str, path: &str) -> String {
     let matching: Vec<_> = TABLE.routes().iter().filter(|route| fits(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
     match matching.iter().find(|route| route.method.as_str() == wanted) {
