@@ -1,4 +1,7 @@
-//! `appliance import`: a document into the file, all or nothing.
+//! `appliance import`: a document into the file, all or nothing; or what another program has of candidates, into one of
+//! the file's organizations.
+
+mod elsewhere;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -6,9 +9,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{DbArg, Failure, say};
+use clap::ValueEnum;
+use clap::builder::BoolishValueParser;
+
+use super::{DbArg, EXIT_USAGE, Failure, say};
 use crate::document::{self, Findings};
+use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::text::Slug;
 use crate::store::file::{self, Lock, Missing, Older};
 use crate::store::{self, Error, OpenError};
 use crate::world::World;
@@ -19,32 +27,77 @@ const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 /// The longest document that is read: several times the largest organization, and no endless stream.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 30;
 
-/// Bring users, organizations, roles and candidates into the file.
+/// Bring users, organizations, roles and candidates into the file, or candidates from elsewhere.
 ///
-/// All or nothing: where anything is wrong with the document, every finding is told with its place as a JSON Pointer,
-/// and the file stays as it was. Ids are kept, missing ones are made; an id, email or slug that is already in the file
-/// is an error. Makes the file where there is none. Works while `serve` runs, up to 20,000 candidates.
+/// A document is what `appliance export` writes; examples/demo.json is one. All or nothing: where anything is wrong with
+/// it, every finding is told with its place as a JSON Pointer, and the file stays as it was. Ids are kept, missing ones are
+/// made; an id, email or slug that is already in the file is an error. Makes the file where there is none. Required: email
+/// and name of users and candidates, slug and name of organizations, name of roles and steps.
 ///
-/// The document is what `appliance export` writes; examples/demo.json is one. Required: email and name of users and
-/// candidates, slug and name of organizations, name of roles and steps.
+/// `--format csv` takes a table of candidates, into an organization that is in the file. Rows that are refused are reported
+/// on standard output, each with its line and everything that is wrong with it, and nothing is imported unless `--partial`
+/// is given. Exit status 0 when everything was imported, 1 when any row was refused.
+///
+/// Works while `serve` runs, up to 20,000 candidates.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = format!("{}\n\n{}", elsewhere::CSV_HELP, elsewhere::EXAMPLES))]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// The document, a JSON file; `-` is standard input.
-    #[arg(value_name = "DOCUMENT")]
-    document: PathBuf,
+    /// What is imported.
+    #[arg(long, env = "APPLIANCE_FORMAT", value_name = "FORMAT", default_value = "document")]
+    format: Format,
+
+    /// The organization, by its slug, that a table is for.
+    #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = slug)]
+    organization: Option<Slug>,
+
+    /// The role, by its id, that all rows of a table are for. Without it the table has a column `role`.
+    #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = role_id)]
+    role: Option<RoleId>,
+
+    /// Import the rows that are right, though others were refused.
+    #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
+    partial: bool,
+
+    /// The document, a JSON file, or the table, a CSV file; `-` is standard input.
+    #[arg(value_name = "DOCUMENT", required = true)]
+    documents: Vec<PathBuf>,
+}
+
+/// What is imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A document, as `appliance export` writes it.
+    Document,
+    /// A table of candidates, with a line of headings.
+    Csv,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// Exit status 1 where the document cannot be read or is wrong, the file does not allow it, or a server has the file
-/// and the document is large. Nothing is imported then, and no file is made for a wrong document.
+/// and the document is large. Nothing is imported then, and no file is made for a wrong document. Of what comes from
+/// elsewhere also where anything was refused. 2 where the flags are not the format's.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    let (path, name) = (args.db.db.as_path(), args.document.display());
-    let bytes = read(&args.document).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    match args.format {
+        Format::Document => document(args, world),
+        Format::Csv => elsewhere::csv(args, world),
+    }
+}
+
+/// `--format document`.
+fn document(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    let flags =
+        [("--organization", args.organization.is_some()), ("--role", args.role.is_some()), ("--partial", args.partial)];
+    if let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(misused(&format!("{flag} is not for a document; name another --format, or leave it out")));
+    }
+    let source = only(&args.documents)?;
+    let (path, name) = (args.db.db.as_path(), source.display());
+    let bytes = read(source).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
     let document = document::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
     if path.try_exists().is_ok_and(|exists| !exists) {
@@ -65,6 +118,32 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     }
     say(&format!("imported into {}: {counts}; the write lock was held for {} ms", path.display(), held.as_millis()));
     Ok(())
+}
+
+/// The one document that the format takes.
+fn only(documents: &[PathBuf]) -> Result<&Path, Failure> {
+    match documents {
+        [document] => Ok(document),
+        [_, second, ..] => {
+            Err(misused(&format!("unexpected argument '{}'; this format takes one file", second.display())))
+        }
+        [] => Err(misused("the DOCUMENT is missing")),
+    }
+}
+
+/// Flags that do not go together, which only a look at several of them shows.
+fn misused(what: &str) -> Failure {
+    Failure { exit: EXIT_USAGE, sentence: format!("{what}\nFor more information, try 'appliance import --help'.") }
+}
+
+/// A slug as a flag has it.
+fn slug(text: &str) -> Result<Slug, String> {
+    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
+}
+
+/// A role's id as a flag has it.
+fn role_id(text: &str) -> Result<RoleId, String> {
+    RoleId::parse(text).ok_or_else(|| "an id has 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
 }
 
 fn read(document: &Path) -> io::Result<Vec<u8>> {

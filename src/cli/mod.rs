@@ -34,6 +34,9 @@ const SAY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The exit status of something that failed.
 pub const EXIT_FAILED: u8 = 1;
 
+/// The exit status of flags that are wrong, which is clap's too.
+pub const EXIT_USAGE: u8 = 2;
+
 /// The exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits).
 pub const EXIT_CONFIG: u8 = 78;
 

@@ -67,12 +67,17 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "the document" } else { &self.pointer };
-        // What a document's own names bring with them, such as colours for a terminal, is shown and not carried out.
-        for c in format!("{place}: {}", self.detail).chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
-        }
-        Ok(())
+        f.write_str(&escaped(&format!("{place}: {}", self.detail)))
     }
+}
+
+/// A text for a terminal: what a document's own names bring with them, such as colours, is shown and not carried out.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { escaped.extend(c.escape_default()) } else { escaped.push(c) }
+    }
+    escaped
 }
 
 /// Everything that is wrong, the first of it told one by one.

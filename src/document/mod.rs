@@ -6,8 +6,10 @@
 //! A document is read by `reader`, object by object, so a large one is never held as JSON whole; each noun's file says
 //! what its object holds. `import` and `export` go from the typed document to the file and back.
 
+mod addition;
 mod candidate;
 mod context;
+pub mod csv;
 mod export;
 mod fields;
 mod findings;
@@ -18,6 +20,7 @@ mod reader;
 mod role;
 mod user;
 
+pub use addition::{AddedRole, Addition, Applicant, Refused, Sorted, add};
 pub use candidate::Application;
 pub use export::{ExportError, Secrets, export};
 pub use findings::{FINDINGS_MAX, Findings, Problem};

@@ -2,6 +2,8 @@
 //!
 //! Decisions keep the two in step by themselves; see `candidate_step`.
 
+use std::cmp::Ordering;
+
 use super::candidate_step::{ApplicationStatus, StepStatus};
 
 /// What is wrong with an application's status beside those of its steps, first to last; `None` where they agree.
@@ -46,6 +48,17 @@ pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<S
         statuses.iter_mut().take(1).for_each(|first| *first = StepStatus::InProgress);
     }
     Some(statuses)
+}
+
+/// The statuses of an application's steps, of which it has `steps`, where it is known at which of them, from 0, it
+/// stands, or ended, as `here`: what comes before was passed, what comes after was not reached.
+pub fn statuses_at(step: usize, here: StepStatus, steps: usize) -> Vec<StepStatus> {
+    let status = |place: usize| match place.cmp(&step) {
+        Ordering::Less => StepStatus::Validated,
+        Ordering::Equal => here,
+        Ordering::Greater => StepStatus::Pending,
+    };
+    (0..steps).map(status).collect()
 }
 
 #[cfg(test)]
@@ -102,5 +115,18 @@ mod tests {
         assert_eq!(default_statuses(A::Hired, 3), Some(vec![Skipped, Skipped, Validated]));
         assert_eq!(default_statuses(A::NotSelected, 3), None);
         assert_eq!(default_statuses(A::Withdrawn, 3), None);
+    }
+
+    #[test]
+    fn a_step_in_the_middle_has_what_was_passed_before_it_and_what_was_not_reached_behind_it() {
+        assert_eq!(statuses_at(1, InProgress, 3), [Validated, InProgress, Pending]);
+        assert_eq!(statuses_at(0, Rejected, 1), [Rejected]);
+        for step in 0..3 {
+            for (status, here) in [(A::InProgress, InProgress), (A::NotSelected, Rejected), (A::Withdrawn, InProgress)]
+            {
+                let steps = statuses_at(step, here, 3);
+                assert_eq!(contradiction(status, &steps), None, "{status:?} {steps:?}");
+            }
+        }
     }
 }

@@ -88,6 +88,17 @@ impl Seats {
         Self { status, hired: self.hired - 1, ..self }
     }
 
+    /// With one more person who was hired elsewhere; `None` where no position is left for them. Only a role that is open
+    /// is filled by it: a draft or a closed one stays what it is.
+    #[must_use]
+    pub fn taken_elsewhere(self) -> Option<Self> {
+        if self.are_full() {
+            return None;
+        }
+        let taken = self.taken();
+        Some(if self.status == RoleStatus::Open { taken } else { Self { status: self.status, ..taken } })
+    }
+
     /// Whether no position is left.
     pub fn are_full(self) -> bool {
         self.status == RoleStatus::Filled || self.hired >= self.positions
@@ -150,6 +161,18 @@ mod tests {
         assert_eq!(seats(Open, 2, 1).taken(), seats(Filled, 2, 2));
         assert_eq!(seats(Filled, 2, 2).freed(), seats(Open, 2, 1));
         assert_eq!(seats(Closed, 2, 2).freed(), seats(Closed, 2, 1));
+    }
+
+    #[test]
+    fn a_hire_from_elsewhere_takes_a_position_where_there_is_one() {
+        use RoleStatus::{Closed, Draft, Filled, Open};
+        assert_eq!(seats(Open, 2, 0).taken_elsewhere(), Some(seats(Open, 2, 1)));
+        assert_eq!(seats(Open, 2, 1).taken_elsewhere(), Some(seats(Filled, 2, 2)));
+        for status in [Draft, Closed] {
+            assert_eq!(seats(status, 1, 0).taken_elsewhere(), Some(seats(status, 1, 1)));
+            assert_eq!(seats(status, 1, 1).taken_elsewhere(), None);
+        }
+        assert_eq!(seats(Filled, 1, 1).taken_elsewhere(), None);
     }
 
     #[test]

@@ -78,3 +78,20 @@ pub fn exists(tx: &Tx<'_>, candidate: &CandidateId) -> Result<bool, Error> {
                WHERE id = $1";
     tx.exists(sql, [candidate.as_str()])
 }
+
+/// The organization's candidate with this address.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn with_email(tx: &Tx<'_>, organization: &OrganizationId, email: &Email) -> Result<Option<Record>, Error> {
+    let sql = "SELECT id, name, email
+               FROM candidates
+               WHERE organization_id = $1 AND email_key = $2";
+    tx.one(sql, (organization.as_str(), email.key()), |row| {
+        Ok(Record {
+            id: tx::word(&row.get::<_, String>(0)?, CandidateId::parse)?,
+            name: row.get(1)?,
+            email: tx::word(&row.get::<_, String>(2)?, Email::parse)?,
+        })
+    })
+}

@@ -159,3 +159,19 @@ pub fn exists(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<bool, Error>
                WHERE id = $1";
     tx.exists(sql, [application.as_str()])
 }
+
+/// Whether an organization's candidate has applied to a role.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn has_applied(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    role: &RoleId,
+) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM candidate_roles
+               WHERE organization_id = $1 AND candidate_id = $2 AND role_id = $3";
+    tx.exists(sql, (organization.as_str(), candidate.as_str(), role.as_str()))
+}

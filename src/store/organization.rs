@@ -101,6 +101,17 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
     tx.exists(sql, [slug.key()])
 }
 
+/// The organization with this slug.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn with_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<OrganizationId>, Error> {
+    let sql = "SELECT id
+               FROM organizations
+               WHERE slug_key = $1";
+    tx.one(sql, [slug.key()], |row| tx::word(&row.get::<_, String>(0)?, OrganizationId::parse))
+}
+
 /// Whether the file has any organization at all.
 ///
 /// # Errors

@@ -124,6 +124,20 @@ pub fn exists(tx: &Tx<'_>, role: &RoleId) -> Result<bool, Error> {
     tx.exists(sql, [role.as_str()])
 }
 
+/// The seats of one of an organization's roles, as they are now.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<Seats>, Error> {
+    let sql = "SELECT status, positions, hired
+               FROM roles
+               WHERE organization_id = $1 AND id = $2";
+    tx.one(sql, (organization.as_str(), role.as_str()), |row| {
+        let status = tx::word(&row.get::<_, String>(0)?, RoleStatus::parse)?;
+        Ok(Seats { status, positions: row.get(1)?, hired: row.get(2)? })
+    })
+}
+
 /// Saves what a decision made of a role's seats. A role that stops being open ends its signup links.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ const COMMANDS: [(&str, &[&str]); 8] = [
     ),
     ("bootstrap-admin", &["db", "email", "name", "expires-in-days"]),
     ("set-password", &["db", "email"]),
-    ("import", &["db"]),
+    ("import", &["db", "format", "organization", "role", "partial"]),
     ("export", &["db", "with-secrets"]),
     ("backup", &["db"]),
     ("check", &["db"]),
@@ -84,6 +84,9 @@ fn help_says_what_is_taken_when_nothing_is_said() {
     assert!(help("bootstrap-admin").contains("[default: 90]"));
     assert!(help("set-password").contains("12 characters"));
     assert!(help("import").contains("JSON Pointer") && help("import").contains("20,000"));
+    for word in ["[default: document]", "externalPositionId", "--format csv --organization acme", "semicolon"] {
+        assert!(help("import").contains(word), "{word}");
+    }
     for (command, _) in &COMMANDS[1..] {
         assert!(help(command).contains("[default: appliance.db]"), "{command}");
     }
@@ -139,6 +142,14 @@ fn wrong_flags_are_status_2_and_do_nothing() {
         (&["set-password", "--email", "a b@c"], "--email"),
         (&["import"], "DOCUMENT"),
         (&["import", "a.json", "b.json"], "b.json"),
+        (&["import", "--format", "xml", "a.xml"], "xml"),
+        (&["import", "--organization", "acme", "a.json"], "--organization is not for a document"),
+        (&["import", "--role", "role_1", "a.json"], "--role is not for a document"),
+        (&["import", "--partial", "a.json"], "--partial is not for a document"),
+        (&["import", "--format", "csv", "a.csv"], "--organization is missing"),
+        (&["import", "--format", "csv", "--organization", "acme", "a.csv", "b.csv"], "b.csv"),
+        (&["import", "--format", "csv", "--organization", "a b", "a.csv"], "--organization"),
+        (&["import", "--format", "csv", "--organization", "acme", "--role", "a b", "a.csv"], "--role"),
         (&["export", "a.json"], "a.json"),
         (&["backup"], "TARGET"),
         (&["check", "--db"], "--db"),
@@ -198,6 +209,9 @@ fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
         place.run_with(&["serve"], &[(name, value)], b"").misused(value);
     }
     let email = ("APPLIANCE_EMAIL", "a@example.org");
+    for (name, value) in [("APPLIANCE_FORMAT", "xml"), ("APPLIANCE_PARTIAL", "perhaps"), ("APPLIANCE_ROLE", "a b")] {
+        place.run_with(&["import", "a.csv"], &[(name, value)], b"").misused(value);
+    }
     for (name, value) in [("APPLIANCE_EXPIRES_IN_DAYS", "366"), ("APPLIANCE_NAME", "")] {
         place.run_with(&["bootstrap-admin"], &[email, (name, value)], b"").misused("--");
     }
@@ -224,6 +238,11 @@ fn a_command_takes_its_options_from_variables() {
     let organization = json!({ "slug": "acme", "name": "Acme", "hrIntegration": secret });
     let document = json!({ "organizations": [organization] }).to_string();
     place.run_with(&["import", "-"], &variables, document.as_bytes()).succeeded();
+    let table = [("APPLIANCE_FORMAT", "csv"), ("APPLIANCE_ORGANIZATION", "acme"), ("APPLIANCE_PARTIAL", "true")];
+    let table = [&variables[..1], &table].concat();
+    let ended = place.run_with(&["import", "-"], &table, b"name,email,role\nA,a@example.org,None\n");
+    assert!(ended.code == Some(1) && ended.stdout.starts_with("line 2: role is "), "{ended:?}");
+    assert!(ended.stderr.contains("1 of 1 row was refused, nothing was imported"), "{ended:?}");
     for (value, is_told) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
         let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
         let exported = place.run_with(&["export"], &variables, b"").succeeded().stdout;

@@ -5,7 +5,9 @@
 
 mod clash;
 mod command;
+mod csv;
 mod decision;
+mod elsewhere;
 mod file;
 mod limit;
 mod round_trip;

@@ -1,0 +1,128 @@
+//! What another program has of candidates, into one organization of the file: a table.
+//!
+//! Rows and items that are refused are data, and go to standard output, before anything is imported.
+
+use std::cell::Cell;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Args, failed, lock_for, misused, only, read};
+use crate::cli::{Failure, say};
+use crate::document::csv::{self, Table};
+use crate::document::{self, Refused, Sorted};
+use crate::domain::id::OrganizationId;
+use crate::domain::refusal::Refusal;
+use crate::domain::text::Slug;
+use crate::store::file::{self, Missing, Older};
+use crate::store::{self, Error, Tx};
+use crate::world::World;
+
+/// What a table may hold.
+pub(super) const CSV_HELP: &str =
+    "A table is CSV in UTF-8 (RFC 4180), its separator a comma or a semicolon, its first \
+line the headings, in any order and case. White space around a cell is dropped. Columns:
+  name                the candidate's name; one who is there already, by their address, keeps theirs
+  email               the candidate's address; the same in several rows is one candidate with several applications
+  role                the role's id, or its name where only one role has it; not needed with --role
+  appliedAt           a date (2026-11-21), or an RFC 3339 date-time with an offset; now where it is blank
+  status              In Progress (where it is blank), Not Selected, Hired or Withdrawn
+  step                the name (or id) of the role's step where the candidate is, or where it ended; blank is the first
+                      step while In Progress and the final one when Hired, the others need it
+  rejectedAt          when it ended; only when Not Selected; now where it is blank
+  outcomeType         rejected_by_organization, rejected_by_candidate or other; only when Not Selected
+  outcomeReason       such as lacking_skills; only when Not Selected
+  outcomeNotes        the reason in words when Not Selected, a note when Hired
+  hiredDate           only when Hired; now where it is blank
+  externalPositionId  the position's code in the HR system; only when Hired";
+
+/// How it is done.
+pub(super) const EXAMPLES: &str = "Examples:
+  appliance import --db jobs.db company.json
+  appliance import --db jobs.db --format csv --organization acme candidates.csv
+  appliance import --db jobs.db --format csv --organization acme --role role_01k… --partial candidates.csv";
+
+/// `--format csv`.
+pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    let organization = organization(args)?;
+    let source = only(&args.documents)?;
+    let name = source.display();
+    let bytes = read(source).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    let table = Table::parse(&bytes, world.now());
+    drop(bytes);
+    let table =
+        table.map_err(|wrong| Failure::new(format!("{name} cannot be imported, nothing was\n{}", wrong.join("\n"))))?;
+    let rows = table.rows();
+    let of = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+    bring(args, world, organization, rows, &of, |tx, id| csv::place(tx, world, table, id, args.role.as_ref()))
+}
+
+fn organization(args: &Args) -> Result<&Slug, Failure> {
+    args.organization
+        .as_ref()
+        .ok_or_else(|| misused("--organization is missing: the slug of the organization it is for"))
+}
+
+/// Asks the file, reports what is refused, and brings the rest where that is wanted.
+fn bring(
+    args: &Args,
+    world: &dyn World,
+    slug: &Slug,
+    applications: usize,
+    of: &str,
+    sort: impl FnOnce(&Tx<'_>, OrganizationId) -> Result<Sorted, Error>,
+) -> Result<(), Failure> {
+    let path = args.db.db.as_path();
+    file::prepare(path, Missing::Refuse, Older::Refuse)?;
+    let _lock = lock_for(path, applications)?;
+    let sorted = store::read_alone(path, world, |tx| match store::organization::with_slug(tx, slug)? {
+        Some(id) => sort(tx, id),
+        None => Err(Refusal::bad_request(no_organization(path, slug)).into()),
+    });
+    let Sorted { addition, refused, notices } = sorted.map_err(nothing_imported)?;
+    notices.iter().for_each(|notice| say(notice));
+    report(&refused)?;
+    let verdict = format!("{} of {of} {} refused", refused.len(), if refused.len() == 1 { "was" } else { "were" });
+    if !refused.is_empty() && (!args.partial || addition.roles.is_empty()) {
+        let advice =
+            if args.partial { "" } else { "; mend what standard output tells, or give --partial for the others" };
+        return Err(Failure::new(format!("{verdict}, nothing was imported{advice}")));
+    }
+    let began = Cell::new(Duration::ZERO);
+    let counts = store::act_alone(path, world, |tx| {
+        began.set(world.monotonic());
+        document::add(tx, &addition)
+    });
+    let held = world.monotonic().saturating_sub(began.get()).as_millis();
+    let counts = counts.map_err(failed)?;
+    let (roles, candidates, applications) = (counts.roles, counts.candidates, counts.applications);
+    say(&format!(
+        "imported into {} for {}: roles {roles}, candidates {candidates}, applications {applications}; the write lock \
+         was held for {held} ms",
+        path.display(),
+        slug.as_str()
+    ));
+    if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the others were imported"))) }
+}
+
+fn nothing_imported(error: Error) -> Failure {
+    match error {
+        Error::Refused(refusal) => Failure::new(format!("nothing was imported: {}", refusal.sentence())),
+        error => error.into(),
+    }
+}
+
+/// A line for each that is refused.
+fn report(refused: &[Refused]) -> Result<(), Failure> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = refused.iter().try_for_each(|refused| writeln!(out, "{refused}")).and_then(|()| out.flush());
+    written.map_err(|error| Failure::new(format!("standard output cannot be written, nothing was imported: {error}")))
+}
+
+fn no_organization(path: &Path, slug: &Slug) -> String {
+    let (slug, path) = (slug.as_str(), path.display());
+    format!(
+        "{path} has no organization with the slug {slug}; make it first, for example with\n  echo \
+         '{{\"organizations\":[{{\"slug\":\"{slug}\",\"name\":\"NAME\"}}]}}' | appliance import --db {path} -"
+    )
+}

@@ -1,0 +1,266 @@
+//! The headings of a table, and the cells of a row as the values they must be.
+//!
+//! Knows what a row says, not whether the organization has such a role or step.
+
+use super::text::Record;
+use crate::document::findings::escaped;
+use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
+use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
+use crate::domain::timestamp::{Rounding, Timestamp};
+
+/// How much of a cell is told, so that a long one does not bury what is wrong with it.
+const TOLD_CHARACTERS_MAX: usize = 60;
+
+/// Which cell of a row is which column's.
+pub(super) struct Heading {
+    /// The place of each of [`Heading::COLUMNS`].
+    places: [Option<usize>; Self::COLUMNS.len()],
+    cells: usize,
+    unknown: Vec<String>,
+}
+
+impl Heading {
+    pub(super) const COLUMNS: &'static [&'static str] = &[
+        "name",
+        "email",
+        "role",
+        "appliedAt",
+        "status",
+        "step",
+        "rejectedAt",
+        "outcomeType",
+        "outcomeReason",
+        "outcomeNotes",
+        "hiredDate",
+        "externalPositionId",
+    ];
+
+    /// Which column a heading names.
+    fn column(name: &str) -> Option<usize> {
+        Self::COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name.trim()))
+    }
+
+    /// How many of a record's cells are headings.
+    pub(super) fn known(record: &Record) -> usize {
+        record.cells.iter().filter(|cell| Self::column(cell).is_some()).count()
+    }
+
+    /// Reads the first record as headings.
+    ///
+    /// # Errors
+    /// A sentence each for what is missing, or there twice.
+    pub(super) fn read(record: Option<Record>) -> Result<Self, Vec<String>> {
+        let columns = Self::COLUMNS.join(", ");
+        let Some(Record { line, cells, faults }) = record else {
+            return Err(vec![format!("line 1: there is no line of headings; the columns are {columns}")]);
+        };
+        let at_line = |fault: String| format!("line {line}: {fault}");
+        if !faults.is_empty() {
+            return Err(vec![at_line(format!("the headings cannot be read: {}", faults.join("; ")))]);
+        }
+        let mut heading = Self { places: [None; Self::COLUMNS.len()], cells: cells.len(), unknown: Vec::new() };
+        let mut wrong = Vec::new();
+        for (place, cell) in cells.iter().enumerate() {
+            match Self::column(cell) {
+                Some(column) if heading.places[column].is_some() => {
+                    wrong.push(at_line(format!("the column {} is there twice", Self::COLUMNS[column])));
+                }
+                Some(column) => heading.places[column] = Some(place),
+                None if cell.trim().is_empty() => {
+                    heading.unknown.push(format!("column {} has no heading and is passed over", place + 1));
+                }
+                None => heading.unknown.push(escaped(&format!(
+                    "the column {:?} is not known and is passed over; known are {columns}",
+                    told(cell.trim())
+                ))),
+            }
+        }
+        for column in ["name", "email"] {
+            if heading.place(column).is_none() {
+                wrong.push(at_line(format!("the column {column} is missing; the columns are {columns}")));
+            }
+        }
+        if wrong.is_empty() { Ok(heading) } else { Err(wrong) }
+    }
+
+    fn place(&self, column: &str) -> Option<usize> {
+        self.places[Self::column(column)?]
+    }
+
+    pub(super) fn has_role(&self) -> bool {
+        self.place("role").is_some()
+    }
+
+    /// A sentence for each column that is not read.
+    pub(super) fn unknown(self) -> Vec<String> {
+        self.unknown
+    }
+}
+
+/// A row's values. One that is `None` where it must be there has its reason among the faults.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// The line of the file that it begins in.
+    pub(super) line: usize,
+    /// What is wrong with it.
+    pub(super) faults: Vec<String>,
+    /// Whether its cells could be told apart at all.
+    pub(super) is_readable: bool,
+    pub(super) name: Option<String>,
+    pub(super) email: Option<Email>,
+    pub(super) role: Option<String>,
+    pub(super) applied_at: Timestamp,
+    pub(super) step: Option<String>,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// What became of the application, as far as a row tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It goes on.
+    InProgress,
+    /// The candidate took it back.
+    Withdrawn,
+    /// It was ended.
+    NotSelected { at: Timestamp, notes: String, outcome_type: Option<String>, outcome_reason: Option<String> },
+    /// It ended in a hire.
+    Hired(HireRecord),
+}
+
+impl Row {
+    pub(super) fn read(heading: &Heading, record: Record, now: Timestamp) -> Self {
+        let Record { line, cells, mut faults } = record;
+        if faults.is_empty() && cells.len() != heading.cells {
+            faults.push(format!("has {} cells, and the headings are {}", cells.len(), heading.cells));
+        }
+        if !faults.is_empty() {
+            return Self::unreadable(line, faults, now);
+        }
+        let mut cells = Cells { heading, cells: &cells, faults };
+        let name = cells.required("name", &format!("a text of at most {NAME_CHARACTERS_MAX} characters"), |text| {
+            (text::characters(text) <= NAME_CHARACTERS_MAX).then(|| text.to_owned())
+        });
+        let must_be = format!("an email address of at most {EMAIL_CHARACTERS_MAX} characters");
+        let email = cells.required("email", &must_be, Email::parse);
+        let role = cells.cell("role").map(str::to_owned);
+        let applied_at = cells.time("appliedAt").flatten().unwrap_or(now);
+        let step = cells.cell("step").map(str::to_owned);
+        let outcome = cells.outcome(now);
+        Self { line, faults: cells.faults, is_readable: true, name, email, role, applied_at, step, outcome }
+    }
+
+    /// A row whose cells are not where they should be: nothing else can be told of it.
+    fn unreadable(line: usize, faults: Vec<String>, applied_at: Timestamp) -> Self {
+        let (name, email, role, step, outcome) = (None, None, None, None, None);
+        Self { line, faults, is_readable: false, name, email, role, applied_at, step, outcome }
+    }
+}
+
+/// The cells of one row, and what is wrong with them so far.
+struct Cells<'a> {
+    heading: &'a Heading,
+    cells: &'a [String],
+    faults: Vec<String>,
+}
+
+impl<'a> Cells<'a> {
+    /// A cell, where it is not blank. White space around it is the table's and not the value's.
+    fn cell(&self, column: &str) -> Option<&'a str> {
+        let cell = self.cells.get(self.heading.place(column)?)?.trim();
+        (!cell.is_empty()).then_some(cell)
+    }
+
+    /// A cell that may be blank. `None` where it is wrong.
+    fn optional<T>(
+        &mut self,
+        column: &str,
+        must_be: &str,
+        read: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Option<Option<T>> {
+        let Some(cell) = self.cell(column) else { return Some(None) };
+        let value = read(cell);
+        if value.is_none() {
+            self.faults.push(format!("{column} must be {must_be}, and is {:?}", told(cell)));
+        }
+        value.map(Some)
+    }
+
+    fn required<T>(&mut self, column: &str, must_be: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        let value = self.optional(column, must_be, read)?;
+        if value.is_none() {
+            self.faults.push(format!("{column} is missing; it must be {must_be}"));
+        }
+        value
+    }
+
+    fn text(&mut self, column: &str, characters_max: usize) -> Option<Option<String>> {
+        self.optional(column, &format!("a text of at most {characters_max} characters"), |text| {
+            (text::characters(text) <= characters_max).then(|| text.to_owned())
+        })
+    }
+
+    fn time(&mut self, column: &str) -> Option<Option<Timestamp>> {
+        let must_be = "a date such as 2026-11-21, or an RFC 3339 date-time with an offset";
+        self.optional(column, must_be, |text| Timestamp::parse(text, Rounding::Down))
+    }
+
+    /// What became of the application. What does not go with its status is a fault.
+    fn outcome(&mut self, now: Timestamp) -> Option<Outcome> {
+        let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
+        let rejected_at = self.time("rejectedAt");
+        let outcome_type = self.text("outcomeType", OUTCOME_CHARACTERS_MAX);
+        let outcome_reason = self.text("outcomeReason", OUTCOME_CHARACTERS_MAX);
+        let notes = self.text("outcomeNotes", NOTES_CHARACTERS_MAX);
+        let hired_date = self.time("hiredDate");
+        let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX);
+        let status = status?.unwrap_or(ApplicationStatus::InProgress);
+        self.refuse_what_does_not_go_with(status);
+        // What is wrong is among the faults, and the rest is still worth a look at the role's steps.
+        let notes = notes.flatten();
+        Some(match status {
+            ApplicationStatus::InProgress => Outcome::InProgress,
+            ApplicationStatus::Withdrawn => Outcome::Withdrawn,
+            ApplicationStatus::NotSelected => Outcome::NotSelected {
+                at: rejected_at.flatten().unwrap_or(now),
+                notes: notes.unwrap_or_default(),
+                outcome_type: outcome_type.flatten(),
+                outcome_reason: outcome_reason.flatten(),
+            },
+            ApplicationStatus::Hired => Outcome::Hired(HireRecord {
+                hired_date: hired_date.flatten().unwrap_or(now),
+                offer_accepted_date: None,
+                external_position_id: external_position_id.flatten(),
+                notes,
+            }),
+        })
+    }
+
+    /// Adds a fault where the row has cells that another status is needed for.
+    fn refuse_what_does_not_go_with(&mut self, status: ApplicationStatus) {
+        let (others, needed): (&[&str], _) = match status {
+            ApplicationStatus::InProgress | ApplicationStatus::Withdrawn => (
+                &["rejectedAt", "outcomeType", "outcomeReason", "outcomeNotes", "hiredDate", "externalPositionId"],
+                "Not Selected or Hired",
+            ),
+            ApplicationStatus::NotSelected => (&["hiredDate", "externalPositionId"], "Hired"),
+            ApplicationStatus::Hired => (&["rejectedAt", "outcomeType", "outcomeReason"], "Not Selected"),
+        };
+        let given: Vec<&str> = others.iter().copied().filter(|column| self.cell(column).is_some()).collect();
+        if !given.is_empty() {
+            let (given, status) = (given.join(", "), status.as_str());
+            self.faults.push(format!("{given} must be blank, because the status is {status} and not {needed}"));
+        }
+    }
+}
+
+/// A status, whatever the case of its letters.
+fn status(text: &str) -> Option<ApplicationStatus> {
+    let word = ApplicationStatus::WORDS.iter().find(|word| word.eq_ignore_ascii_case(text))?;
+    ApplicationStatus::parse(word)
+}
+
+/// As much of a cell as is told.
+pub(super) fn told(text: &str) -> String {
+    let cut = text::cut(text, TOLD_CHARACTERS_MAX);
+    if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }
+}

@@ -1,0 +1,207 @@
+//! Takes a text apart into records and cells, as RFC 4180 has them. By hand, because a quote that is never closed must be
+//! told with its line, and the libraries read on to the end of the file without a word.
+//!
+//! Knows nothing of what the cells mean. More than the RFC asks, it takes a line feed or a carriage return alone for the
+//! end of a line, and a quote within a cell that does not begin with one for itself.
+
+/// A line of the table, which goes on over several of the file where a quoted cell has line breaks in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// The line of the file that it begins in, from 1.
+    pub(super) line: usize,
+    /// Its cells, without their quotes.
+    pub(super) cells: Vec<String>,
+    /// What is wrong with it as a text. Its cells are not to be believed then.
+    pub(super) faults: Vec<String>,
+}
+
+/// The records of a text, without those that have nothing but white space in them.
+pub(super) struct Records<'a> {
+    rest: &'a [u8],
+    separator: u8,
+    line: usize,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn of(bytes: &'a [u8], separator: u8) -> Self {
+        Self { rest: bytes, separator, line: 1 }
+    }
+
+    fn record(&mut self) -> Record {
+        let mut record = Record { line: self.line, cells: Vec::new(), faults: Vec::new() };
+        loop {
+            let begins_in = self.line;
+            let cell = if self.rest.first() == Some(&b'"') { self.quoted(&mut record.faults) } else { self.plain() };
+            let cell = String::from_utf8(cell).unwrap_or_else(|_| {
+                record
+                    .faults
+                    .push(format!("the cell that begins in line {begins_in} is not UTF-8; save the table as such"));
+                String::new()
+            });
+            if cell.contains('\0') {
+                record
+                    .faults
+                    .push(format!("the cell that begins in line {begins_in} has a NUL in it, which no text has"));
+            }
+            record.cells.push(cell);
+            match self.rest {
+                [first, rest @ ..] if *first == self.separator => self.rest = rest,
+                _ => break,
+            }
+        }
+        self.end_line();
+        record
+    }
+
+    /// A cell without quotes around it: what comes before the next separator or the line's end.
+    fn plain(&mut self) -> Vec<u8> {
+        let separator = self.separator;
+        self.take_until(|byte| byte == separator || byte == b'\n' || byte == b'\r').to_vec()
+    }
+
+    /// A cell in quotes; within it two of them are one.
+    fn quoted(&mut self, faults: &mut Vec<String>) -> Vec<u8> {
+        let begins_in = self.line;
+        let mut cell = Vec::new();
+        loop {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+            let part = self.take_until(|byte| byte == b'"');
+            self.line += breaks(part);
+            cell.extend_from_slice(part);
+            match self.rest {
+                [b'"', b'"', ..] => {
+                    cell.push(b'"');
+                    self.rest = &self.rest[1..];
+                }
+                [b'"', ..] => break,
+                _ => {
+                    faults.push(format!("the quote that begins in line {begins_in} is never closed"));
+                    return cell;
+                }
+            }
+        }
+        self.rest = &self.rest[1..];
+        if !self.plain().iter().all(|byte| *byte == b' ') {
+            let line = self.line;
+            let why = "has more behind its closing quote; a quote within a quoted cell is written twice";
+            faults.push(format!("the cell that begins in line {begins_in} and ends in line {line} {why}"));
+        }
+        cell
+    }
+
+    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
+        let end = self.rest.iter().position(|byte| ends(*byte)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+
+    fn end_line(&mut self) {
+        self.line += 1;
+        self.rest = match self.rest {
+            [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
+            [] => &[],
+        };
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        while !self.rest.is_empty() {
+            let record = self.record();
+            if !record.faults.is_empty() || record.cells.iter().any(|cell| !cell.trim().is_empty()) {
+                return Some(record);
+            }
+        }
+        None
+    }
+}
+
+/// How many lines end in a text.
+fn breaks(text: &[u8]) -> usize {
+    let ends = |(index, byte): (usize, &u8)| match byte {
+        b'\n' => true,
+        b'\r' => text.get(index + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    text.iter().enumerate().filter(|each| ends(*each)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn records(text: &str) -> Vec<(usize, Vec<String>)> {
+        let records = Records::of(text.as_bytes(), b',');
+        records.map(|record| (record.line, record.cells)).collect()
+    }
+
+    fn cells(cells: &[&str]) -> Vec<String> {
+        cells.iter().map(|cell| (*cell).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_examples_of_the_rfc_are_read_as_it_says() {
+        for text in ["aaa,bbb,ccc\r\nzzz,yyy,xxx\r\n", "aaa,bbb,ccc\r\nzzz,yyy,xxx", "aaa,bbb,ccc\nzzz,yyy,xxx\n"] {
+            assert_eq!(records(text), [(1, cells(&["aaa", "bbb", "ccc"])), (2, cells(&["zzz", "yyy", "xxx"]))]);
+        }
+        let text = "\"aaa\",\"b\r\nbb\",\"ccc\"\r\nzzz,\"b\"\"bb\",\r\n";
+        assert_eq!(records(text), [(1, cells(&["aaa", "b\r\nbb", "ccc"])), (3, cells(&["zzz", "b\"bb", ""]))]);
+    }
+
+    #[test]
+    fn lines_are_counted_over_blank_ones_and_over_breaks_in_cells() {
+        let text = "a\n\n , ,\r\n\"x\n\ny\",\"\r\n\"\nb\rc\r\n";
+        assert_eq!(
+            records(text),
+            [(1, cells(&["a"])), (4, cells(&["x\n\ny", "\r\n"])), (8, cells(&["b"])), (9, cells(&["c"]))]
+        );
+    }
+
+    #[test]
+    fn a_quote_within_a_plain_cell_and_spaces_behind_a_closing_one_are_no_faults() {
+        let read: Vec<Record> = Records::of(b"5\" disk,\"a\"  ,\"\"\n", b',').collect();
+        assert_eq!(read, [Record { line: 1, cells: cells(&["5\" disk", "a", ""]), faults: Vec::new() }]);
+    }
+
+    #[test]
+    fn what_is_no_cell_is_told_and_the_next_line_is_read_again() {
+        let faults = |text: &[u8]| {
+            let records = Records::of(text, b',');
+            records.map(|record| (record.line, record.faults.join("; "))).collect::<Vec<_>>()
+        };
+        let read = faults(b"a,\"b\nc,\"d\ne\n");
+        assert_eq!((read[0].0, read[1].0, read.len()), (1, 3, 2));
+        assert!(read[0].1.contains("begins in line 1 and ends in line 2") && read[1].1.is_empty(), "{read:?}");
+        assert!(faults(b"a\nb,\"c\nd\n")[1].1.contains("the quote that begins in line 2 is never closed"));
+        assert!(faults(b"a\n\xff,\0\n")[1].1.contains("line 2 is not UTF-8") && faults(b"a\0")[0].1.contains("NUL"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_by_the_rfc_is_read_back(
+            rows in prop::collection::vec(prop::collection::vec("[a;,\"\r\n x]{0,6}", 2..4), 1..5),
+            semicolon in any::<bool>(),
+        ) {
+            let separator = if semicolon { ";" } else { "," };
+            let cell = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+            let line = |row: &Vec<String>| row.iter().map(cell).collect::<Vec<_>>().join(separator) + "\r\n";
+            let text: String = rows.iter().map(line).collect();
+            let read: Vec<Record> = Records::of(text.as_bytes(), separator.as_bytes()[0]).collect();
+            let is_blank = |row: &&Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
+            let expected: Vec<&Vec<String>> = rows.iter().filter(|row| !is_blank(row)).collect();
+            prop_assert_eq!(read.iter().map(|record| &record.cells).collect::<Vec<_>>(), expected);
+            prop_assert!(read.iter().all(|record| record.faults.is_empty()));
+        }
+
+        #[test]
+        fn no_bytes_are_too_odd_to_be_read(bytes in prop::collection::vec(prop::sample::select(b"a,;\"\r\n\0\xff ".to_vec()), 0..60)) {
+            let lines: Vec<usize> = Records::of(&bytes, b',').map(|record| record.line).collect();
+            prop_assert!(lines.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Tables of candidates: what each column becomes, and what is refused with its line.
+
+use appliance::store::file::Lock;
+use serde_json::json;
+
+use crate::elsewhere::{Company, each};
+use crate::support::NOW;
+
+#[test]
+fn a_row_becomes_a_candidate_at_the_first_step() {
+    let company = Company::new();
+    company
+        .csv("name,email,role\nDan Day,Dan@Example.org,Engineer\n")
+        .fine()
+        .says("for acme: roles 0, candidates 1, applications 1; the write lock was held for ");
+    let dan = company.application("role_eng", "Dan@Example.org");
+    assert_eq!((&dan["name"], &dan["status"]), (&json!("Dan Day"), &json!("In Progress")));
+    assert_eq!(each(&dan["steps"], "status"), ["in_progress", "pending", "pending"]);
+    assert_eq!(each(&dan["steps"], "name"), ["Review", "Call", "Offer"]);
+    // The other organization has somebody with that address, who is somebody else.
+    assert_eq!(company.export()["organizations"][1]["roles"][0]["candidates"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn every_column_is_kept_in_any_order_and_either_separator() {
+    let company = Company::new();
+    let rows = "\u{feff}STATUS;Role;Email;externalPositionId;hiredDate;outcomeNotes;appliedAt;Step;outcomeReason;outcomeType;NAME;rejectedAt\r\n\
+        hired;role_eng;dan@x.org;P-7;2026-03-01;\"Good, and \"\"fast\"\"\r\nvery\";2026-01-02;offer;;;Dan;\r\n\
+        Not Selected;engineer;eve@x.org;;;Not \u{fc}bel;2026-01-02T03:04:05+01:00;CALL;lacking_skills;rejected_by_organization;Eve;2026-02-03\r\n\
+        WITHDRAWN; Writer ;fay@x.org;;;;2026-01-05;;;;Fay;\r\n\
+        ;Engineer;gus@x.org;;;;2026-01-06;step_call;;;Gus;\r\n";
+    company.csv(rows).fine();
+    let dan = company.application("role_eng", "dan@x.org");
+    assert_eq!(dan["hiredDate"], "2026-03-01T00:00:00.000000Z");
+    assert_eq!(dan["externalPositionId"], "P-7");
+    assert_eq!(dan["hireNotes"], "Good, and \"fast\"\r\nvery");
+    assert_eq!(each(&dan["steps"], "status"), ["skipped", "skipped", "validated"]);
+    assert_eq!(dan["steps"][2]["validatedAt"], dan["hiredDate"]);
+    let eve = company.application("role_eng", "eve@x.org");
+    assert_eq!((&eve["status"], &eve["appliedAt"]), (&json!("Not Selected"), &json!("2026-01-02T02:04:05.000000Z")));
+    assert_eq!(each(&eve["steps"], "status"), ["validated", "rejected", "pending"]);
+    assert_eq!(eve["steps"][0]["validatedAt"], eve["appliedAt"]);
+    let call = &eve["steps"][1];
+    assert_eq!(call["rejectedAt"], "2026-02-03T00:00:00.000000Z");
+    assert_eq!((&call["rejectionReason"], &call["outcomeReason"]), (&json!("Not \u{fc}bel"), &json!("lacking_skills")));
+    assert_eq!(call["outcomeType"], "rejected_by_organization");
+    let fay = company.application("role_wri", "fay@x.org");
+    assert_eq!((&fay["status"], each(&fay["steps"], "status")), (&json!("Withdrawn"), vec!["in_progress"]));
+    let gus = company.application("role_eng", "gus@x.org");
+    assert_eq!(each(&gus["steps"], "status"), ["validated", "in_progress", "pending"]);
+}
+
+#[test]
+fn one_role_may_be_named_for_all_rows() {
+    let company = Company::new();
+    company.csv_with(&["--role", "role_wri"], "name,email\nDan,dan@x.org\n").fine();
+    company.csv_with(&["--role", "role_d1"], "name,email,role\nDan,dan@x.org,\nEve,eve@x.org,double\n").fine();
+    let ended = company.csv_with(&["--role", "role_d1"], "name,email,role\nFay,fay@x.org,role_d2\n");
+    ended.refused(&["line 2: role is \"role_d2\", and --role says that all rows are for role_d1"]);
+    for role in ["role_far", "role_9"] {
+        let ended = company.csv_with(&["--role", role], "name,email\nDan,dan@x.org\n");
+        ended.failed(1, &format!("nothing was imported: the organization has no role with the id {role}"));
+    }
+    company.csv("name,email\nDan,dan@x.org\n").failed(1, "line 1: the column role is missing");
+}
+
+#[test]
+fn an_address_is_one_candidate_however_often_it_applies() {
+    let company = Company::new();
+    let table = "name,email,role\nDan,dan@x.org,role_eng\nDaniel,DAN@x.org,Writer\nCleopatra,CLEO@example.org,Writer\n";
+    company.csv(table).fine().says("candidates 1, applications 3");
+    let (first, second) = (company.application("role_eng", "dan@x.org"), company.application("role_wri", "dan@x.org"));
+    assert_eq!((&first["id"], &first["name"]), (&second["id"], &second["name"]));
+    let cleo = company.application("role_wri", "cleo@example.org");
+    assert_eq!((&cleo["id"], &cleo["name"]), (&json!("cand_cleo"), &json!("Cleo")), "who is there keeps their name");
+}
+
+#[test]
+fn who_has_applied_already_is_refused() {
+    let company = Company::new();
+    let table = "name,email,role\nCleo,cleo@EXAMPLE.org,Engineer\nDan,dan@x.org,Writer\nDan,Dan@x.org,role_wri\n";
+    let refused = [
+        "line 2: cleo@EXAMPLE.org has already applied to the role \"Engineer\"",
+        "line 4: Dan@x.org has already applied to the role \"Writer\"",
+    ];
+    company.csv(table).refused(&refused).says("2 of 3 rows were refused, nothing was imported");
+    assert_eq!(company.role("role_wri")["candidates"], json!([]));
+    company
+        .csv_with(&["--partial"], table)
+        .refused(&refused)
+        .says("2 of 3 rows were refused; the others were imported");
+    assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
+    // And what was imported is there, as anything else.
+    company.csv(table).refused(&[
+        refused[0],
+        "line 3: dan@x.org has already applied to the role \"Writer\"",
+        refused[1],
+    ]);
+}
+
+#[test]
+fn all_faults_of_a_row_are_told_at_once() {
+    let company = Company::new();
+    let table = "name,email,role,appliedAt,status,step,hiredDate,outcomeReason\n\
+        ,dan,Nobody,soon,Dismissed,Call,yesterday,\n\
+        Eve,eve@x.org,Engineer,,Not Selected,,2026-01-01,\n\
+        Fay,fay@x.org,Engineer,,,Nowhere,,why\n\
+        Gus,gus@x.org,Double,,Hired,Talk,never,\n";
+    company.csv(table).refused(&[
+        "line 2: name is missing; it must be a text of at most 255 characters; email must be an email address of at most 254 \
+         characters, and is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
+         and is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, and is \"Dismissed\"; hiredDate \
+         must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"yesterday\"; role is \
+         \"Nobody\", and the organization has no such role",
+        "line 3: hiredDate must be blank, because the status is Not Selected and not Hired; step is missing; an \
+         application that has ended needs the step at which it did",
+        "line 4: outcomeReason must be blank, because the status is In Progress and not Not Selected or Hired; step is \
+         \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
+        "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; name the one by its id",
+    ]);
+}
+
+#[test]
+fn steps_that_do_not_go_with_the_role_or_the_status_are_refused() {
+    let company = Company::new();
+    let table = "name,email,role,status,step\n\
+        A,a@x.org,Engineer,,Nowhere\n\
+        B,b@x.org,Engineer,Not Selected,\n\
+        C,c@x.org,Engineer,Withdrawn,\n\
+        D,d@x.org,Engineer,Hired,Call\n\
+        E,e@x.org,role_d2,,Talk\n\
+        F,f@x.org,Stepless,,\n\
+        G,g@x.org,role_d2,,step_d3\n\
+        H,h@x.org,Writer,Not Selected,\n";
+    let missing = "step is missing; an application that has ended needs the step at which it did";
+    company.csv_with(&["--partial"], table).refused(&[
+        "line 2: step is \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
+        &format!("line 3: {missing}"),
+        &format!("line 4: {missing}"),
+        "line 5: step is \"Call\"; who is Hired is at the final step, \"Offer\"",
+        "line 6: step is \"Talk\", which is the name of several; name the one by its id",
+        "line 7: the role has no steps; it needs at least one",
+    ]);
+    assert_eq!(each(&company.application("role_d2", "g@x.org")["steps"], "status"), ["validated", "in_progress"]);
+    assert_eq!(each(&company.application("role_wri", "h@x.org")["steps"], "status"), ["rejected"]);
+}
+
+#[test]
+fn positions_are_taken_and_never_overfilled() {
+    let company = Company::new();
+    let hired = |role: &str, names: &[&str]| {
+        let row = |name: &&str| format!("{name},{name}@x.org,{role},Hired\n");
+        "name,email,role,status\n".to_owned() + &names.iter().map(row).collect::<String>()
+    };
+    company.csv(hired("Engineer", &["a"])).fine();
+    assert_eq!(company.role("role_eng")["status"], "open");
+    let full = "the role has no position left (2 hired, 2 positions)";
+    company
+        .csv_with(&["--partial"], hired("Engineer", &["b", "c", "d"]))
+        .refused(&[&format!("line 3: {full}"), &format!("line 4: {full}")]);
+    assert_eq!(company.role("role_eng")["status"], "filled");
+    company.csv(hired("Engineer", &["c"])).refused(&[&format!("line 2: {full}")]);
+    // Who is not hired may still apply, and a role that is closed or a draft stays so.
+    company.csv("name,email,role\ne,e@x.org,Engineer\n").fine();
+    company.csv(hired("role_d1", &["a"])).fine();
+    assert_eq!(company.role("role_d1")["status"], "closed");
+    company.csv(hired("role_d1", &["b"])).refused(&["line 2: the role has no position left (1 hired, 1 positions)"]);
+}
+
+#[test]
+fn what_is_missing_has_the_time_of_the_import() {
+    let company = Company::new();
+    company.csv("name,email,role,status\nDan,dan@x.org,Writer,Not Selected\n").fine();
+    let dan = company.application("role_wri", "dan@x.org");
+    assert_eq!(dan["appliedAt"], dan["steps"][0]["rejectedAt"]);
+    assert_ne!(dan["appliedAt"], NOW, "the command has the real time");
+    assert_eq!(dan["steps"][0]["rejectionReason"], "");
+}
+
+#[test]
+fn texts_are_as_long_as_in_a_document() {
+    let company = Company::new();
+    let row = |name: usize, id: usize, notes: usize, address: usize| {
+        let email = format!("{}@x.org", "e".repeat(address - 6));
+        let texts = ["\u{fc}".repeat(name), "i".repeat(id), "n".repeat(notes)];
+        format!(
+            "name,email,role,status,externalPositionId,outcomeNotes\n{},{email},role_d1,Hired,{},{}\n",
+            texts[0], texts[1], texts[2]
+        )
+    };
+    for (row, column) in [
+        (row(256, 1, 1, 9), "name"),
+        (row(1, 256, 1, 9), "externalPositionId"),
+        (row(1, 1, 10_001, 9), "outcomeNotes"),
+        (row(1, 1, 1, 255), "email"),
+    ] {
+        let ended = company.csv(row);
+        assert_eq!(ended.code, Some(1));
+        assert!(ended.out.starts_with(&format!("line 2: {column} must be ")) && ended.out.len() < 400, "{ended:?}");
+    }
+    company.csv(row(255, 255, 10_000, 254)).fine();
+    let row = |reason: usize| {
+        let reason = "r".repeat(reason);
+        format!("name,email,role,status,outcomeType,outcomeReason\na,a@x.org,Writer,Not Selected,{reason},{reason}\n")
+    };
+    let ended = company.csv(row(256));
+    assert!(ended.out.contains("outcomeType must be") && ended.out.contains("; outcomeReason must be"), "{ended:?}");
+    company.csv(row(255)).fine();
+}
+
+#[test]
+fn columns_that_are_not_known_are_told_and_passed_over() {
+    let company = Company::new();
+    let ended = company.csv("name,phone,email,,role\nDan,1,dan@x.org,2,Writer\n").fine();
+    assert!(ended.err.contains("the column \"phone\" is not known and is passed over; known are name, email, role,"));
+    assert!(ended.err.contains("column 4 has no heading and is passed over"), "{ended:?}");
+}
+
+#[test]
+fn headings_that_are_wrong_are_told_before_any_row() {
+    let company = Company::new();
+    company.csv("").failed(1, "line 1: there is no line of headings");
+    company.csv("Dan,dan@x.org\n").failed(1, "line 1: the column name is missing");
+    company
+        .csv("\nname,Name,role\n")
+        .failed(1, "line 2: the column name is there twice\nline 2: the column email is missing");
+    company.csv(b"\xff\xfen\0a\0m\0e\0").failed(1, "line 1: the headings cannot be read");
+    company.csv("name,email,role\n").fine().says("candidates 0, applications 0");
+}
+
+#[test]
+fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
+    let company = Company::new();
+    let mut table = b"name,email,role\n".to_vec();
+    table.extend_from_slice(format!("{},big@x.org,Writer\n", "x".repeat(1 << 20)).as_bytes());
+    table.extend_from_slice(b"N\0ul,nul@x.org,Writer\n");
+    table.extend_from_slice(b"Latin \xe4,latin@x.org,Writer\n");
+    table.extend_from_slice(b"few,few@x.org\n");
+    table.extend_from_slice(b"many,many@x.org,Writer,more\n");
+    table.extend_from_slice(b"\"two\nlines\",two@x.org,Writer\n");
+    table.extend_from_slice(b"\"a\"b,ab@x.org,Writer\n");
+    table.extend_from_slice(b"\"=HYPERLINK(\"\"http://x\"\")\",\"eq@x.org\",Writer\n");
+    table.extend_from_slice(b"\x1b[31m,red,\x1b[31mWriter\n");
+    table.extend_from_slice(b"last,\"open@x.org,Writer\nlost,lost@x.org,Writer\n");
+    let ended = company.csv_with(&["--partial"], &table);
+    let lines: Vec<&str> = ended.out.lines().collect();
+    assert_eq!(lines.len(), 8, "{lines:#?}");
+    for (line, words) in [
+        "line 2: name must be a text of at most 255 characters, and is \"xxx",
+        "line 3: the cell that begins in line 3 has a NUL in it, which no text has",
+        "line 4: the cell that begins in line 4 is not UTF-8; save the table as such",
+        "line 5: has 2 cells, and the headings are 3",
+        "line 6: has 4 cells, and the headings are 3",
+        "line 9: the cell that begins in line 9 and ends in line 9 has more behind its closing quote",
+        "line 11: email must be an email address",
+        "line 12: has 2 cells",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let told = lines[line];
+        assert!(
+            told.starts_with(words) || (line == 7 && told.contains("the quote that begins in line 12 is never closed")),
+            "{told}"
+        );
+        assert!(told.len() < 500 && !told.contains('\u{1b}'), "{told}");
+    }
+    let role = company.role("role_wri");
+    let mut names = each(&role["candidates"], "name");
+    names.sort_unstable();
+    assert_eq!(names, ["=HYPERLINK(\"http://x\")", "two\nlines"], "formulas stay text");
+}
+
+/// A table with so many rows.
+fn crowd(rows: usize) -> String {
+    let row = |number| format!("C,c{number}@x.org,Engineer\n");
+    "name,email,role\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+#[test]
+fn above_twenty_thousand_rows_the_server_must_be_stopped() {
+    let company = Company::new();
+    let server = Lock::take(&company.file().path()).unwrap();
+    for rows in [20_001, 200_000] {
+        company.csv(crowd(rows)).failed(1, &format!("has {rows} candidates")).says("stop it");
+    }
+    company.csv(crowd(20_000)).fine().says("applications 20000");
+    drop(server);
+    company.csv_with(&["--role", "role_wri"], crowd(20_001).replace("Engineer", "")).fine().says("applications 20001");
+}
+
+#[test]
+fn a_table_is_for_an_organization_that_is_there() {
+    let company = Company::new();
+    let import = |args: &[&str]| company.import(&[&["--format", "csv"], args, &["-"]].concat(), b"name,email,role\n");
+    import(&["--organization", "none"]).failed(1, "has no organization with the slug none; make it first");
+    import(&["--organization", " ACME"]).fine();
+    import(&[]).failed(2, "--organization is missing");
+    import(&["--organization", "acme", "more.csv"]).failed(2, "'-'");
+    import(&["--organization", "a b"]).failed(2, "a slug has 1 to 64 characters");
+    import(&["--organization", "acme", "--role", "a b"]).failed(2, "an id has 1 to 64 characters");
+}
