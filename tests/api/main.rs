@@ -33,6 +33,7 @@ mod signup;
 mod support;
 mod table;
 mod tenancy;
+mod tenancy_of_staff;
 mod usage_log;
 mod wire;
 
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         signup::tests(),
         table::tests(),
         tenancy::tests(),
+        tenancy_of_staff::tests(),
         usage_log::tests(),
         wire::tests(),
     ]

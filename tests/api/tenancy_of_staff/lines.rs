@@ -1,0 +1,40 @@
+//! The lines: one a route, in the order of the table. The ground is an organization of its own (`Hiring`), with its portal on,
+//! one open role, three candidates at its second step and a user of each kind.
+
+use serde_json::json;
+
+use super::line::{Line, admin, ask};
+use crate::support::{App, Hiring};
+
+pub(super) fn lines() -> Vec<Line> {
+    vec![
+        admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
+        admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {
+            ask(integration(ground)).with(json!({ "url": "https://hr.example.com/hooks" }))
+        }),
+        admin("DELETE /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
+        admin("POST /api/admin/organizations/{id}/hr-integration/test", |app, ground| {
+            ask(format!("{}/test", integrated(app, ground))).granting(202, "")
+        }),
+        admin("GET /api/admin/hr-deliveries", |_, _| ask("/api/admin/hr-deliveries")),
+        admin("GET /api/admin/hr-deliveries/{id}", |app, ground| ask(pinged(app, ground))),
+        admin("POST /api/admin/hr-deliveries/{id}/retry", |app, ground| ask(format!("{}/retry", pinged(app, ground)))),
+    ]
+}
+
+fn integration(ground: &Hiring) -> String {
+    format!("/api/admin/organizations/{}/hr-integration", ground.organization_id)
+}
+
+/// The path of an integration that is there.
+fn integrated(app: &App, ground: &Hiring) -> String {
+    let path = integration(ground);
+    app.admin().put(&path, &json!({ "url": "https://hr.example.com/hooks" })).expect(200);
+    path
+}
+
+/// The path of a delivery that is there.
+fn pinged(app: &App, ground: &Hiring) -> String {
+    let ping = app.admin().post_empty(&format!("{}/test", integrated(app, ground))).expect(202).json();
+    format!("/api/admin/hr-deliveries/{}", ping["data"]["id"].as_str().unwrap())
+}
