@@ -112,7 +112,9 @@ fn every_operation_is_named_and_explained() {
         let unknown: Vec<_> =
             operation.as_object().unwrap().keys().filter(|name| !known.contains(&name.as_str())).collect();
         assert!(unknown.is_empty(), "{place}: {unknown:?}");
+        let mut parameters = BTreeSet::new();
         for parameter in operation["parameters"].as_array().into_iter().flatten().map(resolved) {
+            assert!(parameters.insert(parameter["name"].as_str()), "{place}: {parameter} is there twice");
             assert!(parameter["description"].is_string() && parameter["schema"].is_object(), "{place}: {parameter}");
         }
         for (status, response) in operation["responses"].as_object().unwrap() {

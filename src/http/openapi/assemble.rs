@@ -160,7 +160,9 @@ fn parameters(told: &Object, route: &Route) -> Vec<Value> {
     }
     parameters.extend(own);
     if told.contains_key("page") {
-        parameters.extend([common("Limit"), common("Cursor")]);
+        // A list whose pages have another size says so itself.
+        let has_limit = parameters.iter().any(|one| one["name"] == "limit");
+        parameters.extend([(!has_limit).then(|| common("Limit")), Some(common("Cursor"))].into_iter().flatten());
     }
     if is_tagged(route) {
         parameters.push(common("IfNoneMatch"));

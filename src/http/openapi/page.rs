@@ -23,14 +23,16 @@ pub(super) fn render(document: &Value) -> String {
          content=\"width=device-width, initial-scale=1\">\n<title>{title}: reference</title>\n<style>{STYLE}</style>\n\
          </head>\n<body>\n"
     );
-    contents(&mut page, document);
     page.push_str(&format!(
-        "<main>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same as a document for programs: \
+        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same as a document for programs: \
          <a href=\"/api/openapi.json\">OpenAPI {}</a>.</p>\n",
         escape(text(&document["info"]["version"])),
         escape(text(&document["openapi"])),
     ));
     page.push_str(&prose(text(&document["info"]["description"])));
+    page.push_str("</header>\n");
+    contents(&mut page, document);
+    page.push_str("<main>\n");
     for tag in list(&document["tags"]) {
         let name = text(&tag["name"]);
         page.push_str(&format!("<h2 id=\"{}\">{}</h2>\n", anchor("tag", name), escape(name)));
@@ -51,13 +53,17 @@ fn contents(page: &mut String, document: &Value) {
     page.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
     for tag in list(&document["tags"]) {
         let name = text(&tag["name"]);
-        page.push_str(&format!("<li><a href=\"#{}\">{}</a>\n<ul>\n", anchor("tag", name), escape(name)));
+        page.push_str(&format!(
+            "<li><details><summary><a href=\"#{}\">{}</a></summary>\n<ul>\n",
+            anchor("tag", name),
+            escape(name)
+        ));
         for (_, _, operation) in operations(document, name) {
             let id = text(&operation["operationId"]);
             let summary = escape(text(&operation["summary"]));
             page.push_str(&format!("<li><a href=\"#{}\">{summary}</a></li>\n", anchor("operation", id)));
         }
-        page.push_str("</ul></li>\n");
+        page.push_str("</ul></details></li>\n");
     }
     page.push_str("<li><a href=\"#schemas\">Schemas</a></li>\n</ul>\n</nav>\n");
 }
