@@ -34,9 +34,10 @@ const DOCUMENT_BYTES_MAX: u64 = 4 << 30;
 /// made; an id, email or slug that is already in the file is an error. Makes the file where there is none. Required: email
 /// and name of users and candidates, slug and name of organizations, name of roles and steps.
 ///
-/// `--format csv` takes a table of candidates, into an organization that is in the file. Rows that are refused are reported
-/// on standard output, each with its line and everything that is wrong with it, and nothing is imported unless `--partial`
-/// is given. Exit status 0 when everything was imported, 1 when any row was refused.
+/// `--format csv` takes a table of candidates, `--format greenhouse` what Greenhouse's Harvest API has of jobs, candidates
+/// and applications; both into an organization that is in the file. What is refused is reported on standard output, each
+/// with its place and everything that is wrong with it, and nothing is imported unless `--partial` is given. Exit status 0
+/// when everything was imported, 1 when anything was refused.
 ///
 /// Works while `serve` runs, up to 20,000 candidates.
 #[derive(Debug, clap::Args)]
@@ -49,7 +50,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_FORMAT", value_name = "FORMAT", default_value = "document")]
     format: Format,
 
-    /// The organization, by its slug, that a table is for.
+    /// The organization, by its slug, that a table or a Greenhouse export is for.
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = slug)]
     organization: Option<Slug>,
 
@@ -57,11 +58,12 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = role_id)]
     role: Option<RoleId>,
 
-    /// Import the rows that are right, though others were refused.
+    /// Import what is right of a table or a Greenhouse export, though something was refused.
     #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
     partial: bool,
 
-    /// The document, a JSON file, or the table, a CSV file; `-` is standard input.
+    /// The document, a JSON file; a CSV file; or Greenhouse's JSON files, or the directory that has them. `-` is standard
+    /// input.
     #[arg(value_name = "DOCUMENT", required = true)]
     documents: Vec<PathBuf>,
 }
@@ -73,6 +75,8 @@ enum Format {
     Document,
     /// A table of candidates, with a line of headings.
     Csv,
+    /// JSON of Greenhouse's Harvest API.
+    Greenhouse,
 }
 
 /// Runs the command.
@@ -85,6 +89,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format {
         Format::Document => document(args, world),
         Format::Csv => elsewhere::csv(args, world),
+        Format::Greenhouse => elsewhere::greenhouse(args, world),
     }
 }
 

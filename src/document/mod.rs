@@ -13,6 +13,7 @@ pub mod csv;
 mod export;
 mod fields;
 mod findings;
+pub mod greenhouse;
 mod import;
 pub mod json;
 mod organization;

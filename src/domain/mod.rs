@@ -24,4 +24,4 @@ pub mod throttle;
 pub mod timestamp;
 pub mod usage;
 pub mod user;
-mod words;
+pub(crate) mod words;

@@ -232,6 +232,31 @@ fn an_import_is_seen_by_the_service_that_runs() {
 }
 
 #[test]
+fn candidates_from_elsewhere_are_seen_by_the_service_that_runs() {
+    let place = Place::new();
+    place.imported("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let key = place.admin_key("a.db");
+    let roles = || serving.send("GET", "/api/public/portal/acme", &[], "").expect(200).json()["roles"].clone();
+    assert_eq!(roles()[0]["id"], "role_1");
+    let positions = place.number("a.db", "SELECT positions - hired FROM roles WHERE id = 'role_1'");
+    let row = |number| format!("Ann,ann{number}@example.org,Hired\n");
+    place.write("table.csv", "name,email,status\n".to_owned() + &(0..positions).map(row).collect::<String>());
+    let import =
+        ["import", "--db", "a.db", "--format", "csv", "--organization", "acme", "--role", "role_1", "table.csv"];
+    place.run(&import).succeeded();
+    // Its last position is taken, so it goes from the portal, and nobody else can be hired for it.
+    eventually(|| roles() == json!([]));
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    let refused = serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(400);
+    assert_eq!(refused.json()["code"], "bad_request");
+    let again = place.run(&import);
+    assert!(again.code == Some(1) && again.stdout.contains("has already applied"), "{again:?}");
+    serving.stop("TERM").succeeded();
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
 fn more_than_20_000_candidates_want_the_service_stopped() {
     let place = Place::new();
     let serving = place.serve(&["--db", "a.db"]);

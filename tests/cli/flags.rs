@@ -84,7 +84,13 @@ fn help_says_what_is_taken_when_nothing_is_said() {
     assert!(help("bootstrap-admin").contains("[default: 90]"));
     assert!(help("set-password").contains("12 characters"));
     assert!(help("import").contains("JSON Pointer") && help("import").contains("20,000"));
-    for word in ["[default: document]", "externalPositionId", "--format csv --organization acme", "semicolon"] {
+    for word in [
+        "[default: document]",
+        "externalPositionId",
+        "--format csv --organization acme",
+        "semicolon",
+        "job_stages.json",
+    ] {
         assert!(help("import").contains(word), "{word}");
     }
     for (command, _) in &COMMANDS[1..] {
@@ -149,6 +155,8 @@ fn wrong_flags_are_status_2_and_do_nothing() {
         (&["import", "--format", "csv", "a.csv"], "--organization is missing"),
         (&["import", "--format", "csv", "--organization", "acme", "a.csv", "b.csv"], "b.csv"),
         (&["import", "--format", "csv", "--organization", "a b", "a.csv"], "--organization"),
+        (&["import", "--format", "greenhouse", "harvest"], "--organization is missing"),
+        (&["import", "--format", "greenhouse", "--organization", "a", "--role", "r", "h"], "--role is not for"),
         (&["import", "--format", "csv", "--organization", "acme", "--role", "a b", "a.csv"], "--role"),
         (&["export", "a.json"], "a.json"),
         (&["backup"], "TARGET"),

@@ -1,10 +1,14 @@
 //! Tables of candidates: what each column becomes, and what is refused with its line.
 
+use appliance::document::{self, csv::Table};
+use appliance::domain::text::Slug;
 use appliance::store::file::Lock;
+use appliance::store::{act_alone, organization, read_alone};
+use appliance::world::World;
 use serde_json::json;
 
 use crate::elsewhere::{Company, each};
-use crate::support::NOW;
+use crate::support::{NOW, world};
 
 #[test]
 fn a_row_becomes_a_candidate_at_the_first_step() {
@@ -269,6 +273,52 @@ fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
     let mut names = each(&role["candidates"], "name");
     names.sort_unstable();
     assert_eq!(names, ["=HYPERLINK(\"http://x\")", "two\nlines"], "formulas stay text");
+}
+
+#[test]
+fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
+    let company = Company::new();
+    let path = company.file().path();
+    let sorted = |table: &str| {
+        let table = Table::parse(table.as_bytes(), world().now()).unwrap();
+        read_alone(&path, world(), |tx| {
+            let organization = organization::with_slug(tx, &Slug::parse("acme").unwrap())?.unwrap();
+            document::csv::place(tx, world(), table, organization, None)
+        })
+    };
+    let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
+    for (asked, came, words) in [
+        // Somebody else took the position, the same person came, and applied.
+        (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri is not as it was"),
+        ("name,email,role\nFay,fay@x.org,Engineer\n", "name,email,role\nFay,fay@x.org,role_d1\n", "candidate cand_"),
+        (
+            "name,email,role\nCleo,cleo@example.org,role_d1\n",
+            "name,email,role\nC,cleo@example.org,role_d1\n",
+            "application app_",
+        ),
+    ] {
+        let asked = sorted(asked).unwrap();
+        assert!(asked.refused.is_empty());
+        company.csv(came).fine();
+        let before = company.export();
+        let added = act_alone(&path, world(), |tx| document::add(tx, &asked.addition));
+        assert!(added.as_ref().is_err_and(|error| error.to_string().contains(words)), "{added:?}");
+        assert_eq!(company.export(), before);
+    }
+}
+
+#[test]
+fn of_two_imports_of_one_table_at_once_one_wins() {
+    let company = Company::new();
+    let table = crowd(200) + "D,d@x.org,Writer\n";
+    let (first, second) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| company.csv(&table));
+        (company.csv(&table), other.join().unwrap())
+    });
+    let mut codes = [first.code, second.code];
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(1)], "{first:?} {second:?}");
+    assert_eq!(company.role("role_wri")["candidates"].as_array().unwrap().len(), 1);
 }
 
 /// A table with so many rows.

@@ -9,6 +9,7 @@ mod csv;
 mod decision;
 mod elsewhere;
 mod file;
+mod harvest;
 mod limit;
 mod round_trip;
 mod support;

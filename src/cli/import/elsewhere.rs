@@ -1,15 +1,16 @@
-//! What another program has of candidates, into one organization of the file: a table.
+//! What another program has of candidates, into one organization of the file: a table, or a Greenhouse export.
 //!
 //! Rows and items that are refused are data, and go to standard output, before anything is imported.
 
 use std::cell::Cell;
-use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Args, failed, lock_for, misused, only, read};
 use crate::cli::{Failure, say};
 use crate::document::csv::{self, Table};
+use crate::document::greenhouse::{self, Export, Resource};
 use crate::document::{self, Refused, Sorted};
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
@@ -34,13 +35,18 @@ line the headings, in any order and case. White space around a cell is dropped. 
   outcomeReason       such as lacking_skills; only when Not Selected
   outcomeNotes        the reason in words when Not Selected, a note when Hired
   hiredDate           only when Hired; now where it is blank
-  externalPositionId  the position's code in the HR system; only when Hired";
+  externalPositionId  the position's code in the HR system; only when Hired
+
+A Greenhouse export is what the Harvest API answers, saved as jobs.json, candidates.json, applications.json and, where there
+are any, job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or one object with these
+members. Jobs become roles that the portal does not show yet. Prospects are passed over.";
 
 /// How it is done.
 pub(super) const EXAMPLES: &str = "Examples:
   appliance import --db jobs.db company.json
   appliance import --db jobs.db --format csv --organization acme candidates.csv
-  appliance import --db jobs.db --format csv --organization acme --role role_01k… --partial candidates.csv";
+  appliance import --db jobs.db --format csv --organization acme --role role_01k… --partial candidates.csv
+  appliance import --db jobs.db --format greenhouse --organization acme harvest/";
 
 /// `--format csv`.
 pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
@@ -55,6 +61,57 @@ pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let rows = table.rows();
     let of = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
     bring(args, world, organization, rows, &of, |tx, id| csv::place(tx, world, table, id, args.role.as_ref()))
+}
+
+/// `--format greenhouse`.
+pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    let organization = organization(args)?;
+    if args.role.is_some() {
+        return Err(misused("--role is not for a Greenhouse export, whose applications name their jobs"));
+    }
+    let mut export = Export::default();
+    for source in &args.documents {
+        for file in files(source, &mut export)? {
+            read_into(&mut export, &file)?;
+        }
+    }
+    let nothing = |sentence: String| Failure::new(format!("nothing was imported: {sentence}"));
+    export.require_complete().map_err(nothing)?;
+    let applications = export.applications();
+    bring(args, world, organization, applications, "the export's items", |tx, id| greenhouse::place(tx, export, id))
+}
+
+/// The file that is named, or those of a directory that have something of an export, in the order of their names.
+fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
+    if !source.is_dir() {
+        return Ok(vec![source.to_owned()]);
+    }
+    let unreadable = |error: io::Error| Failure::new(format!("{} cannot be read: {error}", source.display()));
+    let mut found = Vec::new();
+    for entry in source.read_dir().map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = name_of(&path);
+        if Resource::of_file(&name).is_some() {
+            found.push(path);
+        } else {
+            export.notice(&format!("{name} is not read"));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn read_into(export: &mut Export, file: &Path) -> Result<(), Failure> {
+    let bytes = read(file).map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display())))?;
+    export.read(&name_of(file), &bytes).map_err(|error| Failure::new(format!("nothing was imported: {error}")))
+}
+
+/// The name of a file, without the way to it.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn organization(args: &Args) -> Result<&Slug, Failure> {
@@ -114,7 +171,7 @@ fn nothing_imported(error: Error) -> Failure {
 
 /// A line for each that is refused.
 fn report(refused: &[Refused]) -> Result<(), Failure> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(io::stdout().lock());
     let written = refused.iter().try_for_each(|refused| writeln!(out, "{refused}")).and_then(|()| out.flush());
     written.map_err(|error| Failure::new(format!("standard output cannot be written, nothing was imported: {error}")))
 }

@@ -199,7 +199,9 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_too_odd_to_be_read(bytes in prop::collection::vec(prop::sample::select(b"a,;\"\r\n\0\xff ".to_vec()), 0..60)) {
+        fn no_bytes_are_too_odd_to_be_read(
+            bytes in prop::collection::vec(prop::sample::select(b"a,;\"\r\n\0\xff ".to_vec()), 0..60),
+        ) {
             let lines: Vec<usize> = Records::of(&bytes, b',').map(|record| record.line).collect();
             prop_assert!(lines.is_sorted());
         }

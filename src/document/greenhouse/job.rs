@@ -1,0 +1,178 @@
+//! Jobs and their stages ("The job object", "The job stage object" of the Harvest API's documentation).
+
+use serde_json::{Value, json};
+
+use super::html;
+use super::item::Item;
+use crate::domain::candidate_step::{OUTCOME_CHARACTERS_MAX, StepType};
+use crate::domain::role::RoleStatus;
+use crate::domain::text::{self, NAME_CHARACTERS_MAX};
+use crate::domain::timestamp::Timestamp;
+
+/// The longest department or location, as in a document.
+const TEXT_CHARACTERS_MAX: usize = 255;
+
+/// What is recruited for.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) id: u64,
+    pub(super) place: String,
+    pub(super) name: String,
+    /// Open, closed or a draft; Greenhouse has no `filled`.
+    pub(super) status: RoleStatus,
+    /// A JSON object as text.
+    pub(super) description: String,
+    pub(super) department: String,
+    pub(super) location: String,
+    pub(super) created_at: Option<Timestamp>,
+    pub(super) openings: Vec<Opening>,
+}
+
+/// A seat of a job.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) is_open: bool,
+    /// The application that filled it.
+    pub(super) application: Option<u64>,
+    /// What the organization calls it.
+    pub(super) opening_id: Option<String>,
+    pub(super) closed_at: Option<Timestamp>,
+}
+
+/// A stage of a job.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) id: u64,
+    pub(super) job: u64,
+    pub(super) name: String,
+    /// Stages of lower figures come first.
+    pub(super) priority: i64,
+    /// False for one that was deleted.
+    pub(super) is_active: bool,
+}
+
+pub(super) fn job(item: &mut Item) -> Option<Job> {
+    let name = item.name("name", NAME_CHARACTERS_MAX);
+    let status = item.required("status", "one of open, closed, draft", "is missing", |value| match value.as_str()? {
+        "open" => Some(RoleStatus::Open),
+        "closed" => Some(RoleStatus::Closed),
+        "draft" => Some(RoleStatus::Draft),
+        _ => None,
+    });
+    let notes = item.optional("notes", "a text", |value| value.as_str().map(html::markdown));
+    let notes = notes.filter(|notes| !notes.is_empty());
+    let description = notes.map_or_else(|| json!({}), |body| json!({ "format": "markdown", "body": body }));
+    let department = joined(item, "departments", &["name"]);
+    let location = joined(item, "offices", &["location.name", "name"]);
+    let created_at = item.time("created_at");
+    let openings = item.each("openings", opening);
+    item.is_fine().then_some(())?;
+    Some(Job {
+        id: item.own_id()?,
+        place: item.place().to_owned(),
+        name: name?,
+        status: status?,
+        description: description.to_string(),
+        department,
+        location,
+        created_at,
+        openings,
+    })
+}
+
+/// The names of the objects of an array, each the first of these members that is there.
+fn joined(item: &mut Item, path: &str, names: &[&str]) -> String {
+    let found = item.each(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
+    let joined = found.join(", ");
+    if text::characters(&joined) > TEXT_CHARACTERS_MAX {
+        item.fault(format!("the names of {path} must be at most {TEXT_CHARACTERS_MAX} characters together"));
+    }
+    joined
+}
+
+fn opening(item: &mut Item) -> Option<Opening> {
+    let is_open = item.optional("status", "open or closed", |value| match value.as_str()? {
+        "open" => Some(true),
+        "closed" => Some(false),
+        _ => None,
+    });
+    Some(Opening {
+        is_open: is_open.unwrap_or(false),
+        application: item.optional_id("application_id"),
+        opening_id: item.text("opening_id", OUTCOME_CHARACTERS_MAX),
+        closed_at: item.time("closed_at"),
+    })
+}
+
+pub(super) fn stage(item: &mut Item) -> Option<Stage> {
+    let job = item.id("job_id", "is missing; a stage is one of a job");
+    let name = item.name("name", NAME_CHARACTERS_MAX);
+    let priority = item.optional("priority", "a whole number", Value::as_i64);
+    let is_active = item.optional("active", "true or false", Value::as_bool);
+    item.is_fine().then_some(())?;
+    let (priority, is_active) = (priority.unwrap_or(i64::MAX), is_active.unwrap_or(true));
+    Some(Stage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
+}
+
+/// What a stage is for, by the words of its name: Greenhouse has no types of stages.
+pub(super) fn step_type(name: &str) -> StepType {
+    // In this order: an "Offer Call" is no call, and a "Reference Interview" no interview.
+    const KNOWN: [(StepType, &[&str]); 6] = [
+        (StepType::Offer, &["offer"]),
+        (StepType::ReferenceCheck, &["reference", "references", "background"]),
+        (
+            StepType::Assessment,
+            &[
+                "test",
+                "tests",
+                "assessment",
+                "assignment",
+                "exercise",
+                "challenge",
+                "take home",
+                "homework",
+                "case study",
+            ],
+        ),
+        (StepType::Interview, &["interview", "interviews", "face to face", "onsite", "on site", "panel"]),
+        (StepType::Screening, &["screen", "screening", "phone", "call", "preliminary"]),
+        (StepType::Application, &["application", "applications", "resume", "cv", "applied"]),
+    ];
+    let name = name.to_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let text = format!(" {} ", words.join(" "));
+    let says = |wanted: &&str| text.contains(&format!(" {wanted} "));
+    let found = KNOWN.iter().find(|(_, wanted)| wanted.iter().any(&says));
+    found.map_or(StepType::Other, |(step_type, _)| *step_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_is_for_what_its_name_says() {
+        for (name, expected) in [
+            ("Application Review", StepType::Application),
+            ("Resume review", StepType::Application),
+            ("Preliminary Phone Screen", StepType::Screening),
+            ("Recruiter Phone Screen", StepType::Screening),
+            ("Call", StepType::Screening),
+            ("Phone Interview", StepType::Interview),
+            ("Face to Face", StepType::Interview),
+            ("On-site", StepType::Interview),
+            ("Take Home Test", StepType::Assessment),
+            ("Take-home", StepType::Assessment),
+            ("CASE STUDY", StepType::Assessment),
+            ("Reference Check", StepType::ReferenceCheck),
+            ("Background Check", StepType::ReferenceCheck),
+            ("Offer", StepType::Offer),
+            ("Offer call", StepType::Offer),
+            ("Latest Contestants", StepType::Other),
+            ("Officer", StepType::Other),
+            ("", StepType::Other),
+        ] {
+            assert_eq!(step_type(name), expected, "{name}");
+        }
+    }
+}

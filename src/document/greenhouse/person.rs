@@ -1,0 +1,33 @@
+//! Candidates ("The candidate object" of the Harvest API's documentation).
+
+use serde_json::Value;
+
+use super::item::Item;
+use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
+
+/// Who applied.
+#[derive(Debug)]
+pub(super) struct Person {
+    pub(super) id: u64,
+    pub(super) place: String,
+    pub(super) name: String,
+    /// The first address that is personal, or else the first of all. Prospects often have none.
+    pub(super) email: Option<Email>,
+}
+
+pub(super) fn person(item: &mut Item) -> Option<Person> {
+    let names = ["first_name", "last_name"].map(|name| item.text(name, NAME_CHARACTERS_MAX));
+    let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
+        item.fault(format!("first_name and last_name must be 1 to {NAME_CHARACTERS_MAX} characters together"));
+    }
+    // An address that is none counts as missing: there may be another.
+    let emails = item.each("email_addresses", |inner| {
+        let email = Email::parse(inner.get("value")?.as_str()?)?;
+        Some((email, inner.get("type").and_then(Value::as_str) == Some("personal")))
+    });
+    let chosen = emails.iter().position(|(_, is_personal)| *is_personal).unwrap_or(0);
+    let email = emails.into_iter().nth(chosen).map(|(email, _)| email);
+    item.is_fine().then_some(())?;
+    Some(Person { id: item.own_id()?, place: item.place().to_owned(), name, email })
+}

@@ -1,0 +1,108 @@
+//! Takes the files of an export apart, item by item, so that a large one is never held as JSON whole.
+//!
+//! Knows where items stand, not what is in them.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::item::Item;
+use super::{Export, Resource};
+use crate::document::json::{self, Strict};
+
+/// Reads a file into the export.
+///
+/// # Errors
+/// A sentence with line and column.
+pub(super) fn read(name: &str, bytes: &[u8], export: &mut Export) -> Result<(), String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    json::parse_with(Whole { name, export }, bytes)
+}
+
+/// A file: an array where its name tells of what, or an object of arrays.
+struct Whole<'a> {
+    name: &'a str,
+    export: &'a mut Export,
+}
+
+impl<'de> DeserializeSeed<'de> for Whole<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Resource::of_file(self.name) {
+            Some(resource) => write!(f, "an array of {}", resource.as_str()),
+            None => write!(f, "an object with members such as {}", Resource::WORDS.join(", ")),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        match Resource::of_file(self.name) {
+            Some(resource) => Items { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items),
+            None => Err(de::Error::custom(
+                "an array says nothing of what it is; name the file after its resource, such as jobs.json",
+            )),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut seen = Vec::new();
+        while let Some(member) = members.next_key::<String>()? {
+            if seen.contains(&member) {
+                return Err(de::Error::custom(format!("the member {member:?} is there twice")));
+            }
+            if let Some(resource) = Resource::parse(&member) {
+                let at = format!("{}#/{member}", self.name);
+                members.next_value_seed(Items { resource, at, export: &mut *self.export })?;
+            } else {
+                self.export.notice(&format!("{}: the member {member:?} is not read", self.name));
+                members.next_value_seed(Strict)?;
+            }
+            seen.push(member);
+        }
+        Ok(())
+    }
+}
+
+/// An array of items.
+struct Items<'a> {
+    resource: Resource,
+    /// Where it is: a file, with a JSON Pointer for its fragment (RFC 6901 section 6).
+    at: String,
+    export: &'a mut Export,
+}
+
+impl<'de> DeserializeSeed<'de> for Items<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of {}", self.resource.as_str())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.export.begin(self.resource);
+        for index in 0.. {
+            let Some(value) = items.next_element_seed(Strict)? else { break };
+            // An item that is no object has no members, and so lacks its id.
+            let members = if let Value::Object(members) = value { members } else { Map::new() };
+            self.export.take(Item::new(self.resource, &format!("{}/{index}", self.at), members));
+        }
+        Ok(())
+    }
+}
