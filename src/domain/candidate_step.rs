@@ -1,4 +1,5 @@
-//! Decisions on a candidate at a step: reject and hire (`POST /api/v1/candidate-steps/{id}/reject`, `…/hire`).
+//! Decisions on a candidate at a step: reject and hire (`POST /api/v1/candidate-steps/{id}/reject`, `…/hire`) here, and what
+//! moves a candidate on or puts them back in the files beside (`…/validate`, `…/reopen`).
 //!
 //! The store loads [`Facts`], the rule says what becomes of them or refuses, the store saves it. Nothing here knows
 //! how either is done.
@@ -10,8 +11,13 @@ use super::role::{RoleStatus, Seats};
 use super::timestamp::Timestamp;
 use super::user::{self, OrgRole, PlatformRole};
 use super::words::words;
+pub use reopen::{Rejection, ReopenWish, reopen};
+pub use validate::{ValidateWish, validate};
 
-/// The longest `outcomeNotes` or `notes`, in characters.
+mod reopen;
+mod validate;
+
+/// The longest `reason`, `outcomeNotes` or `notes`, in characters.
 pub const NOTES_CHARACTERS_MAX: usize = 10_000;
 
 /// The longest `outcomeType`, `outcomeReason` or `externalPositionId`, in characters.
@@ -167,6 +173,8 @@ pub struct Decision {
     pub steps: Vec<CandidateStep>,
     /// The step that the answer shows, as it is afterwards.
     pub shown: CandidateStep,
+    /// The step that the candidate is moved to, as it is afterwards.
+    pub next: Option<CandidateStep>,
     /// Where the application is afterwards.
     pub application_status: ApplicationStatus,
     /// The record of the hire, where it is one afterwards.
@@ -177,6 +185,17 @@ pub struct Decision {
     pub at_role_step: Option<RoleStepId>,
     /// By how much the organization's figures move.
     pub status_change: StatusCounts,
+    /// What the caller says of it that is kept nowhere but in the record.
+    pub remark: Option<Remark>,
+}
+
+/// What is said of a decision, for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// The notes of a step that was passed.
+    OutcomeNotes(String),
+    /// Why a rejection is undone.
+    Reason(String),
 }
 
 impl Facts {
@@ -213,7 +232,8 @@ impl Facts {
         let at_role_step = current(status, &steps).map(|step| step.role_step_id.clone());
         let steps = steps.into_iter().zip(&self.steps).filter(|(after, before)| after != *before);
         let steps = steps.map(|(after, _)| after).collect();
-        Decision { steps, shown, application_status: status, hire, seats, at_role_step, status_change }
+        let (next, remark) = (None, None);
+        Decision { steps, shown, next, application_status: status, hire, seats, at_role_step, status_change, remark }
     }
 }
 

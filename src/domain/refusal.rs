@@ -68,12 +68,16 @@ impl Refusal {
     /// Both values.
     ///
     /// # Errors
-    /// A `validation_error` with all fields of both, where both are one; otherwise the first refusal of the two.
+    /// A refusal as the first, with all fields of both, where both are about fields; otherwise the first of the two.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {
                 errors.extend(more);
                 Err(Self::Invalid(errors))
+            }
+            (Err(Self::BadRequest(_, mut errors)), Err(Self::Invalid(more))) if !errors.is_empty() => {
+                errors.extend(more);
+                Err(Self::BadRequest(sentences(&errors), errors))
             }
             (first, second) => Ok((first?, second?)),
         }

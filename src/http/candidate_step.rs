@@ -1,4 +1,6 @@
-//! `POST /api/v1/candidate-steps/{id}/reject` and `…/hire`: decisions on a candidate at a step.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions on a candidate at a step.
+//!
+//! With `dryRun=true` each of them is answered as it would be, on a snapshot: everything is checked and nothing saved.
 
 use hyper::Method;
 use serde::Serialize;
@@ -11,6 +13,7 @@ use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
     self, CandidateStep, Decision, Facts, HireWish, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectWish,
+    ReopenWish, ValidateWish,
 };
 use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::refusal::Refusal;
@@ -20,6 +23,7 @@ use crate::store::{self, Error, Grade, Tx};
 const ANSWERS: &[Answer] = &[
     (200, ""),
     (400, "bad_request"),
+    (400, "validation_error"),
     (401, "unauthorized"),
     (403, "forbidden"),
     (403, "insufficient_scope"),
@@ -32,20 +36,27 @@ const ANSWERS: &[Answer] = &[
 
 pub(super) fn routes() -> Vec<Route> {
     let scope = Scope::PipelineWrite;
-    let reject_path = "/api/v1/candidate-steps/{id}/reject";
-    let hire_path = "/api/v1/candidate-steps/{id}/hire";
+    let [reject_path, hire_path, validate_path, reopen_path] = [
+        "/api/v1/candidate-steps/{id}/reject",
+        "/api/v1/candidate-steps/{id}/hire",
+        "/api/v1/candidate-steps/{id}/validate",
+        "/api/v1/candidate-steps/{id}/reopen",
+    ];
     [
         Route::scoped(scope, Method::POST, reject_path, decode_reject, reject),
         Route::scoped(scope, Method::POST, hire_path, decode_hire, hire),
+        Route::scoped(scope, Method::POST, validate_path, decode_validate, validate),
+        Route::scoped(scope, Method::POST, reopen_path, decode_reopen, reopen),
     ]
-    .map(|route| route.with_body().writes(Grade::Durable).answering(ANSWERS))
+    .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(ANSWERS))
     .into()
 }
 
 /// `…/reject`: all three members are optional texts.
 ///
 /// # Errors
-/// `bad_request` for a body that is no JSON object, a member that is no text, or one that is too long.
+/// `bad_request` for a body that is no JSON object, a member that is no text, or one that is too long; `validation_error`
+/// for a `dryRun` that is neither `true` nor `false`.
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), Error> {
     let mut fields = request.object()?;
     let wish = RejectWish {
@@ -53,8 +64,7 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), 
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
     };
-    fields.good()?;
-    Ok((Addressed::read(request), wish))
+    Addressed::with(request, fields.good(), wish)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step; a hire is reversed by it.
@@ -70,13 +80,14 @@ fn reject(
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::reject(&facts, wish, tx.now)?;
-    saved(ctx, tx, who, Action::Rejected, &facts, &decision)
+    concluded(ctx, tx, who, Action::Rejected, addressed, &facts, &decision)
 }
 
 /// `…/hire`: `notes` and `outcomeNotes` are the same; where both are given the first counts.
 ///
 /// # Errors
-/// `bad_request` for a body that is no JSON object, a member that is no text or no date, or one that is too long.
+/// `bad_request` for a body that is no JSON object, a member that is no text or no date, or one that is too long;
+/// `validation_error` for a `dryRun` that is neither `true` nor `false`.
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Error> {
     let mut fields = request.object()?;
     let notes = fields.text("notes", NOTES_CHARACTERS_MAX);
@@ -87,8 +98,7 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Erro
         offer_accepted_date: fields.moment("offerAcceptedDate"),
         external_position_id: fields.text("externalPositionId", OUTCOME_CHARACTERS_MAX),
     };
-    fields.good()?;
-    Ok((Addressed::read(request), wish))
+    Addressed::with(request, fields.good(), wish)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate, from whichever step of the application is named.
@@ -101,34 +111,103 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Erro
 fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireWish)) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::hire(&facts, wish, tx.now)?;
-    saved(ctx, tx, who, Action::Hired, &facts, &decision)
+    concluded(ctx, tx, who, Action::Hired, addressed, &facts, &decision)
 }
 
-/// Saves a decision, and answers with the step as it is now.
-fn saved(
+/// `…/validate`: the notes are optional.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `validation_error` for notes that are no text or too long, and for a
+/// `dryRun` that is neither `true` nor `false`.
+fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateWish), Error> {
+    let mut fields = request.object()?;
+    let wish = ValidateWish { outcome_notes: fields.text("outcomeNotes", NOTES_CHARACTERS_MAX) };
+    Addressed::with(request, fields.valid(), wish)
+}
+
+/// `POST /api/v1/candidate-steps/{id}/validate`: the candidate has passed this step, and is at the next one.
+///
+/// # Errors
+/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
+/// organization is that of a plain member; `conflict` where the application has ended, the candidate is not at this step,
+/// or it is the final one.
+fn validate(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    (addressed, wish): &(Addressed, ValidateWish),
+) -> Result<Reply, Error> {
+    let facts = addressed.load(tx, who)?;
+    let decision = candidate_step::validate(&facts, wish, tx.now)?;
+    concluded(ctx, tx, who, Action::Validated, addressed, &facts, &decision)
+}
+
+/// `…/reopen`: the reason must be there.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `validation_error` without a reason or with one that is too long, and
+/// for a `dryRun` that is neither `true` nor `false`.
+fn decode_reopen(_: &Ctx, request: &Request) -> Result<(Addressed, ReopenWish), Error> {
+    let mut fields = request.object()?;
+    let reason = fields.required_text("reason", NOTES_CHARACTERS_MAX);
+    Addressed::with(request, fields.valid(), ReopenWish { reason: reason.unwrap_or_default() })
+}
+
+/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection, and puts the candidate where they were.
+///
+/// # Errors
+/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
+/// organization is that of a plain member; `conflict` where the step is not rejected, or the candidate has withdrawn.
+fn reopen(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    (addressed, wish): &(Addressed, ReopenWish),
+) -> Result<Reply, Error> {
+    let facts = addressed.load(tx, who)?;
+    let rejections = store::candidate_step::rejections(tx, &facts)?;
+    let decision = candidate_step::reopen(&facts, &rejections, wish)?;
+    concluded(ctx, tx, who, Action::Reopened, addressed, &facts, &decision)
+}
+
+/// Saves a decision, unless it is only to be tried, and answers with the step as it is then.
+fn concluded(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
     action: Action,
+    addressed: &Addressed,
     facts: &Facts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
-    store::candidate_step::save(tx, who, action, facts, decision, &store::activity::stamp(&*ctx.world))?;
-    Ok(Reply::json(&WireDecision { success: true, step: wire(facts, &decision.shown) }))
+    if !addressed.is_dry_run {
+        store::candidate_step::save(tx, who, action, facts, decision, &store::activity::stamp(&*ctx.world))?;
+    }
+    Ok(Reply::json(&WireDecision {
+        success: true,
+        dry_run: addressed.is_dry_run,
+        step: wire(facts, &decision.shown),
+        next_step: decision.next.as_ref().map(|step| wire(facts, step)),
+    }))
 }
 
-/// The step that a path names; an id that none can have names nothing.
-struct Addressed(Option<CandidateStepId>);
+/// The step that a path names, where an id that none can have names nothing; and whether the decision is only to be tried.
+struct Addressed {
+    step: Option<CandidateStepId>,
+    is_dry_run: bool,
+}
 
 impl Addressed {
-    fn read(request: &Request) -> Self {
-        Self(CandidateStepId::parse(request.param("id")))
+    /// With what the body wishes, where neither it nor the query is at fault.
+    fn with<W>(request: &Request, body: Result<(), Refusal>, wish: W) -> Result<(Self, W), Error> {
+        let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;
+        Ok((Self { step: CandidateStepId::parse(request.param("id")), is_dry_run }, wish))
     }
 
     /// # Errors
     /// `not_found` where there is no such step, or the caller may not see it.
     fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Facts, Error> {
-        let found = match &self.0 {
+        let found = match &self.step {
             Some(step) => store::candidate_step::load(tx, who, step)?,
             None => None,
         };
@@ -155,9 +234,14 @@ fn wire<'a>(facts: &'a Facts, step: &'a CandidateStep) -> WireStep<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct WireDecision<'a> {
     success: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
     step: WireStep<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step: Option<WireStep<'a>>,
 }
 
 #[derive(Serialize)]

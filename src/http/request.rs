@@ -125,6 +125,18 @@ impl Request {
         Ok(value)
     }
 
+    /// Whether it is only to be tried: the query's `dryRun`.
+    ///
+    /// # Errors
+    /// `validation_error` where that is neither `true` nor `false`, or there twice.
+    pub(super) fn is_dry_run(&self) -> Result<bool, Refusal> {
+        match self.query("dryRun")?.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Refusal::invalid("dryRun", "must be true or false")),
+        }
+    }
+
     /// The body's object. An absent or empty body is an empty object.
     ///
     /// # Errors

@@ -99,6 +99,8 @@ pub struct Route {
     pub work: Work,
     /// Whether it reads a body.
     pub takes_body: bool,
+    /// Whether it can be tried with `dryRun=true`: then it only reads.
+    pub takes_dry_run: bool,
     /// Whether pages of other origins may call it: all that is public, by its path.
     pub cors: bool,
     /// Whether it answers people, with pages.
@@ -190,6 +192,18 @@ impl Route {
         self
     }
 
+    /// The same, to be tried with `dryRun=true`. The handler sees to it that nothing is saved then.
+    pub(super) fn with_dry_run(mut self) -> Self {
+        self.takes_dry_run = true;
+        self
+    }
+
+    /// What a request is to do to the file: a try only reads.
+    pub(super) fn work_of(&self, request: &Request) -> Work {
+        let is_dry_run = self.takes_dry_run && request.is_dry_run() == Ok(true);
+        if is_dry_run { Work::Read } else { self.work }
+    }
+
     /// The same, for people.
     pub(super) fn for_people(mut self) -> Self {
         self.page = true;
@@ -236,6 +250,7 @@ impl Route {
             entry,
             work: Work::Read,
             takes_body: false,
+            takes_dry_run: false,
             cors: table::is_public(path),
             page: false,
             hashes: false,

@@ -74,7 +74,8 @@ pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error
     // Guarded by the status that the rule saw: a row that says otherwise was changed behind it.
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
-                 at_role_step_id = $6, at_since = $7, updated_at = $8
+                 at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END,
+                 updated_at = $8
                WHERE id = $9 AND status = $10";
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(decision.hire.as_ref());
     let touched = tx.run(

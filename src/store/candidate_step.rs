@@ -1,21 +1,21 @@
 //! The steps of applications. Decisions on a candidate at one: the facts are loaded, as the caller may see them, and
 //! what the rule made of them is saved, all in one transaction.
 
+mod record;
+
 use rusqlite::Row;
-use serde::Serialize;
 
 use super::activity;
 use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::candidate_step::{
-    ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepStatus, StepType,
-};
+use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, Facts, StepStatus, StepType};
 use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
+pub use record::rejections;
 
 /// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.
 ///
@@ -65,7 +65,7 @@ pub fn save(
         candidate_role_id: Some(facts.application_id.clone()),
         candidate_role_step_id: Some(facts.addressed_step().id.clone()),
     };
-    activity::append(tx, stamp, Some(who), recorded(action, facts), &subject, &detail(facts, decision)?)
+    activity::append(tx, stamp, Some(who), recorded(action, facts), &subject, &record::detail(facts, decision)?)
 }
 
 /// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
@@ -183,68 +183,4 @@ fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Err
         ),
     )?;
     if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("step {} is gone", step.id))) }
-}
-
-/// Before and after, with everything that the decision clears elsewhere: JSON text.
-fn detail(facts: &Facts, decision: &Decision) -> Result<String, Error> {
-    // The steps that a decision changes, as they were.
-    let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
-    let changed = facts.steps.iter().filter(is_changed);
-    activity::detail(
-        &side(facts.application_status, facts.seats, facts.hire.as_ref(), changed),
-        &side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter()),
-    )
-}
-
-fn side<'a>(
-    status: ApplicationStatus,
-    seats: Seats,
-    hire: Option<&'a HireRecord>,
-    steps: impl Iterator<Item = &'a CandidateStep>,
-) -> Side<'a> {
-    let hire = hire.map(|hire| DetailOfHire {
-        hired_date: hire.hired_date.to_string(),
-        offer_accepted_date: hire.offer_accepted_date.map(|at| at.to_string()),
-        external_position_id: hire.external_position_id.as_deref(),
-        notes: hire.notes.as_deref(),
-    });
-    let steps = steps.map(|step| DetailOfStep {
-        id: step.id.as_str(),
-        status: step.status.as_str(),
-        rejected_at: step.rejected_at.map(|at| at.to_string()),
-        rejection_reason: step.rejection_reason.as_deref(),
-        outcome_type: step.outcome_type.as_deref(),
-        outcome_reason: step.outcome_reason.as_deref(),
-        validated_at: step.validated_at.map(|at| at.to_string()),
-    });
-    Side { application: status.as_str(), role: seats.status.as_str(), hire, steps: steps.collect() }
-}
-
-#[derive(Serialize)]
-struct Side<'a> {
-    application: &'static str,
-    role: &'static str,
-    hire: Option<DetailOfHire<'a>>,
-    steps: Vec<DetailOfStep<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DetailOfHire<'a> {
-    hired_date: String,
-    offer_accepted_date: Option<String>,
-    external_position_id: Option<&'a str>,
-    notes: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DetailOfStep<'a> {
-    id: &'a str,
-    status: &'static str,
-    rejected_at: Option<String>,
-    rejection_reason: Option<&'a str>,
-    outcome_type: Option<&'a str>,
-    outcome_reason: Option<&'a str>,
-    validated_at: Option<String>,
 }

@@ -11,6 +11,9 @@ mod body;
 mod candidate_step_hire;
 mod candidate_step_record;
 mod candidate_step_reject;
+mod candidate_step_reopen;
+mod candidate_step_validate;
+mod dry_run;
 mod failure;
 mod health;
 mod hr_answer;
@@ -27,6 +30,7 @@ mod portal;
 mod portal_apply;
 mod portal_role;
 mod race;
+mod race_decisions;
 mod rate_limit;
 mod session;
 mod signup;
@@ -67,6 +71,9 @@ fn main() -> ExitCode {
         candidate_step_hire::tests(),
         candidate_step_record::tests(),
         candidate_step_reject::tests(),
+        candidate_step_reopen::tests(),
+        candidate_step_validate::tests(),
+        dry_run::tests(),
         failure::tests(),
         health::tests(),
         hr_answer::tests(),
@@ -83,6 +90,7 @@ fn main() -> ExitCode {
         portal_apply::tests(),
         portal_role::tests(),
         race::tests(),
+        race_decisions::tests(),
         rate_limit::tests(),
         session::tests(),
         signup::tests(),

@@ -20,42 +20,42 @@ crate::tests![
     a_step_rejected_eight_times_at_once_is_rejected_once,
 ];
 
-const ROUNDS: usize = 200;
+pub(crate) const ROUNDS: usize = 200;
 
 /// Rounds that one imported organization is good for.
-const GROUND_ROUNDS: usize = 200;
+pub(crate) const GROUND_ROUNDS: usize = 200;
 
 /// An organization with many roles of two steps, and the same number of applications to each.
-struct Ground {
+pub(crate) struct Ground {
     organization_id: String,
     slug: String,
     /// The key of its owner.
-    key: String,
+    pub(crate) key: String,
 }
 
 impl Ground {
-    fn role_id(&self, role: usize) -> String {
+    pub(crate) fn role_id(&self, role: usize) -> String {
         format!("{}_role_{role}", self.organization_id)
     }
 
     /// The id of an application's step, all from 0.
-    fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
+    pub(crate) fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
         format!("{}_cstep_{role}_{candidate}_{step}", self.organization_id)
     }
 
-    fn application_id(&self, role: usize, candidate: usize) -> String {
+    pub(crate) fn application_id(&self, role: usize, candidate: usize) -> String {
         format!("{}_app_{role}_{candidate}", self.organization_id)
     }
 
     /// A decision on an application at a step.
-    fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
+    pub(crate) fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
         let path = format!("/api/v1/candidate-steps/{}/{decision}", self.step_id(role, candidate, step));
         Lane::new("POST", &path, &self.key)
     }
 }
 
 /// Imports a new organization with this many open public roles, positions and applications to each.
-fn ground(app: &App, roles: usize, positions: usize, candidates: usize) -> Ground {
+pub(crate) fn ground(app: &App, roles: usize, positions: usize, candidates: usize) -> Ground {
     let hiring = app.hiring_with(|document| {
         let organization = &mut document["organizations"][0];
         let id = organization["id"].as_str().unwrap().to_owned();
@@ -100,19 +100,25 @@ fn role(organization: &str, number: usize, positions: usize, candidates: usize) 
 }
 
 /// The same ground for a while, then a new one.
-fn ground_of_round(app: &App, grounds: &mut Vec<Ground>, round: usize, positions: usize, candidates: usize) -> usize {
+pub(crate) fn ground_of_round(
+    app: &App,
+    grounds: &mut Vec<Ground>,
+    round: usize,
+    positions: usize,
+    candidates: usize,
+) -> usize {
     if round / GROUND_ROUNDS == grounds.len() {
         grounds.push(ground(app, GROUND_ROUNDS, positions, candidates));
     }
     round % GROUND_ROUNDS
 }
 
-fn statuses(answers: &[Answer]) -> Vec<u16> {
+pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
 /// How many answers have this status.
-fn count(answers: &[Answer], status: u16) -> usize {
+pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
@@ -120,7 +126,7 @@ fn usage(app: &App, key_id: &str) -> Value {
     app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
 }
 
-fn require_sound(app: &App) {
+pub(crate) fn require_sound(app: &App) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 

@@ -24,6 +24,8 @@ fn the_table_is_the_contract() {
         "GET /api/public/portal/{orgSlug}/roles/{roleId}",
         "POST /api/public/portal/{orgSlug}/apply",
         // Beside it.
+        "POST /api/v1/candidate-steps/{id}/validate",
+        "POST /api/v1/candidate-steps/{id}/reopen",
         "GET /api/admin/organizations/{id}/hr-integration",
         "PUT /api/admin/organizations/{id}/hr-integration",
         "DELETE /api/admin/organizations/{id}/hr-integration",

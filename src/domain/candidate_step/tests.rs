@@ -4,8 +4,8 @@ use super::*;
 use crate::domain::id::Id;
 use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-const THEN: Timestamp = Timestamp::from_micros(1_000);
-const NOW: Timestamp = Timestamp::from_micros(2_000);
+pub(super) const THEN: Timestamp = Timestamp::from_micros(1_000);
+pub(super) const NOW: Timestamp = Timestamp::from_micros(2_000);
 
 fn step(order: i64, status: StepStatus) -> CandidateStep {
     let rejected = status == Rejected;
@@ -24,7 +24,7 @@ fn step(order: i64, status: StepStatus) -> CandidateStep {
     }
 }
 
-fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
+pub(super) fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
     Facts {
         organization_id: OrganizationId::parse("org_1").unwrap(),
         require_external_position_id: false,
@@ -41,7 +41,7 @@ fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
     }
 }
 
-fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
+pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
     let record = HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
     Facts {
         application_status: ApplicationStatus::Hired,
@@ -52,7 +52,7 @@ fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
 }
 
 /// Every step's status after a decision.
-fn after(facts: &Facts, decision: &Decision) -> Vec<StepStatus> {
+pub(super) fn after(facts: &Facts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
 }

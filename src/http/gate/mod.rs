@@ -162,7 +162,7 @@ async fn carry_out(
         *request = Arc::new(request.with_body(body::read(body).await?));
     }
     match transaction::decode(ctx, route, request).await? {
-        Next::Act(act) => transaction::transact(ctx, route, credential, act, trail).await,
+        Next::Act(act) => transaction::transact(ctx, route.work_of(request), credential, act, trail).await,
         Next::Reply(reply) => Ok(reply),
     }
 }

@@ -35,12 +35,12 @@ pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>
 /// The handler's second half, in one transaction.
 pub(super) async fn transact(
     ctx: &Arc<Ctx>,
-    route: &Route,
+    work: Work,
     credential: Option<Credential>,
     act: Act,
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
-    match route.work {
+    match work {
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
             let reply = write(ctx, grade, credential, act, trail.owed.clone()).await?;

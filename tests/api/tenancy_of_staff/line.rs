@@ -102,7 +102,6 @@ pub(super) fn reads(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Lin
 }
 
 /// A route for everybody who manages the organization.
-#[allow(dead_code, reason = "the first route of its kind is on its way")]
 pub(super) fn manages(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Manages, ask }
 }

@@ -3,11 +3,16 @@
 
 use serde_json::json;
 
-use super::line::{Line, admin, ask};
+use super::line::{Line, admin, ask, manages};
 use crate::support::{App, Hiring};
 
 pub(super) fn lines() -> Vec<Line> {
     vec![
+        manages("POST /api/v1/candidate-steps/{id}/validate", |_, ground| ask(ground.decision(0, 1, "validate"))),
+        manages("POST /api/v1/candidate-steps/{id}/reopen", |app, ground| {
+            app.admin().post_empty(&ground.reject(0)).expect(200);
+            ask(ground.decision(0, 1, "reopen")).with(json!({ "reason": "a mistake" }))
+        }),
         admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
         admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {
             ask(integration(ground)).with(json!({ "url": "https://hr.example.com/hooks" }))
