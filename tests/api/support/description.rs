@@ -65,15 +65,14 @@ pub(super) fn hold(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     let mut wrong = Vec::new();
     if place == NO_ROUTE {
         if method != "HEAD" && answer.header("content-type") == Some("application/problem+json") {
-            wrong.extend(misfits("Problem", Strictness::Closed, &reference("Problem"), &answer.json()));
+            wrong.extend(misfits(Strictness::Closed, &reference("Problem"), &answer.json()));
         }
     } else {
-        let at = format!("{place} {}", answer.status);
         match response(&place, answer.status) {
             None => wrong.push("the status is not described".to_owned()),
             Some(described) => {
                 wrong.extend(header_faults(described, answer));
-                wrong.extend(body_faults(&at, described, method, answer));
+                wrong.extend(body_faults(described, method, answer));
             }
         }
         if (200..300).contains(&answer.status) {
@@ -121,9 +120,9 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// Where a value does not fit a schema. `name` is the schema's, so that it is compiled once.
-pub(crate) fn misfits(name: &str, strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
-    let key = format!("{name} {strictness:?}");
+/// Where a value does not fit a schema, which is compiled once.
+pub(crate) fn misfits(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
+    let key = format!("{strictness:?} {schema}");
     let known = VALIDATORS.lock().unwrap().get(&key).cloned();
     let validator = known.unwrap_or_else(|| {
         let made = Arc::new(compile(schema, strictness));
@@ -192,8 +191,7 @@ fn header_faults(described: &'static Value, answer: &Answer) -> Vec<String> {
             Some(text) => {
                 let number = text.parse::<u64>().ok().filter(|_| header["schema"]["type"] == "integer");
                 let value = number.map_or_else(|| json!(text), |number| json!(number));
-                let key = format!("header {name} {}", header["schema"]);
-                let misfits = misfits(&key, Strictness::Open, &header["schema"], &value);
+                let misfits = misfits(Strictness::Open, &header["schema"], &value);
                 faults.extend(misfits.into_iter().map(|misfit| format!("{name}: {misfit}")));
             }
         }
@@ -207,7 +205,7 @@ fn header_faults(described: &'static Value, answer: &Answer) -> Vec<String> {
     faults
 }
 
-fn body_faults(at: &str, described: &'static Value, method: &str, answer: &Answer) -> Vec<String> {
+fn body_faults(described: &'static Value, method: &str, answer: &Answer) -> Vec<String> {
     let content = described.get("content");
     let Some(media_type) = answer.header("content-type") else {
         return content.map(|_| "there is no body".to_owned()).into_iter().collect();
@@ -219,7 +217,7 @@ fn body_faults(at: &str, described: &'static Value, method: &str, answer: &Answe
         return Vec::new();
     }
     let value = if media_type.contains("json") { answer.json() } else { json!(answer.text()) };
-    misfits(&format!("{at} {media_type}"), Strictness::Closed, &media["schema"], &value)
+    misfits(Strictness::Closed, &media["schema"], &value)
 }
 
 fn request_faults(place: &str, sent: &[u8]) -> Vec<String> {
@@ -231,6 +229,6 @@ fn request_faults(place: &str, sent: &[u8]) -> Vec<String> {
     // What was sent in chunks, the client does not see as JSON.
     let Ok(value) = serde_json::from_slice(sent) else { return Vec::new() };
     let schema = &body["content"]["application/json"]["schema"];
-    let misfits = misfits(&format!("{place} body"), Strictness::Open, schema, &value);
+    let misfits = misfits(Strictness::Open, schema, &value);
     misfits.into_iter().map(|misfit| format!("a body was taken that is described otherwise: {misfit}")).collect()
 }
