@@ -15,6 +15,7 @@ pub mod invitation;
 pub mod organization;
 pub mod rate;
 pub mod refusal;
+pub mod report;
 pub mod role;
 pub mod search;
 pub mod session;

@@ -4,7 +4,9 @@
 //! scope, body, one transaction, usage row) → the noun's `decode` and `act` → `reply`. Async ends in the gate: a
 //! noun's two halves are plain functions. Nothing here holds SQL or a rule.
 
+mod activity;
 mod api_key;
+mod board;
 mod body;
 mod candidate_step;
 pub mod ctx;
@@ -21,11 +23,13 @@ mod page;
 mod pagination;
 mod portal;
 mod reply;
+mod report;
 mod request;
 pub mod route;
 mod server;
 mod session;
 mod signup;
+mod status;
 pub mod table;
 mod throttle;
 mod usage;

@@ -56,15 +56,20 @@ impl Page {
     /// The answer with the rows that were found, of which each is told by `wire` and found by `key`.
     pub(super) fn reply<T, W: Serialize>(
         &self,
-        mut found: Vec<T>,
+        found: Vec<T>,
         key: impl Fn(&T) -> Vec<String>,
         wire: impl Fn(T) -> W,
     ) -> Reply {
+        let (rows, pagination) = self.cut(found, key);
+        Reply::json(&WirePage { success: true, data: rows.into_iter().map(wire).collect(), pagination })
+    }
+
+    /// The rows of the page, and how it stands in its list.
+    pub(super) fn cut<T>(&self, mut found: Vec<T>, key: impl Fn(&T) -> Vec<String>) -> (Vec<T>, WirePagination) {
         let has_more = found.len() > self.rows;
         found.truncate(self.rows);
         let next_cursor = found.last().filter(|_| has_more).map(|last| encode(&key(last)));
-        let pagination = WirePagination { limit: self.rows, has_more, next_cursor };
-        Reply::json(&WirePage { success: true, data: found.into_iter().map(wire).collect(), pagination })
+        (found, WirePagination { limit: self.rows, has_more, next_cursor })
     }
 }
 

@@ -6,7 +6,8 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    api_key, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, request, session, signup, usage,
+    activity, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, report,
+    request, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -52,6 +53,10 @@ impl Table {
             usage::routes(),
             hr_integration::routes(),
             hr_delivery::routes(),
+            board::routes(),
+            status::routes(),
+            report::routes(),
+            activity::routes(),
             portal::routes(),
             session::routes(),
             signup::routes(),

@@ -1,5 +1,7 @@
 //! The record of what was done: appended in the transaction of the act itself, each row chained to the one before.
 
+pub(super) mod page;
+
 use rusqlite::Row;
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use crate::domain::id::{
 };
 use crate::domain::user::Principal;
 use crate::world::World;
+pub use page::{Activity, Actor, number, page};
 
 /// What is new about the next row.
 pub fn stamp(world: &dyn World) -> Stamp {

@@ -8,6 +8,7 @@
 pub mod access;
 pub mod activity;
 pub mod api_key;
+pub mod board;
 pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
@@ -30,10 +31,13 @@ pub mod organization;
 pub mod outbox;
 pub mod portal;
 mod recording;
+pub mod report;
 pub mod role;
 pub mod role_step;
 mod schema;
 pub mod session;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod tx;
 pub mod usage;

@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod activity;
 mod api_key_create;
 mod api_key_list;
 mod api_key_revoke;
 mod api_key_usage;
+mod board;
 mod body;
 mod candidate_step_hire;
 mod candidate_step_record;
@@ -32,8 +34,10 @@ mod portal_role;
 mod race;
 mod race_decisions;
 mod rate_limit;
+mod report;
 mod session;
 mod signup;
+mod status;
 mod support;
 mod table;
 mod tenancy;
@@ -63,10 +67,12 @@ pub(crate) use tests;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let all: Vec<Trial> = [
+        activity::tests(),
         api_key_create::tests(),
         api_key_list::tests(),
         api_key_revoke::tests(),
         api_key_usage::tests(),
+        board::tests(),
         body::tests(),
         candidate_step_hire::tests(),
         candidate_step_record::tests(),
@@ -92,8 +98,10 @@ fn main() -> ExitCode {
         race::tests(),
         race_decisions::tests(),
         rate_limit::tests(),
+        report::tests(),
         session::tests(),
         signup::tests(),
+        status::tests(),
         table::tests(),
         tenancy::tests(),
         tenancy_of_staff::tests(),

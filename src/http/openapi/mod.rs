@@ -59,6 +59,8 @@ const FRAGMENTS: &[&str] = &[
     include_str!("usage.json"),
     include_str!("hr_integration.json"),
     include_str!("hr_delivery.json"),
+    include_str!("board.json"),
+    include_str!("activity.json"),
     include_str!("portal.json"),
     include_str!("session.json"),
     include_str!("service.json"),

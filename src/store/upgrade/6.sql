@@ -265,6 +265,7 @@ SET activity_number = (SELECT count(*) FROM activities_before WHERE number <= ac
 WHERE id = 1;
 DROP TABLE activities_before;
 CREATE INDEX activities_of_organization ON activities (organization_id, number);
+CREATE INDEX activities_by_action ON activities (organization_id, action, number);
 CREATE INDEX activities_of_role ON activities (role_id, number) WHERE role_id IS NOT NULL;
 CREATE INDEX activities_of_candidate ON activities (candidate_id, number) WHERE candidate_id IS NOT NULL;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod app;
 pub(crate) mod client;
+pub(crate) mod crowd;
 pub(crate) mod description;
 pub(crate) mod hiring;
 pub(crate) mod race;

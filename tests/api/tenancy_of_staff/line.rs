@@ -96,7 +96,6 @@ pub(super) fn admin(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Lin
 }
 
 /// A route for everybody who sees the organization.
-#[allow(dead_code, reason = "the first route of its kind is on its way")]
 pub(super) fn reads(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Reads, ask }
 }

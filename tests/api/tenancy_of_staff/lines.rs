@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::line::{Line, admin, ask, manages};
+use super::line::{Line, admin, ask, manages, reads};
 use crate::support::{App, Hiring};
 
 pub(super) fn lines() -> Vec<Line> {
@@ -24,7 +24,23 @@ pub(super) fn lines() -> Vec<Line> {
         admin("GET /api/admin/hr-deliveries", |_, _| ask("/api/admin/hr-deliveries")),
         admin("GET /api/admin/hr-deliveries/{id}", |app, ground| ask(pinged(app, ground))),
         admin("POST /api/admin/hr-deliveries/{id}/retry", |app, ground| ask(format!("{}/retry", pinged(app, ground)))),
+        reads("GET /api/v1/roles/{id}/board", |_, ground| ask(of_role(ground, "board"))),
+        reads("GET /api/v1/organizations/{id}/status", |_, ground| ask(of_organization(ground, "status"))),
+        reads("GET /api/v1/roles/{id}/report", |_, ground| ask(of_role(ground, "report"))),
+        reads("GET /api/v1/organizations/{id}/activity", |_, ground| ask(of_organization(ground, "activity"))),
+        reads("GET /api/v1/roles/{id}/activity", |_, ground| ask(of_role(ground, "activity"))),
+        reads("GET /api/v1/candidates/{id}/activity", |_, ground| {
+            ask(format!("/api/v1/candidates/{}/activity", ground.candidates[0].candidate_id))
+        }),
     ]
+}
+
+fn of_organization(ground: &Hiring, what: &str) -> String {
+    format!("/api/v1/organizations/{}/{what}", ground.organization_id)
+}
+
+fn of_role(ground: &Hiring, what: &str) -> String {
+    format!("/api/v1/roles/{}/{what}", ground.role_id)
 }
 
 fn integration(ground: &Hiring) -> String {

@@ -1,0 +1,93 @@
+//! How boards, reports and activities are found, as SQLite plans it: no page sorts, and none looks through what is not its
+//! own, however large the file is. Before and after SQLite knows what is in the tables.
+
+use rusqlite::Connection;
+
+use super::activity::page as activity;
+use super::{board, report};
+
+/// How a query is carried out, a line a step.
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+    let steps = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    steps.map(Result::unwrap).collect()
+}
+
+/// An empty file, and one that knows of many applications of few roles.
+fn files() -> [Connection; 2] {
+    [false, true].map(|filled| {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        if filled {
+            connection.execute_batch(FILLED).unwrap();
+        }
+        connection
+    })
+}
+
+const FILLED: &str = "
+    PRAGMA foreign_keys = OFF;
+    PRAGMA ignore_check_constraints = ON;
+    WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < 4000)
+    INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
+    SELECT n, 'cand_' || n, 'org_' || (n % 7), 'x', 'x', 'x' || n, 0, 0 FROM series;
+    INSERT INTO roles (id, organization_id, name, description, department, location, status, public, positions, hired,
+      created_at, updated_at)
+    SELECT DISTINCT 'role_' || (number % 21), organization_id, 'x', '{}', '', '', 'open', 0, 9, 0, 0, 0 FROM candidates;
+    INSERT INTO role_steps (id, role_id, name, step_order, step_type)
+    SELECT r.id || '_' || o.value, r.id, 'x', o.value, 'other' FROM roles r, json_each('[1,2,3]') o;
+    INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status, at_role_step_id,
+      at_since, applied_at, updated_at)
+    SELECT 'app_' || number, organization_id, id, number, 'role_' || (number % 21),
+      iif(number % 2, 'In Progress', 'Not Selected'), iif(number % 2, 'role_' || (number % 21) || '_1', NULL),
+      iif(number % 2, number, NULL), 0, 0
+    FROM candidates;
+    INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type, status)
+    SELECT a.id || '_' || o.value, a.id, a.role_id || '_' || o.value, 'x', o.value, 'other', 'pending'
+    FROM candidate_roles a, json_each('[1,2,3]') o;
+    INSERT INTO activities (number, id, organization_id, at, action, role_id, candidate_id, detail, salt, detail_hash, hash)
+    SELECT candidate_number, 'act_' || candidate_number, organization_id, 0, 'a' || (candidate_number % 5), role_id,
+      candidate_id, '{}', zeroblob(16), zeroblob(32), zeroblob(32)
+    FROM candidate_roles ORDER BY candidate_number;
+    ANALYZE;";
+
+#[test]
+fn no_page_sorts_or_looks_through_what_is_not_its_own() {
+    let activities = |part: &str| format!("{} {part}", activity::SELECT);
+    let own_rows = "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=? AND ";
+    for (sql, expected) in [
+        (board::STEPS.to_owned(), "SEARCH s USING INDEX sqlite_autoindex_role_steps_2 (role_id=?)"),
+        (board::BY_STATUS.to_owned(), "SEARCH a USING COVERING INDEX candidate_roles_of_role (role_id=?)"),
+        (board::BY_STEP.to_owned(), "COVERING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
+        (board::PAGE.to_owned(), &format!("{own_rows}(at_since,id)>(?,?))")),
+        (report::STEPS.to_owned(), "COVERING INDEX candidate_role_steps_of_role_step (role_step_id=?)"),
+        (report::HIRES.to_owned(), "candidate_roles_of_role (role_id=? AND status=?)"),
+        (activities(activity::OF_ORGANIZATION), "activities_of_organization (organization_id=? AND number<?)"),
+        (
+            activities(activity::OF_ORGANIZATION_BY_ACTION),
+            "activities_by_action (organization_id=? AND action=? AND number<?)",
+        ),
+        (activities(activity::OF_ROLE), "activities_of_role (role_id=? AND number<?)"),
+        (activities(activity::OF_CANDIDATE), "activities_of_candidate (candidate_id=? AND number<?)"),
+    ] {
+        for connection in files() {
+            let plan = plan(&connection, &sql);
+            assert!(plan.iter().any(|step| step.contains(expected)), "{sql}: {plan:#?}");
+            let costly = ["SCAN", "TEMP B-TREE", "AUTOMATIC"];
+            assert!(!plan.iter().any(|step| costly.iter().any(|word| step.contains(word))), "{sql}: {plan:#?}");
+        }
+    }
+}
+
+/// What is sorted there is one application's rejections, and how often each outcome was counted.
+#[test]
+fn a_report_follows_the_applications_that_were_not_selected() {
+    for connection in files() {
+        let plan = plan(&connection, report::ENDINGS);
+        let has = |expected: &str| plan.iter().any(|step| step.contains(expected));
+        assert!(has("SEARCH a USING INDEX candidate_roles_of_role (role_id=? AND status=?)"), "{plan:#?}");
+        assert!(has("SEARCH s USING INDEX sqlite_autoindex_candidate_role_steps_2 (candidate_role_id=?)"), "{plan:#?}");
+        assert!(!has("SCAN a") && !has("SCAN s"), "{plan:#?}");
+    }
+}
