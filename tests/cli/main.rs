@@ -4,6 +4,7 @@
 
 mod admin;
 mod backup;
+mod chain;
 mod demo;
 mod document;
 mod file;
