@@ -16,6 +16,7 @@ crate::tests![
     every_route_is_described_and_nothing_else,
     every_operation_is_named_and_explained,
     every_reference_leads_somewhere,
+    every_schema_has_a_name_of_its_own,
     every_example_fits_its_schema,
     what_a_key_needs_is_told,
     what_is_not_described_is_found,
@@ -128,6 +129,17 @@ fn every_reference_leads_somewhere() {
     each(&DOCUMENT, &mut |value| {
         if let Some(to) = value.get("$ref").and_then(Value::as_str) {
             assert!(to.starts_with("#/components/") && DOCUMENT.pointer(&to[1..]).is_some(), "{to} leads nowhere");
+        }
+    });
+}
+
+/// A client that is made from the document has a class for each schema with a name or a title.
+fn every_schema_has_a_name_of_its_own() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let mut names: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
+    each(schemas, &mut |value| {
+        if let Some(title) = value.get("title").and_then(Value::as_str) {
+            assert!(names.insert(title.to_owned()), "{title} is there twice");
         }
     });
 }
