@@ -1,6 +1,7 @@
-//! What comes from outside: the time, random bytes, and the cost of hashing a password. Real, or scripted by tests.
+//! What comes from outside: the time, the zones that it is told in, random bytes, and the cost of hashing a password. Real,
+//! or scripted by tests.
 //!
-//! The only place that reads a clock or the system's random source, and the only one that knows argon2.
+//! The only place that reads a clock, the system's time zones or its random source, and the only one that knows argon2.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use jiff::tz::TimeZone;
 
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
 use crate::domain::timestamp::Timestamp;
@@ -31,6 +33,9 @@ pub trait World: Send + Sync {
     fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
         self.fill(bytes);
     }
+
+    /// The time zone of this name (IANA's, in any case) as the machine spells it; `None` for one that it does not know.
+    fn time_zone(&self, name: &str) -> Option<String>;
 
     /// The cost of hashing a password: memory in KiB, passes.
     fn hashing_cost(&self) -> (u32, u32);
@@ -118,6 +123,15 @@ impl World for Real {
         bytes.copy_from_slice(&pool.bytes[next]);
     }
 
+    /// The system's own database (`/usr/share/zoneinfo`, or where `TZDIR` says), which is kept up to date with it; none is
+    /// in the binary. UTC is known without one.
+    fn time_zone(&self, name: &str) -> Option<String> {
+        let zone = TimeZone::get(name).ok()?;
+        // The machine's own zone, and files beside the zones, are in lower case.
+        let name = zone.iana_name().filter(|name| name.starts_with(|first: char| first.is_ascii_uppercase()))?;
+        (!zone.is_unknown()).then(|| name.to_owned())
+    }
+
     /// What RFC 9106 and OWASP name for a server that signs people in: 19 MiB, 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
@@ -183,6 +197,12 @@ impl World for Scripted {
         }
     }
 
+    /// A world of few zones, whatever the machine knows.
+    fn time_zone(&self, name: &str) -> Option<String> {
+        let known = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu"];
+        known.into_iter().find(|known| known.eq_ignore_ascii_case(name)).map(str::to_owned)
+    }
+
     fn hashing_cost(&self) -> (u32, u32) {
         (8, 1)
     }
@@ -191,6 +211,17 @@ impl World for Scripted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn utc_is_known_on_every_machine_and_what_is_no_zone_on_none() {
+        let world = Real::new();
+        assert_eq!(world.time_zone("UTC").as_deref(), Some("UTC"));
+        assert_eq!(world.time_zone("utc").as_deref(), Some("UTC"));
+        for none in ["", " ", "Nowhere/City", "Etc/Unknown", "localtime", "../UTC", "/etc/localtime", "UTC\0", "+01:00"]
+        {
+            assert_eq!(world.time_zone(none), None, "{none:?}");
+        }
+    }
 
     #[test]
     fn a_password_matches_its_own_hash_and_no_other() {

@@ -12,7 +12,8 @@ use crate::world::World;
 
 /// Make an admin, and print a new key with all scopes.
 ///
-/// Makes the file where there is none. A user with this address becomes an admin. The key is printed to standard
+/// Makes the file where there is none. A user with this address becomes an admin, and is enabled again where they were
+/// disabled. The key is printed to standard
 /// output, alone on its line, and never shown again. Works while `serve` runs on the same file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -65,10 +66,11 @@ pub(super) fn make(
     key_name: &str,
     days: i64,
 ) -> Result<Secret, Error> {
-    let user_id = match store::user::account(tx, email)? {
-        Some(account) => {
-            store::user::promote(tx, &account.id)?;
-            account.id
+    let user_id = match store::user::find_by_email(tx, email)? {
+        Some(store::user::User { record, .. }) => {
+            let admin = store::user::Record { platform_role: PlatformRole::Admin, enabled: true, ..record.clone() };
+            store::user::change(tx, &record, &admin)?;
+            record.id
         }
         None => {
             let user_id: UserId = world.id();

@@ -52,6 +52,11 @@ impl<'w> Context<'w> {
         }
     }
 
+    /// What comes from outside.
+    pub(super) fn world(&self) -> &'w dyn World {
+        self.world
+    }
+
     /// A new id.
     pub(super) fn made<I: Id>(&self) -> I {
         self.world.id()

@@ -103,6 +103,7 @@ struct User {
     email: String,
     name: String,
     platform_role: &'static str,
+    enabled: bool,
 }
 
 fn user(_: &Source<'_>, user: store::user::Record) -> Result<User, Error> {
@@ -111,6 +112,7 @@ fn user(_: &Source<'_>, user: store::user::Record) -> Result<User, Error> {
         email: user.email.as_str().to_owned(),
         name: user.name,
         platform_role: user.platform_role.as_str(),
+        enabled: user.enabled,
     })
 }
 
@@ -124,6 +126,11 @@ struct Organization<'s> {
     logo: String,
     portal: Portal,
     require_external_position_id: bool,
+    enabled: bool,
+    time_zone: String,
+    pay_transparency: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retention_days: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<HrIntegration>,
     members: Lazy<'s, store::membership::Record, Member>,
@@ -168,6 +175,10 @@ fn organization<'s>(
         logo: organization.logo,
         portal: Portal { enabled: organization.portal_enabled, theme: value(&organization.portal_theme)? },
         require_external_position_id: organization.require_external_position_id,
+        enabled: organization.enabled,
+        time_zone: organization.time_zone,
+        pay_transparency: organization.pay_transparency,
+        retention_days: organization.retention_days,
         hr_integration: integration.map(|(integration, _)| HrIntegration {
             url: integration.url.as_str().to_owned(),
             secret: integration.secret.and_then(shown),

@@ -110,7 +110,7 @@ impl Check<'_> {
         for (index, user) in document.users.iter().enumerate() {
             let at = users.item(index);
             self.push_if(store::user::exists(self.tx, &user.id)?, at, format_args!("the user id {}", user.id));
-            let has_account = store::user::account(self.tx, &user.email)?.is_some();
+            let has_account = store::user::find_by_email(self.tx, &user.email)?.is_some();
             self.push_if(has_account, at, format_args!("a user with the email {}", user.email.as_str()));
         }
         Ok(())

@@ -9,17 +9,13 @@ use super::findings::At;
 use super::reader::{self, Array, Object};
 use super::role::Role;
 use crate::domain::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
-use crate::domain::organization::is_hex_color;
+use crate::domain::organization::{
+    DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, RETENTION_DAYS, TIME_ZONE_DEFAULT, is_hex_color,
+};
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, Secret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
 use crate::store::{candidate, hr_integration, membership, organization};
-
-/// The longest `domain`: the longest name of a host (RFC 1035 §2.3.4).
-const DOMAIN_CHARACTERS_MAX: usize = 255;
-
-/// The longest `logo`, as any URL.
-const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
 /// An organization with everything in it.
 #[derive(Debug, Clone)]
@@ -52,6 +48,10 @@ impl Object for Organization {
         "logo",
         "portal",
         "requireExternalPositionId",
+        "enabled",
+        "timeZone",
+        "payTransparency",
+        "retentionDays",
         "hrIntegration",
         "members",
         "roles",
@@ -102,6 +102,12 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
         Some((enabled?.unwrap_or(false), theme?))
     });
     let require_external_position_id = fields.truth("requireExternalPositionId");
+    let enabled = fields.truth("enabled");
+    let time_zone = time_zone(fields);
+    let pay_transparency = fields.truth("payTransparency");
+    let must_be = format!("an integer from {} to {}", RETENTION_DAYS.start(), RETENTION_DAYS.end());
+    let retention_days =
+        fields.optional("retentionDays", &must_be, |value| value.as_i64().filter(|days| RETENTION_DAYS.contains(days)));
     let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
     Some(organization::Record {
         id: id?,
@@ -112,7 +118,19 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
         portal_enabled,
         portal_theme: Value::Object(portal_theme).to_string(),
         require_external_position_id: require_external_position_id?.unwrap_or(false),
+        enabled: enabled?.unwrap_or(true),
+        time_zone: time_zone?,
+        pay_transparency: pay_transparency?.unwrap_or(false),
+        retention_days: retention_days?,
     })
+}
+
+/// Where the organization's days begin: UTC unless another zone is named that this machine knows.
+fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
+    let world = fields.context.world();
+    let must_be = "the name of a time zone that this machine knows, such as Europe/Berlin";
+    let zone = fields.optional("timeZone", must_be, |value| world.time_zone(value.as_str()?))?;
+    Some(zone.unwrap_or_else(|| TIME_ZONE_DEFAULT.to_owned()))
 }
 
 fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {

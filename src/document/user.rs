@@ -7,7 +7,7 @@ use crate::domain::user::PlatformRole;
 use crate::store::user::Record;
 
 impl Object for Record {
-    const MEMBERS: &'static [&'static str] = &["id", "email", "name", "platformRole"];
+    const MEMBERS: &'static [&'static str] = &["id", "email", "name", "platformRole", "enabled"];
     type Arrays = ();
 
     fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
@@ -15,12 +15,14 @@ impl Object for Record {
         let email = email(&mut fields);
         let name = fields.name();
         let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
+        let enabled = fields.truth("enabled");
         let email = email?;
         if !fields.context.take("users' email", email.key()) {
             fields.clash(format!("the email {} is there twice among the users", email.as_str()));
             return None;
         }
-        Some(Self { id: id?, email, name: name?, platform_role: platform_role?.unwrap_or(PlatformRole::User) })
+        let platform_role = platform_role?.unwrap_or(PlatformRole::User);
+        Some(Self { id: id?, email, name: name?, platform_role, enabled: enabled?.unwrap_or(true) })
     }
 }
 

@@ -1,7 +1,28 @@
 //! Organizations: the figures of the status cache, and how one decision moves them.
 
 use super::candidate_step::ApplicationStatus;
+use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
+use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
+
+/// The days that a candidate may be kept after the last decision, at most ten years.
+pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
+
+/// Where the days of an organization begin that says nothing.
+pub const TIME_ZONE_DEFAULT: &str = "UTC";
+
+/// The longest `domain`: the longest name of a host (RFC 1035 §2.3.4).
+pub const DOMAIN_CHARACTERS_MAX: usize = 255;
+
+/// The longest `logo`, as any URL.
+pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
+
+/// The longest theme, as JSON text: every answer of the portal has it.
+pub const THEME_BYTES_MAX: usize = 16 * 1_024;
+
+/// Two organizations cannot have one slug: their portals would have one address.
+pub const SLUG_TAKEN: Refusal =
+    Refusal::Conflict("an organization with this slug is there already; choose another slug");
 
 /// An organization's figures. As a cache they are moved by the difference of a decision, and always equal a recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +85,11 @@ impl StatusCounts {
             withdrawn: f(self.withdrawn, other.withdrawn),
         }
     }
+}
+
+/// Whether a text is what a portal can show as a logo: the URL of a picture, or nothing.
+pub fn is_logo(text: &str) -> bool {
+    text.is_empty() || TargetUrl::parse(text).is_some()
 }
 
 /// Whether a text is a colour as a portal's theme has it: `#` and 3, 6 or 8 hexadecimal digits.

@@ -116,6 +116,35 @@ impl Admin {
     }
 }
 
+/// How far a user reaches: all the way where they are an admin who is not disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// What they are on the platform.
+    pub platform_role: PlatformRole,
+    /// Whether they are not disabled.
+    pub enabled: bool,
+}
+
+impl Reach {
+    fn is_admin(self) -> bool {
+        self.enabled && self.platform_role == PlatformRole::Admin
+    }
+}
+
+/// Passes for a change of a user that leaves somebody who is an admin and not disabled, this user or `another`: nobody
+/// else could undo it over the network.
+///
+/// # Errors
+/// `conflict`.
+pub fn require_admin_left(before: Reach, after: Reach, another: bool) -> Result<(), Refusal> {
+    if before.is_admin() && !after.is_admin() && !another {
+        return Err(Refusal::Conflict(
+            "this is the last admin who is enabled, so they can neither be disabled nor demoted; make another one first",
+        ));
+    }
+    Ok(())
+}
+
 /// What a caller is to an organization that they may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
@@ -165,6 +194,21 @@ pub fn may_erase(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_enabled_admin_stays_one() {
+        let reach = |platform_role, enabled| Reach { platform_role, enabled };
+        let (admin, off) = (reach(PlatformRole::Admin, true), reach(PlatformRole::Admin, false));
+        let (user, user_off) = (reach(PlatformRole::User, true), reach(PlatformRole::User, false));
+        for after in [off, user, user_off] {
+            assert!(matches!(require_admin_left(admin, after, false), Err(Refusal::Conflict(_))));
+            assert!(require_admin_left(admin, after, true).is_ok());
+            for before in [off, user, user_off] {
+                assert!(require_admin_left(before, after, false).is_ok(), "who is none cannot be the last");
+            }
+        }
+        assert!(require_admin_left(admin, admin, false).is_ok() && require_admin_left(off, admin, false).is_ok());
+    }
 
     #[test]
     fn all_but_plain_members_manage_and_admins_do_everywhere() {

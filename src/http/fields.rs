@@ -43,6 +43,44 @@ impl Fields {
         }
     }
 
+    /// A text that is not blank where it is there.
+    pub(super) fn text_not_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        let text = self.text(name, characters_max)?;
+        if text.trim().is_empty() { self.fault(name, "must not be blank") } else { Some(text) }
+    }
+
+    /// A word of a closed set.
+    pub(super) fn word<T>(&mut self, name: &str, known: &[&str], parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let wrong = format!("must be one of {}", known.join(", "));
+        let word = self.take(name)?;
+        word.as_str().and_then(parse).or_else(|| self.fault(name, wrong))
+    }
+
+    /// What a member is to be: `Some(None)` where it is `null`, which clears it; `None` where it is not there.
+    pub(super) fn change<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self, &str) -> Option<T>,
+    ) -> Option<Option<T>> {
+        if self.object.get(name).is_some_and(Value::is_null) { Some(None) } else { read(self, name).map(Some) }
+    }
+
+    /// The members of an object within the object, read by `read`; what is wrong with one is told with its place
+    /// (`portal.enabled`).
+    pub(super) fn within<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let Value::Object(object) = self.take(name)? else { return self.fault(name, "must be an object") };
+        let mut inner = Self::new(object);
+        let found = read(&mut inner);
+        let errors = inner.errors.into_iter();
+        self.errors.extend(errors.map(|error| FieldError { field: format!("{name}.{}", error.field), ..error }));
+        Some(found)
+    }
+
+    /// All members as they were given, and are still there.
+    pub(super) fn members(&self) -> &Map<String, Value> {
+        &self.object
+    }
+
     /// An integer within bounds. `90.0` and `"90"` are none.
     pub(super) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let range = format!("must be between {} and {}", bounds.start(), bounds.end());

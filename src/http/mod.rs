@@ -5,6 +5,7 @@
 //! noun's two halves are plain functions. Nothing here holds SQL or a rule.
 
 mod activity;
+mod admin;
 mod api_key;
 mod board;
 mod body;

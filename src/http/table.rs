@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    activity, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, report,
+    activity, admin, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, report,
     request, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
@@ -51,6 +51,9 @@ impl Table {
             me::routes(),
             api_key::routes(),
             usage::routes(),
+            admin::organization::routes(),
+            admin::user::routes(),
+            admin::membership::routes(),
             hr_integration::routes(),
             hr_delivery::routes(),
             board::routes(),

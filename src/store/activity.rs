@@ -4,6 +4,7 @@ pub(super) mod page;
 
 use rusqlite::Row;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::tx::{self, Error, Tx};
 use crate::domain::activity::{self, Action, BEGINNING, Link, SALT_BYTES, Stamp, Subject};
@@ -44,6 +45,27 @@ pub fn detail(before: &impl Serialize, after: &impl Serialize) -> Result<String,
     }
     serde_json::to_string(&Detail { before, after })
         .map_err(|error| Error::Defect(format!("what was done cannot be written: {error}")))
+}
+
+/// The same of what has many members: only those that differ are told. `None` where none does.
+///
+/// # Errors
+/// [`Error::Defect`] where either is no JSON object.
+pub fn detail_of_changes(before: &impl Serialize, after: &impl Serialize) -> Result<Option<String>, Error> {
+    let (mut before, mut after) = (members(before)?, members(after)?);
+    let same: Vec<String> = before.keys().filter(|name| before.get(*name) == after.get(*name)).cloned().collect();
+    for name in same {
+        before.shift_remove(&name);
+        after.shift_remove(&name);
+    }
+    if before.is_empty() && after.is_empty() { Ok(None) } else { detail(&before, &after).map(Some) }
+}
+
+fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(Error::Defect("what was done is no JSON object".to_owned())),
+    }
 }
 
 /// Appends what was done, by the caller or, without one, by the service itself. `detail` is JSON text.

@@ -42,7 +42,8 @@ pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where a link leads that still leads somewhere: its role is open and public, its organization's portal on.
+/// Where a link leads that still leads somewhere: its role is open and public, its organization's portal on, and the
+/// organization not switched off.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -51,7 +52,8 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
                FROM invitations i
                JOIN roles r ON r.id = i.role_id
                JOIN organizations o ON o.id = r.organization_id
-               WHERE i.token = $1 AND r.status = 'open' AND r.public = 1 AND o.portal_enabled = 1";
+               WHERE i.token = $1 AND r.status = 'open' AND r.public = 1 AND o.portal_enabled = 1
+                 AND o.enabled = 1";
     let found = tx.one(sql, [token], |row| {
         let expires_at = tx::time(row, 2)?;
         let alive = invitation::is_alive(expires_at, tx::time_or_none(row, 3)?, tx.now);

@@ -1,10 +1,12 @@
 //! Users: who they are, their passwords' hashes, and the admin that the command line makes.
 
+use rusqlite::Row;
+
 use super::tx::{self, Error, Tx};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::PlatformRole;
+use crate::domain::user::{PlatformRole, Reach, require_admin_left};
 
 /// What a sign-in looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,19 @@ pub struct Record {
     pub name: String,
     /// What the user is on the platform.
     pub platform_role: PlatformRole,
+    /// Whether the user is not disabled: then neither keys nor sessions nor the password let them in.
+    pub enabled: bool,
+}
+
+/// A user, with when they were made and changed.
+#[derive(Debug, Clone)]
+pub struct User {
+    /// Who they are.
+    pub record: Record,
+    /// When they were made.
+    pub created_at: Timestamp,
+    /// When they were made or changed.
+    pub updated_at: Timestamp,
 }
 
 /// The account with this address, where its user is not disabled.
@@ -55,7 +70,8 @@ pub fn exists(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
 /// # Errors
 /// [`Error::Defect`] where the id or the address is there already, which the caller looks at first.
 pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
-    let user = Record { id: user.clone(), email: email.clone(), name: name.to_owned(), platform_role: role };
+    let user =
+        Record { id: user.clone(), email: email.clone(), name: name.to_owned(), platform_role: role, enabled: true };
     if insert_new(tx, &user, tx.now)? {
         Ok(())
     } else {
@@ -69,11 +85,28 @@ pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: Platf
 /// When SQLite fails.
 pub fn insert_new(tx: &Tx<'_>, user: &Record, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO users (id, email, email_key, name, platform_role, enabled, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, 1, $6, $6)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
                ON CONFLICT DO NOTHING";
-    let Record { id, email, name, platform_role } = user;
+    let Record { id, email, name, platform_role, enabled } = user;
     let at = created_at.micros();
-    Ok(tx.run(sql, (id.as_str(), email.as_str(), email.key(), name, platform_role.as_str(), at))? == 1)
+    Ok(tx.run(sql, (id.as_str(), email.as_str(), email.key(), name, platform_role.as_str(), enabled, at))? == 1)
+}
+
+/// The columns of [`User`].
+const COLUMNS: &str = "id, email, name, platform_role, enabled, created_at, updated_at";
+
+fn user(row: &Row<'_>) -> Result<User, Error> {
+    Ok(User {
+        record: Record {
+            id: id(&row.get::<_, String>(0)?)?,
+            email: tx::word(&row.get::<_, String>(1)?, Email::parse)?,
+            name: row.get(2)?,
+            platform_role: tx::word(&row.get::<_, String>(3)?, PlatformRole::parse)?,
+            enabled: row.get(4)?,
+        },
+        created_at: tx::time(row, 5)?,
+        updated_at: tx::time(row, 6)?,
+    })
 }
 
 /// Every user, in the order in which they were made.
@@ -81,29 +114,87 @@ pub fn insert_new(tx: &Tx<'_>, user: &Record, created_at: Timestamp) -> Result<b
 /// # Errors
 /// When SQLite fails.
 pub fn all(tx: &Tx<'_>) -> Result<Vec<Record>, Error> {
-    let sql = "SELECT id, email, name, platform_role
-               FROM users
-               ORDER BY created_at, id";
-    tx.all(sql, [], |row| {
-        Ok(Record {
-            id: id(&row.get::<_, String>(0)?)?,
-            email: tx::word(&row.get::<_, String>(1)?, Email::parse)?,
-            name: row.get(2)?,
-            platform_role: tx::word(&row.get::<_, String>(3)?, PlatformRole::parse)?,
-        })
-    })
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM users
+         ORDER BY created_at, id"
+    );
+    tx.all(&sql, [], |row| Ok(user(row)?.record))
 }
 
-/// Makes an existing user a platform admin.
+/// A page of all users, newest first, behind the one who was made then and has this id (`GET /api/admin/users`).
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn promote(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<User>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM users
+         WHERE (created_at, id) < ($1, $2)
+         ORDER BY created_at DESC, id DESC
+         LIMIT $3"
+    );
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id));
+    tx.all(&sql, (at, id, rows_max), user)
+}
+
+/// The user with this id.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, id: &UserId) -> Result<Option<User>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM users
+         WHERE id = $1"
+    );
+    tx.one(&sql, [id.as_str()], user)
+}
+
+/// The user with this address, disabled or not.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM users
+         WHERE email_key = $1"
+    );
+    tx.one(&sql, [email.key()], user)
+}
+
+/// Changes a user's name, platform role and whether they are enabled (`PATCH /api/admin/users/{id}`). The sessions of one
+/// who is disabled end; keys do not count while they are. One who stays as they are is left alone.
+///
+/// # Errors
+/// `conflict` where nobody else administers the appliance; when SQLite fails.
+pub fn change(tx: &Tx<'_>, before: &Record, after: &Record) -> Result<(), Error> {
+    if before == after {
+        return Ok(());
+    }
+    let reach = |user: &Record| Reach { platform_role: user.platform_role, enabled: user.enabled };
+    require_admin_left(reach(before), reach(after), another_admin(tx, &before.id)?)?;
     let sql = "UPDATE users
-               SET platform_role = 'admin', updated_at = $1
-               WHERE id = $2 AND platform_role <> 'admin'";
-    tx.run(sql, (tx.now.micros(), user.as_str()))?;
+               SET name = $1, platform_role = $2, enabled = $3, updated_at = $4
+               WHERE id = $5";
+    let Record { id, name, platform_role, enabled, .. } = after;
+    tx.run(sql, (name, platform_role.as_str(), enabled, tx.now.micros(), id.as_str()))?;
+    if !after.enabled {
+        let sql = "DELETE FROM sessions
+                   WHERE user_id = $1";
+        tx.run(sql, [id.as_str()])?;
+    }
     Ok(())
+}
+
+/// Whether somebody other than this user administers the appliance.
+fn another_admin(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM users
+               WHERE platform_role = 'admin' AND enabled = 1 AND id <> $1";
+    tx.exists(sql, [user.as_str()])
 }
 
 /// Sets the password of the user with this address, and ends the user's sessions: whoever knew the old one is out.

@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod activity;
+mod admin_membership;
+mod admin_organization;
+mod admin_user;
 mod api_key_create;
 mod api_key_list;
 mod api_key_revoke;
@@ -32,6 +35,7 @@ mod portal;
 mod portal_apply;
 mod portal_role;
 mod race;
+mod race_admin;
 mod race_decisions;
 mod rate_limit;
 mod report;
@@ -68,6 +72,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let all: Vec<Trial> = [
         activity::tests(),
+        admin_membership::tests(),
+        admin_organization::tests(),
+        admin_user::tests(),
         api_key_create::tests(),
         api_key_list::tests(),
         api_key_revoke::tests(),
@@ -97,6 +104,7 @@ fn main() -> ExitCode {
         portal_role::tests(),
         race::tests(),
         race_decisions::tests(),
+        race_admin::tests(),
         rate_limit::tests(),
         report::tests(),
         session::tests(),

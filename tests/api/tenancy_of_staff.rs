@@ -1,6 +1,6 @@
 //! Who may do what at each endpoint of v1 and admin beside the contract's ten: a line a route says what it asks of a caller
-//! and how a request to it is made; every kind of caller sends it. What is the same for every route (its limit, what its
-//! body must be, an id that names nothing) is asked of each line, too.
+//! and how a request to it is made; every kind of caller sends it. What is the same for every route (what its body must be,
+//! an id that names nothing) is asked of each line, too.
 //!
 //! A new route needs one line in `lines.rs`, nothing here.
 
@@ -16,13 +16,11 @@ use appliance::http::table::Table;
 use serde_json::json;
 
 use self::line::{Asked, Kind, Line};
-use crate::support::app::Options;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     each_route_of_the_table_has_its_line,
     each_caller_gets_at_each_route_what_they_may,
-    each_route_has_a_limit,
     each_body_is_a_json_object_of_a_bounded_size,
     an_id_that_names_nothing_is_not_found_by_an_admin_either,
 ];
@@ -101,19 +99,6 @@ fn refuses(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) {
         app.change(&format!("UPDATE organizations SET enabled = 1 WHERE id = '{id}'"));
     }
     assert_eq!(trace(app), before, "a refusal at {} left something", line.place);
-}
-
-fn each_route_has_a_limit() {
-    let app = App::with(Options { per_minute: Some(1), ..Options::default() });
-    let admin = admin_with(&app, &Scope::ALL);
-    // The one token of the minute.
-    admin.get("/api/v1/me").expect(200);
-    for line in lines::lines() {
-        let route = route(&line);
-        let path = crate::support::filled(route.path);
-        let answer = admin.send(route.method.as_str(), &path, &[], b"").refused(429, "rate_limited");
-        assert!(answer.header("retry-after").is_some(), "{}", line.place);
-    }
 }
 
 fn each_body_is_a_json_object_of_a_bounded_size() {

@@ -57,6 +57,8 @@ const FRAGMENTS: &[&str] = &[
     include_str!("candidate_step.json"),
     include_str!("api_key.json"),
     include_str!("usage.json"),
+    include_str!("organization.json"),
+    include_str!("user.json"),
     include_str!("hr_integration.json"),
     include_str!("hr_delivery.json"),
     include_str!("board.json"),

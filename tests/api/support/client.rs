@@ -66,6 +66,11 @@ impl Client {
         self.send("PUT", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
+    /// Patches with JSON.
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
+    }
+
     /// Posts nothing.
     pub(crate) fn post_empty(&self, path: &str) -> Answer {
         self.send("POST", path, &[], b"")

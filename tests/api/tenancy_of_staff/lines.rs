@@ -13,6 +13,29 @@ pub(super) fn lines() -> Vec<Line> {
             app.admin().post_empty(&ground.reject(0)).expect(200);
             ask(ground.decision(0, 1, "reopen")).with(json!({ "reason": "a mistake" }))
         }),
+        admin("POST /api/admin/organizations", |_, ground| {
+            let slug = format!("{}-too", ground.slug);
+            ask("/api/admin/organizations").with(json!({ "slug": slug, "name": "Acme too" }))
+        }),
+        admin("GET /api/admin/organizations", |_, _| ask("/api/admin/organizations")),
+        admin("GET /api/admin/organizations/{id}", |_, ground| ask(organization(ground))),
+        admin("PATCH /api/admin/organizations/{id}", |_, ground| {
+            ask(organization(ground)).with(json!({ "name": "Other" }))
+        }),
+        admin("POST /api/admin/users", |_, ground| {
+            let email = format!("new@{}.example", ground.slug);
+            ask("/api/admin/users").with(json!({ "email": email, "name": "New" }))
+        }),
+        admin("GET /api/admin/users", |_, _| ask("/api/admin/users")),
+        admin("GET /api/admin/users/{id}", |_, ground| ask(user(ground))),
+        admin("PATCH /api/admin/users/{id}", |_, ground| ask(user(ground)).with(json!({ "name": "Other" }))),
+        admin("GET /api/admin/organizations/{id}/memberships", |_, ground| {
+            ask(format!("{}/memberships", organization(ground)))
+        }),
+        admin("PUT /api/admin/organizations/{id}/memberships/{userId}", |_, ground| {
+            ask(membership(ground)).with(json!({ "orgRole": "owner" }))
+        }),
+        admin("DELETE /api/admin/organizations/{id}/memberships/{userId}", |_, ground| ask(membership(ground))),
         admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
         admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {
             ask(integration(ground)).with(json!({ "url": "https://hr.example.com/hooks" }))
@@ -43,8 +66,20 @@ fn of_role(ground: &Hiring, what: &str) -> String {
     format!("/api/v1/roles/{}/{what}", ground.role_id)
 }
 
+fn organization(ground: &Hiring) -> String {
+    format!("/api/admin/organizations/{}", ground.organization_id)
+}
+
+fn user(ground: &Hiring) -> String {
+    format!("/api/admin/users/{}", ground.staff("member"))
+}
+
+fn membership(ground: &Hiring) -> String {
+    format!("{}/memberships/{}", organization(ground), ground.staff("member"))
+}
+
 fn integration(ground: &Hiring) -> String {
-    format!("/api/admin/organizations/{}/hr-integration", ground.organization_id)
+    format!("{}/hr-integration", organization(ground))
 }
 
 /// The path of an integration that is there.

@@ -1,0 +1,285 @@
+//! Races of what admins do, each against itself: one wins, or all agree.
+
+use serde_json::{Value, json};
+
+use crate::support::race::{Lane, connected, together};
+use crate::support::{Answer, App};
+
+crate::tests![
+    a_slug_is_given_to_one_of_many,
+    a_slug_that_two_want_to_move_to_is_given_to_one,
+    changes_of_one_organization_all_count,
+    one_change_made_many_times_is_recorded_once,
+    an_address_is_given_to_one_of_many,
+    admins_who_disable_each_other_leave_one,
+    admins_who_demote_themselves_leave_one,
+    changes_of_one_user_all_count,
+    a_membership_put_many_times_at_once_is_one,
+    a_membership_removed_many_times_at_once_is_removed_once,
+    a_membership_that_is_put_and_removed_at_once_is_there_or_not,
+    a_call_that_begins_after_its_user_was_disabled_is_refused,
+];
+
+const ROUNDS: usize = 40;
+const ORGANIZATIONS: &str = "/api/admin/organizations";
+const USERS: &str = "/api/admin/users";
+
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+fn require_sound(app: &App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn id(answer: &Answer) -> String {
+    answer.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+fn organization(app: &App, slug: &str) -> String {
+    id(&app.admin().post(ORGANIZATIONS, &json!({ "slug": slug, "name": "Acme" })).expect(200))
+}
+
+fn user(app: &App, name: &str, platform_role: &str) -> String {
+    let body = json!({ "email": format!("{name}@example.org"), "name": name, "platformRole": platform_role });
+    id(&app.admin().post(USERS, &body).expect(200))
+}
+
+/// A request of the platform admin.
+fn lane(app: &App, method: &'static str, path: &str, body: &Value) -> Lane {
+    Lane::new(method, path, app.admin_secret()).with_body(body)
+}
+
+fn a_slug_is_given_to_one_of_many() {
+    let app = App::start();
+    let mut clients = connected(&app, 6);
+    for round in 0..ROUNDS {
+        let body = json!({ "slug": format!("acme-{round}"), "name": "Acme" });
+        let post = lane(&app, "POST", ORGANIZATIONS, &body);
+        let answers = together(&mut clients, |_, client| post.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 5));
+    }
+    let figures = "SELECT (SELECT count(*) FROM organizations), (SELECT count(*) FROM organization_statuses),
+                     (SELECT count(*) FROM activities WHERE action = 'organization.created')";
+    assert_eq!(app.sql(figures), [format!("{ROUNDS}|{ROUNDS}|{ROUNDS}")]);
+    require_sound(&app);
+}
+
+fn a_slug_that_two_want_to_move_to_is_given_to_one() {
+    let app = App::start();
+    let paths = ["a", "b"].map(|slug| format!("{ORGANIZATIONS}/{}", organization(&app, slug)));
+    let mut clients = connected(&app, 2);
+    for round in 0..ROUNDS {
+        let lanes = [0, 1].map(|nth| lane(&app, "PATCH", &paths[nth], &json!({ "slug": format!("to-{round}") })));
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 1), "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'organization.changed'"), [ROUNDS.to_string()]);
+    require_sound(&app);
+}
+
+/// Each changes another member, and none is lost. What was before each is what was after the one before it.
+fn changes_of_one_organization_all_count() {
+    let app = App::start();
+    let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
+    let mut clients = connected(&app, 4);
+    for round in 1..=ROUNDS {
+        let bodies = [
+            json!({ "name": format!("Acme {round}") }),
+            json!({ "domain": format!("{round}.example") }),
+            json!({ "retentionDays": round }),
+            json!({ "portal": { "theme": { "round": round } } }),
+        ];
+        let lanes = bodies.map(|body| lane(&app, "PATCH", &path, &body));
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        assert_eq!(count(&answers, 200), 4);
+        let now = app.admin().get(&path).expect(200).json()["data"].clone();
+        assert_eq!(
+            (&now["name"], &now["domain"]),
+            (&json!(format!("Acme {round}")), &json!(format!("{round}.example")))
+        );
+        assert_eq!((&now["retentionDays"], &now["portal"]["theme"]["round"]), (&json!(round), &json!(round)));
+    }
+    let changes = app.sql("SELECT count(*) FROM activities WHERE action = 'organization.changed'");
+    assert_eq!(changes, [(4 * ROUNDS).to_string()]);
+    require_sound(&app);
+}
+
+fn one_change_made_many_times_is_recorded_once() {
+    let app = App::start();
+    let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
+    let mut clients = connected(&app, 6);
+    for round in 0..ROUNDS {
+        let patch = lane(&app, "PATCH", &path, &json!({ "enabled": round % 2 == 1 }));
+        let answers = together(&mut clients, |_, client| patch.send(client));
+        assert_eq!(count(&answers, 200), 6);
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'organization.changed'"), [ROUNDS.to_string()]);
+    require_sound(&app);
+}
+
+fn an_address_is_given_to_one_of_many() {
+    let app = App::start();
+    let mut clients = connected(&app, 6);
+    for round in 0..ROUNDS {
+        let post = lane(&app, "POST", USERS, &json!({ "email": format!("{round}@example.org"), "name": "Ada" }));
+        let answers = together(&mut clients, |_, client| post.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 5));
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM users"), [(ROUNDS + 1).to_string()]);
+    require_sound(&app);
+}
+
+/// Of two admins who are all there are, one disables the other; whoever comes second is nobody by then.
+fn admins_who_disable_each_other_leave_one() {
+    let app = App::start();
+    let mut clients = connected(&app, 2);
+    let mut admins = ["user_admin".to_owned(), user(&app, "second", "admin")];
+    let mut secrets = [app.admin_secret().to_owned(), app.make_key(&admins[1]).1];
+    for round in 0..ROUNDS {
+        let lanes = [0, 1].map(|nth| {
+            let other = format!("{USERS}/{}", admins[1 - nth]);
+            Lane::new("PATCH", &other, &secrets[nth]).with_body(&json!({ "enabled": false }))
+        });
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 401)), (1, 1), "round {round}");
+        let winner = answers.iter().position(|answer| answer.status == 200).unwrap();
+        assert_eq!(app.sql("SELECT id FROM users WHERE enabled = 1"), [admins[winner].clone()]);
+        // The winner brings the other back.
+        let back =
+            app.key(&secrets[winner]).patch(&format!("{USERS}/{}", admins[1 - winner]), &json!({ "enabled": true }));
+        back.expect(200);
+        admins.swap(0, round % 2);
+        secrets.swap(0, round % 2);
+    }
+    require_sound(&app);
+}
+
+fn admins_who_demote_themselves_leave_one() {
+    let app = App::start();
+    let admins: Vec<String> = (0..4).map(|nth| user(&app, &format!("admin-{nth}"), "admin")).collect();
+    let secrets: Vec<String> = admins.iter().map(|id| app.make_key(id).1).collect();
+    app.key(&secrets[0]).patch(&format!("{USERS}/user_admin"), &json!({ "platformRole": "user" })).expect(200);
+    let mut clients = connected(&app, 4);
+    for round in 0..ROUNDS {
+        let body = [json!({ "platformRole": "user" }), json!({ "enabled": false })][round % 2].clone();
+        let lanes: Vec<Lane> = admins
+            .iter()
+            .zip(&secrets)
+            .map(|(id, secret)| Lane::new("PATCH", &format!("{USERS}/{id}"), secret).with_body(&body))
+            .collect();
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (3, 1), "round {round}");
+        let left = answers.iter().position(|answer| answer.status == 409).unwrap();
+        for id in admins.iter().filter(|id| **id != admins[left]) {
+            let back = json!({ "platformRole": "admin", "enabled": true });
+            app.key(&secrets[left]).patch(&format!("{USERS}/{id}"), &back).expect(200);
+        }
+    }
+    require_sound(&app);
+}
+
+fn changes_of_one_user_all_count() {
+    let app = App::start();
+    let path = format!("{USERS}/{}", user(&app, "ada", "user"));
+    let mut clients = connected(&app, 3);
+    for round in 0..ROUNDS {
+        let role = ["user", "admin"][round % 2];
+        let bodies = [
+            json!({ "name": format!("Ada {round}") }),
+            json!({ "platformRole": role }),
+            json!({ "enabled": round % 2 == 0 }),
+        ];
+        let lanes = bodies.map(|body| lane(&app, "PATCH", &path, &body));
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        assert_eq!(count(&answers, 200), 3);
+        let now = app.admin().get(&path).expect(200).json()["data"].clone();
+        let expected = (json!(format!("Ada {round}")), json!(role), json!(round % 2 == 0));
+        assert_eq!((now["name"].clone(), now["platformRole"].clone(), now["enabled"].clone()), expected);
+    }
+    require_sound(&app);
+}
+
+fn a_membership_put_many_times_at_once_is_one() {
+    let app = App::start();
+    let organization = organization(&app, "acme");
+    let mut clients = connected(&app, 6);
+    for round in 0..ROUNDS {
+        let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, &format!("u{round}"), "user"));
+        let put = lane(&app, "PUT", &path, &json!({ "orgRole": "member" }));
+        let answers = together(&mut clients, |_, client| put.send(client));
+        assert_eq!(count(&answers, 200), 6);
+        let all: Vec<Value> = answers.iter().map(|answer| answer.json()["data"].clone()).collect();
+        assert!(all.iter().all(|one| *one == all[0]));
+    }
+    let figures =
+        "SELECT (SELECT count(*) FROM memberships), (SELECT count(*) FROM activities WHERE action = 'membership.put')";
+    assert_eq!(app.sql(figures), [format!("{ROUNDS}|{ROUNDS}")]);
+    require_sound(&app);
+}
+
+fn a_membership_removed_many_times_at_once_is_removed_once() {
+    let app = App::start();
+    let organization = organization(&app, "acme");
+    let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, "ada", "user"));
+    let mut clients = connected(&app, 6);
+    for _ in 0..ROUNDS {
+        app.admin().put(&path, &json!({ "orgRole": "owner" })).expect(200);
+        let remove = Lane::new("DELETE", &path, app.admin_secret());
+        let answers = together(&mut clients, |_, client| remove.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 404)), (1, 5));
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'membership.removed'"), [ROUNDS.to_string()]);
+    require_sound(&app);
+}
+
+fn a_membership_that_is_put_and_removed_at_once_is_there_or_not() {
+    let app = App::start();
+    let organization = organization(&app, "acme");
+    let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, "ada", "user"));
+    let mut clients = connected(&app, 2);
+    let lanes =
+        [lane(&app, "PUT", &path, &json!({ "orgRole": "owner" })), Lane::new("DELETE", &path, app.admin_secret())];
+    let mut removed = 0;
+    for round in 0..ROUNDS {
+        let answers = together(&mut clients, |nth, client| lanes[nth].send(client));
+        answers[0].clone().expect(200);
+        removed += count(&answers[1..], 200);
+        let there = app.sql("SELECT count(*) FROM memberships").join("");
+        let rows =
+            app.sql("SELECT action FROM activities WHERE action LIKE 'membership.%' ORDER BY number DESC LIMIT 1");
+        assert_eq!(there == "1", rows.join("") == "membership.put", "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'membership.removed'"), [removed.to_string()]);
+    require_sound(&app);
+}
+
+fn a_call_that_begins_after_its_user_was_disabled_is_refused() {
+    let app = App::start();
+    let owner = app.hiring().staff("owner");
+    let key = app.make_key(&owner).1;
+    let (call, path) = (Lane::new("GET", "/api/v1/me", &key), format!("{USERS}/{owner}"));
+    let mut clients = connected(&app, 4);
+    for round in 0..ROUNDS {
+        let disable = lane(&app, "PATCH", &path, &json!({ "enabled": false }));
+        let late = std::sync::atomic::AtomicBool::new(false);
+        together(&mut clients, |number, client| {
+            if number == 0 {
+                disable.send(client).expect(200);
+                return late.store(true, std::sync::atomic::Ordering::SeqCst);
+            }
+            loop {
+                let began_late = late.load(std::sync::atomic::Ordering::SeqCst);
+                let status = call.send(client).status;
+                assert!(matches!(status, 200 | 401), "{status}");
+                assert!(!began_late || status == 401, "round {round}: a call after the answer is accepted");
+                if began_late {
+                    return;
+                }
+            }
+        });
+        app.admin().patch(&path, &json!({ "enabled": true })).expect(200);
+        app.key(&key).get("/api/v1/me").expect(200);
+    }
+    require_sound(&app);
+}
