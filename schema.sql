@@ -182,7 +182,12 @@ CREATE TABLE roles (
   CHECK (status <> 'open' OR hired < positions),
   CHECK (status = 'closed' OR close_reason IS NULL)
 ) STRICT;
-CREATE INDEX roles_by_time ON roles (organization_id, created_at, id);
+CREATE INDEX roles_by_time ON roles (organization_id, created_at, id, name);
+CREATE INDEX roles_by_status ON roles (organization_id, status, created_at, id);
+CREATE INDEX roles_by_public ON roles (organization_id, public, created_at, id);
+CREATE INDEX roles_by_department ON roles (organization_id, department, created_at, id);
+CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, id);
+CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
 -- One step of a role's pipeline. One that was removed has no place in it any more; applications that have it keep it.
@@ -237,7 +242,8 @@ CREATE TABLE candidate_words (
 
 -- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
 -- `candidate_number` is the candidate's, so that lists of candidates come in their order. While it is in progress,
--- `at_role_step_id` is the step where the candidate is, since `at_since`.
+-- `at_role_step_id` is the step where the candidate is, since `at_since`: one of the application's own, which hold on to
+-- the role's, so that a step which nobody has can be deleted without a look at every application.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -245,7 +251,7 @@ CREATE TABLE candidate_roles (
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
   role_id TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('In Progress', 'Not Selected', 'Hired', 'Withdrawn')),
-  at_role_step_id TEXT REFERENCES role_steps (id),
+  at_role_step_id TEXT,
   at_since INTEGER,
   applied_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

@@ -12,12 +12,10 @@ use super::findings::At;
 use super::reader::{self, Array, Object};
 use crate::domain::candidate_step::{ApplicationStatus, StepType};
 use crate::domain::role::{
-    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats, WorkType, is_currency,
+    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats, TEXT_CHARACTERS_MAX, WorkType,
+    is_currency,
 };
 use crate::store::{role, role_step};
-
-/// The longest `department` or `location`.
-const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// A role with its pipeline and everybody in it.
 #[derive(Debug, Clone)]
@@ -116,6 +114,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
         salary: salary?,
         seats: seats?,
         public: public?.unwrap_or(false),
+        close_reason: None,
         created_at: created_at?.unwrap_or(fields.context.now),
     })
 }

@@ -17,6 +17,7 @@ pub mod rate;
 pub mod refusal;
 pub mod report;
 pub mod role;
+pub mod role_step;
 pub mod search;
 pub mod session;
 pub mod signature;

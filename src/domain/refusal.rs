@@ -39,6 +39,8 @@ pub enum Refusal {
     MethodNotAllowed(String),
     /// The state of the thing does not allow it.
     Conflict(&'static str),
+    /// The same, in words that tell what the state is.
+    ConflictWith(String),
     /// The body is larger than this many bytes.
     PayloadTooLarge(usize),
     /// The target is longer than this many bytes.
@@ -94,7 +96,7 @@ impl Refusal {
     /// What the caller is told: what is wrong, and what to do next where there is something to do.
     pub fn sentence(&self) -> String {
         match self {
-            Self::BadRequest(detail, _) => detail.clone(),
+            Self::BadRequest(detail, _) | Self::ConflictWith(detail) => detail.clone(),
             Self::Invalid(errors) => sentences(errors),
             Self::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
             Self::InsufficientScope(scope) => {

@@ -56,6 +56,23 @@ impl Fields {
         word.as_str().and_then(parse).or_else(|| self.fault(name, wrong))
     }
 
+    /// A number from 0 to `max`.
+    pub(super) fn amount(&mut self, name: &str, max: f64) -> Option<f64> {
+        let wrong = format!("must be a number from 0 to {max}");
+        let amount = self.take(name)?;
+        // A negative zero is zero, and is shown as such.
+        let within = amount.as_f64().filter(|amount| (0.0..=max).contains(amount)).map(f64::abs);
+        within.or_else(|| self.fault(name, wrong))
+    }
+
+    /// An object whose members are the caller's own, as JSON text.
+    pub(super) fn json_object(&mut self, name: &str) -> Option<String> {
+        match self.take(name)? {
+            object @ Value::Object(_) => Some(object.to_string()),
+            _ => self.fault(name, "must be an object"),
+        }
+    }
+
     /// What a member is to be: `Some(None)` where it is `null`, which clears it; `None` where it is not there.
     pub(super) fn change<T>(
         &mut self,
@@ -79,6 +96,41 @@ impl Fields {
     /// All members as they were given, and are still there.
     pub(super) fn members(&self) -> &Map<String, Value> {
         &self.object
+    }
+
+    /// A list of at most so many objects, each read by `read`. What is wrong with one is told with its place
+    /// (`steps[0].name`).
+    pub(super) fn objects<T>(
+        &mut self,
+        name: &str,
+        count_max: usize,
+        mut read: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Value::Array(items) = self.take(name)? else { return self.fault(name, "must be a list of objects") };
+        if items.len() > count_max {
+            return self.fault(name, format!("must be at most {count_max}"));
+        }
+        let mut found = Vec::new();
+        for (index, item) in items.into_iter().enumerate() {
+            let place = format!("{name}[{index}]");
+            let Value::Object(object) = item else {
+                self.fault::<()>(&place, "must be an object");
+                continue;
+            };
+            let mut inner = Self::new(object);
+            found.extend(read(&mut inner));
+            let errors = inner.errors.into_iter();
+            self.errors.extend(errors.map(|error| FieldError { field: format!("{place}.{}", error.field), ..error }));
+        }
+        Some(found)
+    }
+
+    /// A list of texts that must be there.
+    pub(super) fn required_texts(&mut self, name: &str) -> Option<Vec<String>> {
+        let Some(value) = self.take(name) else { return self.fault(name, "is required") };
+        let text = |item: &Value| item.as_str().map(str::to_owned);
+        let texts = value.as_array().and_then(|items| items.iter().map(text).collect());
+        texts.or_else(|| self.fault(name, "must be a list of strings"))
     }
 
     /// An integer within bounds. `90.0` and `"90"` are none.

@@ -4,6 +4,7 @@
 //! scope, body, one transaction, usage row) → the noun's `decode` and `act` → `reply`. Async ends in the gate: a
 //! noun's two halves are plain functions. Nothing here holds SQL or a rule.
 
+mod access;
 mod activity;
 mod admin;
 mod api_key;
@@ -26,6 +27,8 @@ mod portal;
 mod reply;
 mod report;
 mod request;
+mod role;
+mod role_step;
 pub mod route;
 mod server;
 mod session;

@@ -53,6 +53,13 @@ impl Page {
         self.rows + 1
     }
 
+    /// The answer with the rows of a page, and what the next one is asked for by, where there may be more.
+    pub(super) fn reply_until<W: Serialize>(&self, data: Vec<W>, next: Option<&[String]>) -> Reply {
+        let next_cursor = next.map(encode);
+        let pagination = WirePagination { limit: self.rows, has_more: next_cursor.is_some(), next_cursor };
+        Reply::json(&WirePage { success: true, data, pagination })
+    }
+
     /// The answer with the rows that were found, of which each is told by `wire` and found by `key`.
     pub(super) fn reply<T, W: Serialize>(
         &self,

@@ -154,8 +154,7 @@ struct Theme {
 
 impl Theme {
     fn read(organization: &PublicOrganization) -> Result<Self, Error> {
-        let mut members: Map<String, Value> = serde_json::from_str(&organization.theme)
-            .map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))?;
+        let mut members = theme(&organization.theme)?;
         let show_salary = members.get("showSalary") == Some(&Value::Bool(true));
         members.insert("showSalary".to_owned(), Value::Bool(show_salary));
         Ok(Self { members, show_salary })
@@ -165,6 +164,15 @@ impl Theme {
     fn shown(&self, salary: Salary) -> Option<Salary> {
         self.show_salary.then_some(salary)
     }
+}
+
+fn theme(text: &str) -> Result<Map<String, Value>, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))
+}
+
+/// Whether a portal of this theme shows salaries.
+pub(super) fn shows_salary(text: &str) -> Result<bool, Error> {
+    Ok(theme(text)?.get("showSalary") == Some(&Value::Bool(true)))
 }
 
 fn wire_organization(organization: &PublicOrganization, theme: Theme) -> WireOrganization<'_> {

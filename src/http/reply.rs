@@ -279,7 +279,7 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
         Refusal::MethodNotAllowed(allow) => {
             (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))
         }
-        Refusal::Conflict(_) => (StatusCode::CONFLICT, "conflict", Vec::new()),
+        Refusal::Conflict(_) | Refusal::ConflictWith(_) => (StatusCode::CONFLICT, "conflict", Vec::new()),
         Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
         Refusal::UriTooLong(_) => (StatusCode::URI_TOO_LONG, "uri_too_long", Vec::new()),
         Refusal::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new()),

@@ -6,8 +6,8 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    activity, admin, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal, report,
-    request, session, signup, status, usage,
+    access, activity, admin, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal,
+    report, request, role, role_step, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -47,6 +47,9 @@ impl Table {
     /// The routes of this program.
     pub fn new() -> Self {
         let routes: Vec<Route> = [
+            access::routes(),
+            role::routes(),
+            role_step::routes(),
             candidate_step::routes(),
             me::routes(),
             api_key::routes(),

@@ -1,4 +1,7 @@
-//! Roles: what they are, and their seats as decisions move them.
+//! Roles: what they are, and their seats as decisions move them. What staff do with them is in `role/`.
+
+mod change;
+mod list;
 
 use rusqlite::{Row, ToSql};
 
@@ -7,6 +10,8 @@ use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;
+pub use change::{Applications, Role, add, applications, delete, find, save, touch};
+pub use list::{Filter, Found, LOOKED_AT_MAX, page};
 
 /// A role, as documents and portals have one.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +36,8 @@ pub struct Record {
     pub seats: Seats,
     /// Whether the portal may show it.
     pub public: bool,
+    /// Why it was closed by hand; only while it is, and where that was told.
+    pub close_reason: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -42,10 +49,10 @@ pub struct Record {
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &Record) -> Result<bool, Error> {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired,
-                 created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                 close_reason, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
                ON CONFLICT DO NOTHING";
-    let params: [&dyn ToSql; 18] = [
+    let params: [&dyn ToSql; 19] = [
         &role.id.as_str(),
         &organization.as_str(),
         &role.name,
@@ -62,6 +69,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &Record) -> Resu
         &role.public,
         &role.seats.positions,
         &role.seats.hired,
+        &role.close_reason,
         &role.created_at.micros(),
         &tx.now.micros(),
     ];
@@ -84,7 +92,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
 
 /// What [`record`] reads.
 pub(super) const COLUMNS: &str = "id, name, description, department, location, work_type, collar_type, salary_min,
-  salary_max, salary_currency, salary_period, status, public, positions, hired, created_at";
+  salary_max, salary_currency, salary_period, status, public, positions, hired, created_at, close_reason";
 
 /// A row of [`COLUMNS`].
 pub(super) fn record(row: &Row<'_>) -> Result<Record, Error> {
@@ -109,6 +117,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record, Error> {
             hired: row.get(14)?,
         },
         public: row.get(12)?,
+        close_reason: row.get(16)?,
         created_at: tx::time(row, 15)?,
     })
 }

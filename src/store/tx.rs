@@ -1,6 +1,7 @@
 //! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
@@ -100,6 +101,23 @@ impl Tx<'_> {
             found.push(map(row)?);
         }
         Ok(found)
+    }
+
+    /// The rows of a query, first to last, as long as `see` wants another.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut see: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            if see(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a query has any row.

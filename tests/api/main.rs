@@ -31,14 +31,21 @@ mod hr_retry;
 mod hr_send;
 mod me;
 mod openapi;
+mod organization_visible;
 mod portal;
 mod portal_apply;
 mod portal_role;
 mod race;
 mod race_admin;
 mod race_decisions;
+mod race_roles;
 mod rate_limit;
 mod report;
+mod role_change;
+mod role_create;
+mod role_list;
+mod role_state;
+mod role_step;
 mod session;
 mod signup;
 mod status;
@@ -99,14 +106,21 @@ fn main() -> ExitCode {
         hr_send::tests(),
         me::tests(),
         openapi::tests(),
+        organization_visible::tests(),
         portal::tests(),
         portal_apply::tests(),
         portal_role::tests(),
         race::tests(),
         race_decisions::tests(),
         race_admin::tests(),
+        race_roles::tests(),
         rate_limit::tests(),
         report::tests(),
+        role_change::tests(),
+        role_create::tests(),
+        role_list::tests(),
+        role_state::tests(),
+        role_step::tests(),
         session::tests(),
         signup::tests(),
         status::tests(),

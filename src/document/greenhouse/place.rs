@@ -291,6 +291,7 @@ impl Incoming {
             salary: Salary { min: None, max: None, currency: None, period: None },
             seats: Seats { status: job.status, positions: 1, hired: 0 },
             public: false,
+            close_reason: None,
             created_at: job.created_at.unwrap_or(now),
         };
         let pipeline::Pipeline { steps, places } = pipeline;

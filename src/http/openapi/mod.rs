@@ -54,6 +54,8 @@ const COMMON: &str = include_str!("common.json");
 /// What each noun has of its own, in the order of the page.
 const FRAGMENTS: &[&str] = &[
     include_str!("me.json"),
+    include_str!("access.json"),
+    include_str!("role.json"),
     include_str!("candidate_step.json"),
     include_str!("api_key.json"),
     include_str!("usage.json"),

@@ -95,7 +95,12 @@ SELECT id, organization_id, name, description, department, location, work_type, 
   salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, NULL, created_at, updated_at
 FROM roles_before;
 DROP TABLE roles_before;
-CREATE INDEX roles_by_time ON roles (organization_id, created_at, id);
+CREATE INDEX roles_by_time ON roles (organization_id, created_at, id, name);
+CREATE INDEX roles_by_status ON roles (organization_id, status, created_at, id);
+CREATE INDEX roles_by_public ON roles (organization_id, public, created_at, id);
+CREATE INDEX roles_by_department ON roles (organization_id, department, created_at, id);
+CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, id);
+CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 CREATE TRIGGER portal_changes_role_added
 AFTER INSERT ON roles WHEN new.public = 1 AND new.status = 'open'
@@ -177,7 +182,7 @@ CREATE TABLE candidate_roles (
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
   role_id TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('In Progress', 'Not Selected', 'Hired', 'Withdrawn')),
-  at_role_step_id TEXT REFERENCES role_steps (id),
+  at_role_step_id TEXT,
   at_since INTEGER,
   applied_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

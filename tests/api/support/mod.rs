@@ -8,6 +8,7 @@ pub(crate) mod hiring;
 pub(crate) mod race;
 pub(crate) mod receiver;
 pub(crate) mod recorder;
+pub(crate) mod roles;
 
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};

@@ -112,7 +112,6 @@ pub(super) fn erases(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Li
 }
 
 /// A route that shows everybody what is theirs.
-#[allow(dead_code, reason = "the first route of its kind is on its way")]
 pub(super) fn lists(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Lists, ask }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::line::{Line, admin, ask, manages, reads};
+use super::line::{Line, admin, ask, lists, manages, reads};
 use crate::support::{App, Hiring};
 
 pub(super) fn lines() -> Vec<Line> {
@@ -36,6 +36,33 @@ pub(super) fn lines() -> Vec<Line> {
             ask(membership(ground)).with(json!({ "orgRole": "owner" }))
         }),
         admin("DELETE /api/admin/organizations/{id}/memberships/{userId}", |_, ground| ask(membership(ground))),
+        lists("GET /api/v1/organizations", |_, _| ask("/api/v1/organizations")),
+        reads("GET /api/v1/organizations/{id}", |_, ground| {
+            ask(format!("/api/v1/organizations/{}", ground.organization_id))
+        }),
+        reads("GET /api/v1/organizations/{id}/roles", |_, ground| ask(roles(ground))),
+        manages("POST /api/v1/organizations/{id}/roles", |_, ground| {
+            ask(roles(ground)).with(json!({ "name": "Engineer" }))
+        }),
+        reads("GET /api/v1/roles/{id}", |_, ground| ask(role(ground))),
+        manages("PATCH /api/v1/roles/{id}", |_, ground| ask(role(ground)).with(json!({ "positions": 3 }))),
+        manages("DELETE /api/v1/roles/{id}", |app, ground| ask(draft(app, ground))),
+        manages("POST /api/v1/roles/{id}/open", |app, ground| ask(format!("{}/open", draft(app, ground)))),
+        manages("POST /api/v1/roles/{id}/close", |_, ground| {
+            ask(format!("{}/close", role(ground))).with(json!({ "reason": "no budget" }))
+        }),
+        manages("POST /api/v1/roles/{id}/reopen", |app, ground| ask(format!("{}/reopen", closed(app, ground)))),
+        manages("POST /api/v1/roles/{id}/steps", |_, ground| {
+            ask(format!("{}/steps", role(ground))).with(json!({ "name": "Second interview" }))
+        }),
+        manages("PUT /api/v1/roles/{id}/steps/order", |_, ground| {
+            let order: Vec<&String> = ground.role_steps.iter().rev().collect();
+            ask(format!("{}/steps/order", role(ground))).with(json!({ "stepIds": order }))
+        }),
+        manages("PATCH /api/v1/roles/{id}/steps/{stepId}", |_, ground| {
+            ask(step(ground)).with(json!({ "name": "First call" }))
+        }),
+        manages("DELETE /api/v1/roles/{id}/steps/{stepId}", |_, ground| ask(step(ground))),
         admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
         admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {
             ask(integration(ground)).with(json!({ "url": "https://hr.example.com/hooks" }))
@@ -76,6 +103,32 @@ fn user(ground: &Hiring) -> String {
 
 fn membership(ground: &Hiring) -> String {
     format!("{}/memberships/{}", organization(ground), ground.staff("member"))
+}
+
+fn roles(ground: &Hiring) -> String {
+    format!("/api/v1/organizations/{}/roles", ground.organization_id)
+}
+
+fn role(ground: &Hiring) -> String {
+    format!("/api/v1/roles/{}", ground.role_id)
+}
+
+fn step(ground: &Hiring) -> String {
+    format!("{}/steps/{}", role(ground), ground.role_steps[1])
+}
+
+/// The path of a draft that can be opened.
+fn draft(app: &App, ground: &Hiring) -> String {
+    let body = json!({ "name": "Draft", "steps": [{ "name": "Interview" }] });
+    let made = app.admin().post(&roles(ground), &body).expect(200).json();
+    format!("/api/v1/roles/{}", made["data"]["id"].as_str().unwrap())
+}
+
+/// The path of a role that is closed.
+fn closed(app: &App, ground: &Hiring) -> String {
+    let path = role(ground);
+    app.admin().post(&format!("{path}/close"), &json!({ "reason": "no budget" })).expect(200);
+    path
 }
 
 fn integration(ground: &Hiring) -> String {

@@ -1,0 +1,134 @@
+//! Roles and their steps as staff are told of them.
+
+use serde::Serialize;
+use serde_json::{Number, Value};
+
+use crate::document::json;
+use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::store::Error;
+use crate::store::role::{Applications, Role};
+use crate::store::role_step::Step;
+
+/// A role in a list.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireRole {
+    id: String,
+    organization_id: String,
+    name: String,
+    department: String,
+    location: String,
+    work_type: Option<&'static str>,
+    collar_type: Option<&'static str>,
+    salary_min: Option<Number>,
+    salary_max: Option<Number>,
+    salary_currency: Option<String>,
+    salary_period: Option<&'static str>,
+    status: &'static str,
+    public: bool,
+    positions: i64,
+    hired: i64,
+    close_reason: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl WireRole {
+    pub(super) fn new(role: Role) -> Self {
+        let Role { record, organization_id, updated_at } = role;
+        Self {
+            id: record.id.into(),
+            organization_id: organization_id.into(),
+            name: record.name,
+            department: record.department,
+            location: record.location,
+            work_type: record.work_type.map(WorkType::as_str),
+            collar_type: record.collar_type.map(CollarType::as_str),
+            salary_min: record.salary.min.and_then(json::number),
+            salary_max: record.salary.max.and_then(json::number),
+            salary_currency: record.salary.currency,
+            salary_period: record.salary.period.map(SalaryPeriod::as_str),
+            status: record.seats.status.as_str(),
+            public: record.public,
+            positions: record.seats.positions,
+            hired: record.seats.hired,
+            close_reason: record.close_reason,
+            created_at: record.created_at.to_string(),
+            updated_at: updated_at.to_string(),
+        }
+    }
+}
+
+/// A role by itself.
+#[derive(Serialize)]
+pub(super) struct WireRoleInFull {
+    #[serde(flatten)]
+    role: WireRole,
+    description: Value,
+    steps: Vec<WireStep>,
+    applications: WireApplications,
+}
+
+impl WireRoleInFull {
+    /// # Errors
+    /// When the description that the file has is no JSON.
+    pub(super) fn new(role: Role, steps: Vec<Step>, applications: Applications) -> Result<Self, Error> {
+        let description = serde_json::from_str(&role.record.description)
+            .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
+        let Applications { in_progress, hired, not_selected, withdrawn } = applications;
+        Ok(Self {
+            role: WireRole::new(role),
+            description,
+            steps: steps.into_iter().map(WireStep::new).collect(),
+            applications: WireApplications { in_progress, hired, not_selected, withdrawn },
+        })
+    }
+}
+
+/// How many applications a role has, by where they are.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireApplications {
+    in_progress: i64,
+    hired: i64,
+    not_selected: i64,
+    withdrawn: i64,
+}
+
+/// A step of a role. One that was taken out of the pipeline has no order.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct WireStep {
+    id: String,
+    name: String,
+    order: Option<i64>,
+    step_type: &'static str,
+    removed: bool,
+}
+
+impl WireStep {
+    pub(in crate::http) fn new(step: Step) -> Self {
+        Self {
+            id: step.id.into(),
+            name: step.name,
+            order: step.order,
+            step_type: step.step_type.as_str(),
+            removed: step.order.is_none(),
+        }
+    }
+}
+
+/// What a role is answered with that was changed: it may be published now.
+#[derive(Serialize)]
+pub(super) struct WireChanged {
+    pub(super) success: bool,
+    pub(super) data: WireRoleInFull,
+    pub(super) warnings: Vec<WireWarning>,
+}
+
+/// What was done all the same, and should be looked at.
+#[derive(Serialize)]
+pub(super) struct WireWarning {
+    pub(super) code: &'static str,
+    pub(super) detail: &'static str,
+}

@@ -1,0 +1,258 @@
+//! Roles as staff see and change them (`/api/v1/roles/{id}`): with whose they are, how many have applied, and the record of
+//! each change.
+
+use rusqlite::{Row, ToSql};
+use serde_json::{Map, Number, Value};
+
+use super::{COLUMNS, Error, Record, Tx, insert, record};
+use crate::domain::activity::{Action, Stamp, Subject};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::organization::StatusCounts;
+use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, WorkType};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::store::{activity, invitation, organization, role_step, tx};
+
+/// A role with whose it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Role {
+    /// The role itself.
+    pub record: Record,
+    /// Its organization.
+    pub organization_id: OrganizationId,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// How many have applied to a role, by where their applications are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Applications {
+    /// In progress.
+    pub in_progress: i64,
+    /// Hired.
+    pub hired: i64,
+    /// Not selected.
+    pub not_selected: i64,
+    /// Withdrawn.
+    pub withdrawn: i64,
+}
+
+impl Applications {
+    /// All of them.
+    pub fn total(self) -> i64 {
+        self.in_progress + self.hired + self.not_selected + self.withdrawn
+    }
+}
+
+/// A row of [`COLUMNS`], `organization_id` and `updated_at`.
+pub(super) fn role(row: &Row<'_>) -> Result<Role, Error> {
+    Ok(Role {
+        record: record(row)?,
+        organization_id: tx::word(&row.get::<_, String>(17)?, OrganizationId::parse)?,
+        updated_at: tx::time(row, 18)?,
+    })
+}
+
+/// One of an organization's roles.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Option<Role>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}, organization_id, updated_at
+         FROM roles
+         WHERE organization_id = $1 AND id = $2"
+    );
+    tx.one(&sql, (organization.as_str(), id.as_str()), role)
+}
+
+/// How many have applied to a role.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<Applications, Error> {
+    let sql = "SELECT status, count(*)
+               FROM candidate_roles
+               WHERE role_id = $1
+               GROUP BY status";
+    let counts = tx.all(sql, [role.as_str()], |row| {
+        Ok((tx::word(&row.get::<_, String>(0)?, ApplicationStatus::parse)?, row.get(1)?))
+    })?;
+    let mut applications = Applications::default();
+    for (status, count) in counts {
+        match status {
+            ApplicationStatus::InProgress => applications.in_progress = count,
+            ApplicationStatus::Hired => applications.hired = count,
+            ApplicationStatus::NotSelected => applications.not_selected = count,
+            ApplicationStatus::Withdrawn => applications.withdrawn = count,
+        }
+    }
+    Ok(applications)
+}
+
+/// Adds a role with its steps, its place in the organization's figures and the record of it.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn add(
+    tx: &Tx<'_>,
+    who: &Principal,
+    organization: &OrganizationId,
+    record: &Record,
+    steps: &[role_step::Record],
+    stamp: &Stamp,
+) -> Result<(), Error> {
+    let mut is_new = insert(tx, organization, record)?;
+    for step in steps {
+        is_new &= role_step::insert(tx, &record.id, step)?;
+    }
+    if !is_new {
+        return Err(Error::Defect(format!("the new role {} is there already", record.id)));
+    }
+    organization::move_status(tx, organization, StatusCounts::of_role(record.seats))?;
+    let subject = Subject::of_role(organization.clone(), record.id.clone());
+    let detail = activity::detail(&None::<()>, &detail_with_steps(record, steps)?)?;
+    activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
+}
+
+/// Saves a role that was `before`, with the organization's figures and the record of it. One that stops being open ends its
+/// signup links. Without a difference nothing is written.
+///
+/// # Errors
+/// [`Error::Defect`] where the role is not as the rule saw it.
+pub fn save(
+    tx: &Tx<'_>,
+    who: &Principal,
+    action: Action,
+    before: &Role,
+    after: &Record,
+    stamp: &Stamp,
+) -> Result<(), Error> {
+    if before.record == *after {
+        return Ok(());
+    }
+    update(tx, before, after)?;
+    if before.record.seats.status == RoleStatus::Open && after.seats.status != RoleStatus::Open {
+        invitation::end_all(tx, &after.id)?;
+    }
+    let difference = StatusCounts::of_role(after.seats).minus(StatusCounts::of_role(before.record.seats));
+    organization::move_status(tx, &before.organization_id, difference)?;
+    let subject = Subject::of_role(before.organization_id.clone(), after.id.clone());
+    let detail = difference_of(&detail(&before.record)?, &detail(after)?)?;
+    activity::append(tx, stamp, Some(who), action, &subject, &detail)
+}
+
+fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
+    // Guarded by what the rule saw: a row that says otherwise was changed behind it.
+    let sql = "UPDATE roles
+               SET name = $1, description = $2, department = $3, location = $4, work_type = $5, collar_type = $6,
+                 salary_min = $7, salary_max = $8, salary_currency = $9, salary_period = $10, status = $11, public = $12,
+                 positions = $13, close_reason = $14, updated_at = $15
+               WHERE organization_id = $16 AND id = $17 AND status = $18 AND positions = $19 AND hired = $20";
+    let params: [&dyn ToSql; 20] = [
+        &after.name,
+        &after.description,
+        &after.department,
+        &after.location,
+        &after.work_type.map(WorkType::as_str),
+        &after.collar_type.map(CollarType::as_str),
+        &after.salary.min,
+        &after.salary.max,
+        &after.salary.currency,
+        &after.salary.period.map(SalaryPeriod::as_str),
+        &after.seats.status.as_str(),
+        &after.public,
+        &after.seats.positions,
+        &after.close_reason,
+        &tx.now.micros(),
+        &before.organization_id.as_str(),
+        &after.id.as_str(),
+        &before.record.seats.status.as_str(),
+        &before.record.seats.positions,
+        &before.record.seats.hired,
+    ];
+    if tx.run(sql, &params[..])? == 1 {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("role {} is not as the rule saw it", after.id)))
+    }
+}
+
+/// Notes that a role was changed in what is not its own row: its steps.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<(), Error> {
+    let sql = "UPDATE roles
+               SET updated_at = $1
+               WHERE organization_id = $2 AND id = $3";
+    tx.run(sql, (tx.now.micros(), organization.as_str(), role.as_str()))?;
+    Ok(())
+}
+
+/// Deletes a draft that nobody has applied to, with its steps; the record of it stays.
+///
+/// # Errors
+/// [`Error::Defect`] where it is no draft, or somebody has applied to it.
+pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Result<(), Error> {
+    let id = role.record.id.as_str();
+    let steps = role_step::of_role(tx, &role.record.id)?;
+    for sql in ["DELETE FROM role_steps WHERE role_id = $1", "DELETE FROM invitations WHERE role_id = $1"] {
+        tx.run(sql, [id])?;
+    }
+    let sql = "DELETE FROM roles
+               WHERE organization_id = $1 AND id = $2 AND status = 'draft'";
+    if tx.run(sql, (role.organization_id.as_str(), id))? != 1 {
+        return Err(Error::Defect(format!("role {id} is not as the rule saw it")));
+    }
+    let difference = StatusCounts::default().minus(StatusCounts::of_role(role.record.seats));
+    organization::move_status(tx, &role.organization_id, difference)?;
+    let subject = Subject::of_role(role.organization_id.clone(), role.record.id.clone());
+    let detail = activity::detail(&detail_with_steps(&role.record, &steps)?, &None::<()>)?;
+    activity::append(tx, stamp, Some(who), Action::RoleDeleted, &subject, &detail)
+}
+
+/// A role as the record of a change has it.
+fn detail(role: &Record) -> Result<Map<String, Value>, Error> {
+    let text = |text: &str| Value::from(text);
+    let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Value::Number);
+    let description = serde_json::from_str(&role.description)
+        .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
+    let members = [
+        ("name", Some(text(&role.name))),
+        ("description", Some(description)),
+        ("department", Some(text(&role.department))),
+        ("location", Some(text(&role.location))),
+        ("workType", role.work_type.map(|word| text(word.as_str()))),
+        ("collarType", role.collar_type.map(|word| text(word.as_str()))),
+        ("salaryMin", amount(role.salary.min)),
+        ("salaryMax", amount(role.salary.max)),
+        ("salaryCurrency", role.salary.currency.as_deref().map(text)),
+        ("salaryPeriod", role.salary.period.map(|word| text(word.as_str()))),
+        ("status", Some(text(role.seats.status.as_str()))),
+        ("public", Some(Value::from(role.public))),
+        ("positions", Some(Value::from(role.seats.positions))),
+        ("closeReason", role.close_reason.as_deref().map(text)),
+    ];
+    let members = members.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default()));
+    Ok(members.collect())
+}
+
+/// A role that is new, or deleted, as the record has it.
+fn detail_with_steps(role: &Record, steps: &[role_step::Record]) -> Result<Map<String, Value>, Error> {
+    let mut members = detail(role)?;
+    let steps = serde_json::to_value(role_step::details(steps))
+        .map_err(|error| Error::Defect(format!("what was done cannot be written: {error}")))?;
+    members.insert("steps".to_owned(), steps);
+    Ok(members)
+}
+
+/// What differs, on both sides: JSON text.
+fn difference_of(before: &Map<String, Value>, after: &Map<String, Value>) -> Result<String, Error> {
+    let differing = |of: &Map<String, Value>, other: &Map<String, Value>| -> Map<String, Value> {
+        let members = of.iter().filter(|(name, value)| other.get(*name) != Some(*value));
+        members.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    activity::detail(&differing(before, after), &differing(after, before))
+}

@@ -1,0 +1,431 @@
+//! Changes of roles and their steps that meet: one order explains all the answers, and the file agrees with it.
+
+use std::cell::Cell;
+
+use serde_json::{Value, json};
+
+use super::support::race::{First, Lane, connected, duel, together};
+use super::support::roles::staff;
+use super::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    roles_made_at_once_are_all_there,
+    an_act_on_a_role_that_is_done_at_once_is_done_once,
+    a_draft_deleted_at_once_is_deleted_once,
+    changes_that_meet_happen_one_after_the_other,
+    steps_added_at_once_all_get_a_place,
+    the_fiftieth_step_is_added_once,
+    orders_that_meet_leave_one_of_them,
+    a_step_removed_at_once_is_removed_once,
+    of_the_last_two_steps_one_stays,
+    a_hire_that_meets_fewer_positions_takes_one_or_finds_none,
+    a_hire_that_meets_the_roles_closing_is_before_or_behind_it,
+    a_draft_is_opened_or_deleted,
+    an_order_that_meets_a_removal_is_of_all_steps_or_of_none,
+    an_order_that_meets_a_new_step_is_of_all_steps_or_of_none,
+];
+
+/// Clients that do the same at once.
+const CLIENTS: usize = 8;
+
+/// Rounds of a race in which all do the same.
+const ROUNDS: usize = 25;
+
+/// Roles that one import makes.
+const ROLES: usize = 200;
+
+/// An organization with many roles of the same kind, of which each is good for one round.
+struct Ground {
+    hiring: Hiring,
+    key: String,
+    client: Client,
+    used: Cell<usize>,
+}
+
+impl Ground {
+    /// Imports an organization whose roles are this one, with ids of their own.
+    fn new(app: &App, role: &Value) -> Self {
+        let hiring = app.hiring_with(|document| {
+            let organization = document["organizations"][0]["id"].as_str().unwrap().to_owned();
+            document["organizations"][0]["roles"] =
+                (0..ROLES).map(|number| numbered(role, &organization, number)).collect();
+        });
+        let scopes = ["roles:read", "roles:write", "pipeline:write"];
+        let key = json!({ "name": "k", "userId": hiring.staff("owner"), "scopes": scopes });
+        let (key, client) = (app.make_key_with(&key).1, staff(app, &hiring, "owner"));
+        Self { hiring, key, client, used: Cell::new(0) }
+    }
+
+    /// The number of a role that nothing was done with.
+    fn fresh(&self) -> usize {
+        self.used.replace(self.used.get() + 1)
+    }
+
+    fn id(&self, kind: &str, number: usize) -> String {
+        format!("{}_{kind}_{number}", self.hiring.organization_id)
+    }
+
+    fn role(&self, number: usize) -> String {
+        format!("/api/v1/roles/{}", self.id("role", number))
+    }
+
+    fn lane(&self, method: &'static str, path: &str) -> Lane {
+        Lane::new(method, path, &self.key)
+    }
+
+    /// The role as it is shown.
+    fn read(&self, number: usize) -> Value {
+        self.client.get(&self.role(number)).expect(200).json()["data"].take()
+    }
+
+    /// The ids of the role's steps that were not removed.
+    fn steps(&self, number: usize) -> Vec<String> {
+        let role = self.read(number);
+        let living = role["steps"].as_array().unwrap().iter().filter(|step| step["removed"] == false);
+        living.map(|step| step["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Hires the role's `candidate`-th candidate at the last step.
+    fn hire(&self, number: usize, candidate: usize) -> Lane {
+        let step = self.id(&format!("cstep_{candidate}_1"), number);
+        self.lane("POST", &format!("/api/v1/candidate-steps/{step}/hire"))
+    }
+}
+
+/// The role with ids that are made of its number.
+fn numbered(role: &Value, organization: &str, number: usize) -> Value {
+    let id = |kind: &str| format!("{organization}_{kind}_{number}");
+    let mut role = role.clone();
+    role["id"] = json!(id("role"));
+    for (place, step) in role["steps"].as_array_mut().unwrap().iter_mut().enumerate() {
+        step["id"] = json!(id(&format!("step_{place}")));
+    }
+    for (nth, candidate) in role["candidates"].as_array_mut().into_iter().flatten().enumerate() {
+        candidate["email"] = json!(format!("{nth}@{number}.example"));
+        let statuses = candidate["steps"].take();
+        let step = |(place, status): (usize, &Value)| {
+            let (id, of) = (id(&format!("cstep_{nth}_{place}")), id(&format!("step_{place}")));
+            json!({ "id": id, "roleStepId": of, "status": status })
+        };
+        candidate["steps"] = statuses.as_array().unwrap().iter().enumerate().map(step).collect();
+    }
+    role
+}
+
+fn steps(count: usize) -> Value {
+    (0..count).map(|number| json!({ "name": format!("Step {number}") })).collect()
+}
+
+fn draft(steps_count: usize) -> Value {
+    json!({ "name": "Role", "steps": steps(steps_count) })
+}
+
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+/// How each of so many clients, all at once, was answered.
+fn all_at_once(clients: &mut [Client], lane: impl Fn(usize) -> Lane) -> Vec<Answer> {
+    let lanes: Vec<Lane> = (0..clients.len()).map(lane).collect();
+    together(clients, |number, client| lanes[number].send(client))
+}
+
+fn require_sound(app: &App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+    // The places of a pipeline are without a gap, whatever has met.
+    let gaps = "SELECT role_id, count(*), max(step_order) FROM role_steps WHERE step_order IS NOT NULL
+                GROUP BY role_id HAVING count(*) <> max(step_order)";
+    assert_eq!(app.sql(gaps), Vec::<String>::new());
+}
+
+fn roles_made_at_once_are_all_there() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(1));
+    let mut clients = connected(&app, CLIENTS);
+    let body = json!({ "name": "Made", "steps": steps(3) });
+    for round in 1..=ROUNDS {
+        let answers = all_at_once(&mut clients, |_| ground.lane("POST", &ground.hiring.roles()).with_body(&body));
+        assert_eq!(count(&answers, 200), CLIENTS);
+        let made = app.sql("SELECT count(*) FROM roles WHERE name = 'Made'");
+        assert_eq!(made, [(round * CLIENTS).to_string()]);
+    }
+    require_sound(&app);
+}
+
+fn an_act_on_a_role_that_is_done_at_once_is_done_once() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(1));
+    let mut clients = connected(&app, CLIENTS);
+    let body = json!({ "reason": "r" });
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        for (act, status) in [("open", "open"), ("close", "closed"), ("reopen", "open")] {
+            let path = format!("{}/{act}", ground.role(number));
+            let answers = all_at_once(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+            assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1), "{act}");
+            assert_eq!(ground.read(number)["status"], status);
+        }
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities"), [(3 * ROUNDS).to_string()]);
+    require_sound(&app);
+}
+
+fn a_draft_deleted_at_once_is_deleted_once() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(2));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let path = ground.role(ground.fresh());
+        let answers = all_at_once(&mut clients, |_| ground.lane("DELETE", &path));
+        assert_eq!((count(&answers, 200), count(&answers, 404)), (1, CLIENTS - 1));
+    }
+    require_sound(&app);
+}
+
+/// Each change begins where the one before it ended.
+fn changes_that_meet_happen_one_after_the_other() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(1));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let (path, step) = (ground.role(number), ground.steps(number).remove(0));
+        let answers = all_at_once(&mut clients, |nth| {
+            let body = json!({ "name": format!("Name {nth}") });
+            let path = if nth % 2 == 0 { path.clone() } else { format!("{path}/steps/{step}") };
+            ground.lane("PATCH", &path).with_body(&body)
+        });
+        assert_eq!(count(&answers, 200), CLIENTS);
+        for (action, first) in [("role.changed", "Role"), ("role_step.changed", "Step 0")] {
+            let details = app.sql(&format!(
+                "SELECT detail FROM activities WHERE action = '{action}' AND role_id = '{}' ORDER BY number",
+                ground.id("role", number)
+            ));
+            assert_eq!(details.len(), CLIENTS / 2);
+            let mut name = json!(first);
+            for detail in details {
+                let mut detail: Value = serde_json::from_str(&detail).unwrap();
+                assert_eq!(detail["before"]["name"], name);
+                name = detail["after"]["name"].take();
+            }
+            let role = ground.read(number);
+            let shown = if action == "role.changed" { &role["name"] } else { &role["steps"][0]["name"] };
+            assert_eq!(*shown, name);
+        }
+    }
+    require_sound(&app);
+}
+
+fn steps_added_at_once_all_get_a_place() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(1));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let path = format!("{}/steps", ground.role(number));
+        let body = |nth: usize| if nth < 4 { json!({ "name": "A", "order": 1 }) } else { json!({ "name": "B" }) };
+        let answers = all_at_once(&mut clients, |nth| ground.lane("POST", &path).with_body(&body(nth)));
+        assert_eq!(count(&answers, 200), CLIENTS);
+        assert_eq!(ground.steps(number).len(), CLIENTS + 1);
+    }
+    require_sound(&app);
+}
+
+fn the_fiftieth_step_is_added_once() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(49));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let path = format!("{}/steps", ground.role(number));
+        let body = json!({ "name": "Last", "order": 1 });
+        let answers = all_at_once(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
+        assert_eq!(ground.steps(number).len(), 50);
+    }
+    require_sound(&app);
+}
+
+fn orders_that_meet_leave_one_of_them() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(CLIENTS));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let path = format!("{}/steps/order", ground.role(number));
+        let turned = |by: usize| {
+            let mut order = ground.steps(number);
+            order.rotate_left(by);
+            order
+        };
+        let orders: Vec<Vec<String>> = (0..CLIENTS).map(turned).collect();
+        let body = |nth: usize| json!({ "stepIds": orders[nth] });
+        let answers = all_at_once(&mut clients, |nth| ground.lane("PUT", &path).with_body(&body(nth)));
+        assert_eq!(count(&answers, 200), CLIENTS);
+        assert!(orders.contains(&ground.steps(number)));
+    }
+    require_sound(&app);
+}
+
+fn a_step_removed_at_once_is_removed_once() {
+    let app = App::start();
+    let ground = Ground::new(&app, &draft(3));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let path = format!("{}/steps/{}", ground.role(number), ground.steps(number)[0]);
+        let answers = all_at_once(&mut clients, |_| ground.lane("DELETE", &path));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
+        assert_eq!(ground.steps(number).len(), 2);
+    }
+    require_sound(&app);
+}
+
+fn of_the_last_two_steps_one_stays() {
+    let app = App::start();
+    let ground = Ground::new(&app, &json!({ "name": "Role", "status": "open", "steps": steps(2) }));
+    let mut clients = connected(&app, CLIENTS);
+    for _ in 0..ROUNDS {
+        let number = ground.fresh();
+        let both = ground.steps(number);
+        let path = |nth: usize| format!("{}/steps/{}", ground.role(number), both[nth % 2]);
+        let answers = all_at_once(&mut clients, |nth| ground.lane("DELETE", &path(nth)));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
+        assert_eq!(ground.steps(number).len(), 1);
+    }
+    require_sound(&app);
+}
+
+/// Two requests that meet on a role like this until each has come first often enough. `judge` is told the role's number,
+/// and says whether the left came first.
+fn meet(role: &Value, lanes: impl Fn(&Ground, usize) -> [Lane; 2], judge: impl Fn(&Ground, usize, &[Answer]) -> bool) {
+    let app = App::start();
+    let grounds = std::cell::RefCell::new(Vec::<Ground>::new());
+    let at = |round: usize| (round / ROLES, round % ROLES);
+    duel(
+        &app,
+        |round| {
+            let (place, number) = at(round);
+            if grounds.borrow().len() == place {
+                grounds.borrow_mut().push(Ground::new(&app, role));
+            }
+            lanes(&grounds.borrow()[place], number)
+        },
+        |round, answers| {
+            let (place, number) = at(round);
+            if judge(&grounds.borrow()[place], number, answers) { First::Left } else { First::Right }
+        },
+    );
+    require_sound(&app);
+}
+
+fn a_hire_that_meets_fewer_positions_takes_one_or_finds_none() {
+    let role = json!({
+        "name": "Role", "status": "open", "positions": 2, "steps": steps(2), "candidates": [
+            { "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] },
+            { "name": "B", "status": "Hired", "steps": ["validated", "validated"] },
+        ],
+    });
+    meet(
+        &role,
+        |ground, number| {
+            let fewer = ground.lane("PATCH", &ground.role(number)).with_body(&json!({ "positions": 1 }));
+            [ground.hire(number, 0), fewer]
+        },
+        |ground, number, answers| {
+            let shown = ground.read(number);
+            let seats = (shown["positions"].as_i64().unwrap(), shown["hired"].as_i64().unwrap());
+            assert_eq!(shown["status"], "filled");
+            match (answers[0].status, answers[1].status) {
+                (200, 409) => {
+                    assert_eq!(seats, (2, 2));
+                    true
+                }
+                (400, 200) => {
+                    assert_eq!(seats, (1, 1));
+                    false
+                }
+                other => panic!("{other:?}"),
+            }
+        },
+    );
+}
+
+fn a_hire_that_meets_the_roles_closing_is_before_or_behind_it() {
+    let role = json!({
+        "name": "Role", "status": "open", "positions": 2, "steps": steps(2),
+        "candidates": [{ "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] }],
+    });
+    meet(
+        &role,
+        |ground, number| {
+            let close = ground.lane("POST", &format!("{}/close", ground.role(number)));
+            [ground.hire(number, 0), close.with_body(&json!({ "reason": "r" }))]
+        },
+        |ground, number, answers| {
+            assert_eq!(answers[1].status, 200);
+            let shown = ground.read(number);
+            assert_eq!(shown["status"], "closed");
+            assert_eq!(shown["hired"] == 1, answers[0].status == 200);
+            assert!(matches!(answers[0].status, 200 | 400));
+            answers[0].status == 200
+        },
+    );
+}
+
+fn a_draft_is_opened_or_deleted() {
+    meet(
+        &draft(1),
+        |ground, number| {
+            let path = ground.role(number);
+            [ground.lane("POST", &format!("{path}/open")), ground.lane("DELETE", &path)]
+        },
+        |ground, number, answers| match (answers[0].status, answers[1].status) {
+            (200, 409) => {
+                assert_eq!(ground.read(number)["status"], "open");
+                true
+            }
+            (404, 200) => {
+                ground.client.get(&ground.role(number)).expect(404);
+                false
+            }
+            other => panic!("{other:?}"),
+        },
+    );
+}
+
+fn an_order_that_meets_a_removal_is_of_all_steps_or_of_none() {
+    meet(
+        &draft(3),
+        |ground, number| {
+            let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
+            let remove = ground.lane("DELETE", &format!("{path}/{}", order[1]));
+            order.reverse();
+            [ground.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), remove]
+        },
+        |ground, number, answers| {
+            assert_eq!((answers[1].status, ground.steps(number).len()), (200, 2));
+            let is_turned = ground.steps(number)[0] == ground.id("step_2", number);
+            assert_eq!(answers[0].status, if is_turned { 200 } else { 400 });
+            is_turned
+        },
+    );
+}
+
+fn an_order_that_meets_a_new_step_is_of_all_steps_or_of_none() {
+    meet(
+        &draft(3),
+        |ground, number| {
+            let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
+            let add = ground.lane("POST", &path).with_body(&json!({ "name": "New" }));
+            order.reverse();
+            [ground.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), add]
+        },
+        |ground, number, answers| {
+            assert_eq!((answers[1].status, ground.steps(number).len()), (200, 4));
+            let is_turned = ground.steps(number)[0] == ground.id("step_2", number);
+            assert_eq!(answers[0].status, if is_turned { 200 } else { 400 });
+            is_turned
+        },
+    );
+}

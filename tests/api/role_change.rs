@@ -1,0 +1,280 @@
+//! `PATCH` and `DELETE /api/v1/roles/{id}`: what is changed, cleared, refused, on record, and seen on the portal.
+
+use serde_json::{Value, json};
+
+use crate::support::hiring::role_of;
+use crate::support::roles::{activities, create, draft, last_activity, read, role, staff};
+use crate::support::{App, Client, Hiring};
+
+crate::tests![
+    what_is_given_is_changed_and_nothing_else,
+    null_clears_what_can_be_cleared,
+    a_change_of_nothing_leaves_nothing,
+    what_a_role_cannot_be_is_refused,
+    one_end_of_a_salary_is_held_against_the_other,
+    positions_go_down_to_those_hired,
+    positions_open_a_filled_role_and_fill_an_open_one,
+    a_draft_and_a_closed_role_stay_what_they_are,
+    a_change_is_on_the_portal_at_the_next_request,
+    a_role_that_fills_by_fewer_positions_ends_its_signup_links,
+    a_draft_that_nobody_applied_to_is_deleted,
+    any_other_role_is_not_deleted,
+    a_published_role_without_its_pay_is_warned_about,
+];
+
+fn start() -> (App, Hiring, Client) {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = staff(&app, &hiring, "hr_representative");
+    (app, hiring, client)
+}
+
+fn what_is_given_is_changed_and_nothing_else() {
+    let (app, hiring, client) = start();
+    let before = read(&client, &hiring.role());
+    for (member, value) in [
+        ("name", json!("Ingenieur")),
+        ("description", json!({ "x": [1, 2.5, "ü"] })),
+        ("department", json!("R&D")),
+        ("location", json!("")),
+        ("workType", json!("remote")),
+        ("collarType", json!("gray")),
+        ("salaryMin", json!(0)),
+        ("salaryMax", json!(1e12 as i64)),
+        ("salaryCurrency", json!("SEK")),
+        ("salaryPeriod", json!("month")),
+        ("public", json!(false)),
+        ("positions", json!(10_000)),
+    ] {
+        app.pass(1);
+        let mut expected = read(&client, &hiring.role());
+        let was = expected[member].clone();
+        let mut body = json!({});
+        body[member] = value.clone();
+        let answer = client.patch(&hiring.role(), &body).expect(200).json();
+        expected[member] = value.clone();
+        expected["updatedAt"] = answer["data"]["updatedAt"].clone();
+        assert_ne!(expected["updatedAt"], before["updatedAt"]);
+        assert_eq!(answer, json!({ "success": true, "data": expected, "warnings": [] }));
+        assert_eq!(read(&client, &hiring.role()), expected);
+        let (action, of, detail) = last_activity(&app);
+        assert_eq!((action.as_str(), &of), ("role.changed", &hiring.role_id));
+        let sides = |side: &str| detail[side].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!((sides("before"), sides("after")), (vec![member.to_owned()], vec![member.to_owned()]));
+        assert_eq!(detail["before"][member].as_f64(), was.as_f64());
+        assert_eq!(detail["after"][member].as_f64(), value.as_f64());
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn null_clears_what_can_be_cleared() {
+    let (app, hiring, client) = start();
+    let body = json!({
+        "description": null, "department": null, "location": null, "workType": null, "collarType": null,
+        "salaryMin": null, "salaryMax": null, "salaryCurrency": null, "salaryPeriod": null,
+        "name": null, "public": null, "positions": null,
+    });
+    let shown = client.patch(&hiring.role(), &body).expect(200).json()["data"].take();
+    for (member, cleared) in [("description", json!({})), ("department", json!("")), ("location", json!(""))] {
+        assert_eq!(shown[member], cleared);
+    }
+    for member in ["workType", "collarType", "salaryMin", "salaryMax", "salaryCurrency", "salaryPeriod"] {
+        assert_eq!(shown[member], Value::Null, "{member}");
+    }
+    assert_eq!((&shown["name"], &shown["public"], &shown["positions"]), (&json!("Engineer"), &json!(true), &json!(2)));
+    let (_, _, detail) = last_activity(&app);
+    assert_eq!((&detail["before"]["salaryMin"], &detail["after"]["salaryMin"]), (&json!(60000.0), &json!(null)));
+}
+
+fn a_change_of_nothing_leaves_nothing() {
+    let (app, hiring, client) = start();
+    let (before, count) = (read(&client, &hiring.role()), activities(&app));
+    app.pass(1);
+    let same = json!({ "name": "Engineer", "salaryMin": 60000, "positions": 2, "description": before["description"] });
+    for body in [json!({}), json!({ "unknown": 1 }), same] {
+        assert_eq!(client.patch(&hiring.role(), &body).expect(200).json()["data"], before);
+    }
+    client.send("PATCH", &hiring.role(), &[], b"").expect(200);
+    assert_eq!((read(&client, &hiring.role()), activities(&app)), (before, count));
+}
+
+fn what_a_role_cannot_be_is_refused() {
+    let (app, hiring, client) = start();
+    let before = read(&client, &hiring.role());
+    let body = json!({
+        "name": " ", "description": [], "department": "d".repeat(256), "location": 1, "workType": "x", "collarType": "x",
+        "salaryMin": -1, "salaryMax": 2e12, "salaryCurrency": "Eur", "salaryPeriod": "x", "public": 0, "positions": 10_001,
+    });
+    let answer = client.patch(&hiring.role(), &body).refused(400, "validation_error");
+    let expected = [
+        "name",
+        "description",
+        "department",
+        "location",
+        "workType",
+        "collarType",
+        "salaryMin",
+        "salaryMax",
+        "salaryCurrency",
+        "salaryPeriod",
+        "public",
+        "positions",
+    ];
+    assert_eq!(answer.fields(), expected);
+    client.send("PATCH", &hiring.role(), &[], b"[]").refused(400, "bad_request");
+    staff(&app, &hiring, "member").patch(&hiring.role(), &json!({ "name": "x" })).refused(403, "forbidden");
+    let other = app.hiring();
+    staff(&app, &other, "owner").patch(&hiring.role(), &json!({ "name": "x" })).refused(404, "not_found");
+    client.patch(&role("none"), &json!({ "name": "x" })).refused(404, "not_found");
+    assert_eq!(read(&client, &hiring.role()), before);
+}
+
+fn one_end_of_a_salary_is_held_against_the_other() {
+    let (_app, hiring, client) = start();
+    for body in [
+        json!({ "salaryMin": 75001 }),
+        json!({ "salaryMax": 59999.5 }),
+        json!({ "salaryMin": 2, "salaryMax": 1 }),
+        json!({ "salaryMin": 75000.51 }),
+    ] {
+        let answer = client.patch(&hiring.role(), &body).refused(400, "validation_error");
+        assert_eq!(answer.fields(), ["salaryMax"], "{body}");
+    }
+    for body in [json!({ "salaryMin": 75000.5 }), json!({ "salaryMin": null }), json!({ "salaryMax": 0 })] {
+        client.patch(&hiring.role(), &body).expect(200);
+    }
+}
+
+fn positions_go_down_to_those_hired() {
+    let (app, hiring, client) = start();
+    client.patch(&hiring.role(), &json!({ "positions": 4 })).expect(200);
+    client.post_empty(&hiring.hire(0)).expect(200);
+    client.post_empty(&hiring.hire(1)).expect(200);
+    let problem = client.patch(&hiring.role(), &json!({ "positions": 1 })).refused(409, "conflict").json();
+    assert_eq!(problem["detail"], "the role has hired 2; it cannot have fewer positions");
+    client.patch(&hiring.role(), &json!({ "positions": 3 })).expect(200);
+    assert_eq!(client.patch(&hiring.role(), &json!({ "positions": 2 })).expect(200).json()["data"]["status"], "filled");
+    // State goes before the rules.
+    client.patch(&hiring.role(), &json!({ "positions": 1, "salaryMin": 9e9 })).refused(409, "conflict");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn positions_open_a_filled_role_and_fill_an_open_one() {
+    let (app, hiring, client) = start();
+    client.post_empty(&hiring.hire(0)).expect(200);
+    let portal = || app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
+    for (positions, status, on_portal) in [(1, "filled", 0), (2, "open", 1), (1, "filled", 0), (3, "open", 1)] {
+        let shown = client.patch(&hiring.role(), &json!({ "positions": positions })).expect(200).json();
+        assert_eq!((&shown["data"]["status"], portal()), (&json!(status), on_portal));
+        let (_, _, detail) = last_activity(&app);
+        assert_eq!(detail["after"], json!({ "positions": positions, "status": status }));
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_draft_and_a_closed_role_stay_what_they_are() {
+    let app = App::start();
+    for status in ["draft", "closed"] {
+        let hiring = app.hiring_with(|document| {
+            role_of(document)["status"] = json!(status);
+            role_of(document)["candidates"][0] = json!({ "name": "H", "email": "h@h.example", "status": "Hired" });
+        });
+        let client = staff(&app, &hiring, "owner");
+        client.patch(&hiring.role(), &json!({ "positions": 1 })).expect(200);
+        assert_eq!(read(&client, &hiring.role())["status"], status);
+        client.patch(&hiring.role(), &json!({ "positions": 5 })).expect(200);
+        assert_eq!(read(&client, &hiring.role())["status"], status);
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_change_is_on_the_portal_at_the_next_request() {
+    let (app, hiring, client) = start();
+    let readers: Vec<Client> = (0..10).map(|_| app.anonymous()).collect();
+    let shown = |reader: &Client| reader.get(&hiring.portal()).expect(200).json()["roles"].clone();
+    for round in 0..20 {
+        let name = format!("Engineer {round}");
+        client.patch(&hiring.role(), &json!({ "name": name, "salaryMax": 70_000 + round })).expect(200);
+        for reader in &readers {
+            let roles = shown(reader);
+            assert_eq!((&roles[0]["name"], &roles[0]["salaryMax"]), (&json!(name), &json!(70_000 + round)));
+        }
+    }
+    client.patch(&hiring.role(), &json!({ "public": false })).expect(200);
+    readers.iter().for_each(|reader| assert_eq!(shown(reader), json!([])));
+    client.patch(&hiring.role(), &json!({ "public": true })).expect(200);
+    readers.iter().for_each(|reader| assert_eq!(shown(reader).as_array().unwrap().len(), 1));
+}
+
+fn a_role_that_fills_by_fewer_positions_ends_its_signup_links() {
+    let (app, hiring, client) = start();
+    client.post_empty(&hiring.hire(0)).expect(200);
+    let apply = || app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
+    let url = apply().expect(200).json()["inviteUrl"].clone();
+    client.patch(&hiring.role(), &json!({ "name": "Other" })).expect(200);
+    assert_eq!(apply().expect(200).json()["inviteUrl"], url);
+    client.patch(&hiring.role(), &json!({ "positions": 1 })).expect(200);
+    apply().refused(404, "not_found");
+    client.patch(&hiring.role(), &json!({ "positions": 2 })).expect(200);
+    assert_ne!(apply().expect(200).json()["inviteUrl"], url);
+}
+
+fn a_draft_that_nobody_applied_to_is_deleted() {
+    let (app, hiring, client) = start();
+    let path = draft(&client, &hiring, &["Call", "Offer"]);
+    let id = path.rsplit('/').next().unwrap().to_owned();
+    assert_eq!(client.delete(&path).expect(200).json(), json!({ "success": true }));
+    client.get(&path).refused(404, "not_found");
+    client.delete(&path).refused(404, "not_found");
+    client.patch(&path, &json!({ "name": "x" })).refused(404, "not_found");
+    let (action, of, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), of), ("role.deleted", id));
+    assert_eq!((&detail["before"]["steps"][1]["name"], &detail["after"]), (&json!("Offer"), &Value::Null));
+    assert_eq!(app.sql("SELECT count(*) FROM role_steps"), ["4"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn any_other_role_is_not_deleted() {
+    let app = App::start();
+    for (status, positions) in [("draft", 2), ("open", 2), ("closed", 2), ("filled", 1)] {
+        let hiring = app.hiring_with(|document| {
+            let role = role_of(document);
+            role["status"] = json!(status);
+            role["positions"] = json!(positions);
+            let hired = if status == "filled" { "Hired" } else { "In Progress" };
+            role["candidates"] = json!([{ "name": "H", "email": "h@h.example", "status": hired }]);
+        });
+        let client = staff(&app, &hiring, "owner");
+        let problem = client.delete(&hiring.role()).refused(409, "conflict").json();
+        assert!(problem["detail"].as_str().unwrap().contains("close"), "{problem}");
+        staff(&app, &hiring, "member").delete(&hiring.role()).refused(403, "forbidden");
+        assert_eq!(read(&client, &hiring.role())["status"], status);
+    }
+}
+
+fn a_published_role_without_its_pay_is_warned_about() {
+    let (app, hiring, client) = start();
+    let warnings = |body: &Value| client.patch(&hiring.role(), body).expect(200).json()["warnings"].clone();
+    assert_eq!(warnings(&json!({ "salaryMin": null, "salaryMax": null })), json!([]));
+    app.change("UPDATE organizations SET pay_transparency = 1");
+    let without = json!([{
+        "code": "pay_transparency",
+        "detail": "the role is published without a salary; give it salaryMin or salaryMax",
+    }]);
+    assert_eq!(warnings(&json!({})), without);
+    assert_eq!(warnings(&json!({ "public": false })), json!([]));
+    assert_eq!(warnings(&json!({ "public": true })), without);
+    assert_eq!(warnings(&json!({ "salaryMax": 70_000 })), json!([]));
+    for theme in [r#"{"showSalary":false}"#, "{}", r#"{"showSalary":1}"#] {
+        app.change(&format!("UPDATE organizations SET portal_theme = '{theme}'"));
+        let hidden = warnings(&json!({}));
+        assert!(hidden[0]["detail"].as_str().unwrap().contains("showSalary"), "{hidden}");
+    }
+    let made = create(&client, &hiring, &json!({ "name": "A", "public": true, "steps": [{ "name": "Call" }] }));
+    let path = role(made["id"].as_str().unwrap());
+    assert_eq!(client.patch(&path, &json!({ "name": "B" })).expect(200).json()["warnings"], json!([]));
+    assert_eq!(client.post_empty(&format!("{path}/open")).expect(200).json()["warnings"], without);
+    let closed = client.post(&format!("{path}/close"), &json!({ "reason": "r" })).expect(200).json();
+    assert_eq!(closed["warnings"], json!([]));
+    assert_eq!(client.post_empty(&format!("{path}/reopen")).expect(200).json()["warnings"], without);
+}
