@@ -231,13 +231,14 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 
 -- The words that candidates are found by, lower-cased and without accents: those of their names, and the parts of their
--- addresses. Each page of an organization's words is near the others, however many organizations there are.
+-- addresses that are not. Words of names come first, so that who looks for a name never reads what all addresses have. Each
+-- page of an organization's words is near the others, however many organizations there are.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
+  in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
   word TEXT NOT NULL CHECK (word <> ''),
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
-  in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
-  PRIMARY KEY (organization_id, word, candidate_number)
+  PRIMARY KEY (organization_id, in_name, word, candidate_number)
 ) STRICT, WITHOUT ROWID;
 
 -- A candidate's application to one role, of the same organization. The hire fields are there only while hired.

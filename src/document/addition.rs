@@ -173,6 +173,7 @@ impl<'t> Applicants<'t> {
             return Ok(Some(*number));
         }
         let known = store::candidate::with_email(self.tx, &self.organization, email)?;
+        let known = known.map(store::candidate::Candidate::into_record).transpose()?;
         Ok(known.map(|record| self.push(Applicant { record, is_new: false })))
     }
 

@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod address;
 pub mod api_key;
+pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
 pub mod hr_delivery;

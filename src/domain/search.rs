@@ -75,6 +75,22 @@ pub fn of_candidate(name: &str, email: &str) -> Vec<(String, bool)> {
     found.into_iter().collect()
 }
 
+/// What a search is for: each of its words once, of which every one is to be found. `None` where they are too many.
+pub fn of_search(text: &str) -> Option<Vec<String>> {
+    let mut words = words(text);
+    words.sort_unstable();
+    words.dedup();
+    // What begins with the longer word begins with the shorter one too.
+    let longer = |word: &String| words.iter().any(|other| other != word && other.starts_with(word));
+    let words: Vec<String> = words.iter().filter(|word| !longer(word)).cloned().collect();
+    (words.len() <= WORDS_OF_SEARCH_MAX).then_some(words)
+}
+
+/// Whether one of a candidate's words begins with this one; of the name only, where that is asked for.
+pub fn begins(found_by: &[(String, bool)], word: &str, in_name_only: bool) -> bool {
+    found_by.iter().any(|(found, in_name)| (*in_name || !in_name_only) && found.starts_with(word))
+}
+
 /// The least text that is behind all that begin with this word.
 pub fn behind(word: &str) -> String {
     // No letter or digit is behind the last character there is.
@@ -102,6 +118,22 @@ mod tests {
         assert_eq!(found, expected.map(|(word, in_name)| (word.to_owned(), in_name)));
         let many: Vec<String> = (0..100).map(|n| format!("w{n}")).collect();
         assert_eq!(of_candidate(&many.join(" "), "").len(), WORDS_OF_CANDIDATE_MAX);
+    }
+
+    #[test]
+    fn a_search_has_each_word_once_and_only_the_longer_of_two_that_begin_alike() {
+        assert_eq!(of_search("Ann smith ANNA Anna"), Some(vec!["anna".to_owned(), "smith".to_owned()]));
+        assert_eq!(of_search(" ... "), Some(Vec::new()));
+        let many = |count: usize| (10..10 + count).map(|n| format!("w{n} ")).collect::<String>();
+        assert!(of_search(&many(WORDS_OF_SEARCH_MAX)).is_some());
+        assert!(of_search(&many(WORDS_OF_SEARCH_MAX + 1)).is_none());
+    }
+
+    #[test]
+    fn a_word_is_the_beginning_of_one_of_the_candidates() {
+        let found_by = of_candidate("Zoë Lovelace", "zl@example.org");
+        assert!(begins(&found_by, "zo", true) && begins(&found_by, "ex", false));
+        assert!(!begins(&found_by, "ex", true) && !begins(&found_by, "oe", false));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use rusqlite::Row;
 
 use super::candidate;
 use super::tx::{self, Error, Tx};
-use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepType};
+use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
@@ -100,6 +100,114 @@ pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error
     }
 }
 
+/// An application as it is in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Application {
+    /// The application itself.
+    pub record: Record,
+    /// Whose it is.
+    pub candidate_id: CandidateId,
+    /// The role.
+    pub role_id: RoleId,
+    /// The role's name.
+    pub role_name: String,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Where the candidate is; nowhere once it has ended.
+    pub current: Option<Current>,
+}
+
+/// The step where a candidate is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Current {
+    /// The application's step.
+    pub id: CandidateStepId,
+    /// The role's step that it was copied from.
+    pub role_step_id: RoleStepId,
+    /// Its name.
+    pub name: String,
+    /// Its position in the pipeline, from 1.
+    pub order: i64,
+    /// What it is for.
+    pub step_type: StepType,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What [`in_full`] reads.
+macro_rules! in_full {
+    () => {
+        "SELECT a.id, a.status, a.applied_at, a.hired_date, a.offer_accepted_date, a.external_position_id, a.hire_notes,
+           a.candidate_id, a.role_id, r.name, a.updated_at, s.id, s.role_step_id, s.name, s.step_order, s.step_type,
+           a.at_since
+         FROM candidate_roles a
+         JOIN roles r ON r.id = a.role_id
+         LEFT JOIN candidate_role_steps s ON s.candidate_role_id = a.id AND s.role_step_id = a.at_role_step_id"
+    };
+}
+
+/// Every application of a candidate, the newest first.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_candidate(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+) -> Result<Vec<Application>, Error> {
+    tx.all(OF_CANDIDATE, (candidate.as_str(), organization.as_str()), in_full)
+}
+
+pub(super) const OF_CANDIDATE: &str = concat!(
+    in_full!(),
+    " JOIN candidates c ON c.id = a.candidate_id
+      WHERE c.id = $1 AND c.organization_id = $2
+      ORDER BY a.applied_at DESC, a.id DESC"
+);
+
+/// An application of an organization.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &CandidateRoleId) -> Result<Option<Application>, Error> {
+    const SQL: &str = concat!(in_full!(), " WHERE a.id = $1 AND a.organization_id = $2");
+    tx.one(SQL, (id.as_str(), organization.as_str()), in_full)
+}
+
+fn in_full(row: &Row<'_>) -> Result<Application, Error> {
+    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
+    let current = row.get::<_, Option<String>>(11)?.map(|id| -> Result<Current, Error> {
+        Ok(Current {
+            id: tx::word(&id, CandidateStepId::parse)?,
+            role_step_id: tx::word(&text(12)?, RoleStepId::parse)?,
+            name: text(13)?,
+            order: row.get(14)?,
+            step_type: tx::word(&text(15)?, StepType::parse)?,
+            since: tx::time(row, 16)?,
+        })
+    });
+    Ok(Application {
+        record: record(row)?,
+        candidate_id: tx::word(&text(7)?, CandidateId::parse)?,
+        role_id: tx::word(&text(8)?, RoleId::parse)?,
+        role_name: text(9)?,
+        updated_at: tx::time(row, 10)?,
+        current: current.transpose()?,
+    })
+}
+
+/// Takes back an application that is in progress. Its steps stay as they are.
+///
+/// # Errors
+/// [`Error::Defect`] where it is not in progress, which the caller looks at first.
+pub fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &CandidateRoleId) -> Result<(), Error> {
+    let sql = "UPDATE candidate_roles
+               SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL, updated_at = $1
+               WHERE id = $2 AND organization_id = $3 AND status = 'In Progress'";
+    let touched = tx.run(sql, (tx.now.micros(), id.as_str(), organization.as_str()))?;
+    if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("application {id} is not as the rule saw it"))) }
+}
+
 /// Every application to a role with its candidate, in the order in which they came.
 ///
 /// # Errors
@@ -115,18 +223,23 @@ pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(Record, candidate::Rec
 }
 
 fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
-    let record = Record {
-        id: tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse)?,
-        status: tx::word(&row.get::<_, String>(1)?, ApplicationStatus::parse)?,
-        applied_at: tx::time(row, 2)?,
-        hire: hire(row, 3)?,
-    };
+    let record = record(row)?;
     let candidate = candidate::Record {
         id: tx::word(&row.get::<_, String>(7)?, CandidateId::parse)?,
         name: row.get(8)?,
         email: tx::word(&row.get::<_, String>(9)?, Email::parse)?,
     };
     Ok((record, candidate))
+}
+
+/// An application, from its first seven columns.
+fn record(row: &Row<'_>) -> Result<Record, Error> {
+    Ok(Record {
+        id: tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse)?,
+        status: tx::word(&row.get::<_, String>(1)?, ApplicationStatus::parse)?,
+        applied_at: tx::time(row, 2)?,
+        hire: hire(row, 3)?,
+    })
 }
 
 /// The record of a hire, from its four columns as [`hire_columns`] has them, of which the first is at `first`.

@@ -1,11 +1,11 @@
 //! Whether a file is sound: SQLite's own integrity, foreign keys, the status caches and the roles' hires against a
-//! recount, and whether what HR systems are owed goes its way.
+//! recount, what candidates are found by, and whether what HR systems are owed goes its way.
 
 use std::path::Path;
 
 use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
-use super::{activity, organization};
+use super::{activity, candidate, organization};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 
@@ -31,6 +31,9 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("counting every organization's roles and applications again");
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
+        progress("looking up candidates by their words");
+        findings.extend(candidate::words::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(applications(tx)?);
         progress("looking up the usage log by key");
         findings.extend(usage(tx)?);
         progress("following the chain of what was done");
@@ -107,6 +110,36 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
     })
+}
+
+/// What lists and boards find applications by is what the candidate and the steps say.
+fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let numbers = format!(
+        "SELECT a.id
+         FROM candidate_roles a
+         JOIN candidates c ON c.id = a.candidate_id
+         WHERE a.candidate_number <> c.number
+         LIMIT {FINDINGS_OF_A_KIND_MAX}"
+    );
+    let mut findings = tx.all(&numbers, [], |row| {
+        Ok(format!("application {} is not in its candidate's place", row.get::<_, String>(0)?))
+    })?;
+    let steps = format!(
+        "SELECT a.id
+         FROM candidate_roles a
+         WHERE a.at_role_step_id IS NOT (
+           SELECT s.role_step_id
+           FROM candidate_role_steps s
+           WHERE s.candidate_role_id = a.id AND a.status = 'In Progress' AND s.status IN ('in_progress', 'pending')
+           ORDER BY s.status, s.step_order
+           LIMIT 1
+         )
+         LIMIT {FINDINGS_OF_A_KIND_MAX}"
+    );
+    findings.extend(tx.all(&steps, [], |row| {
+        Ok(format!("application {} is at another step than its steps say", row.get::<_, String>(0)?))
+    })?);
+    Ok(findings)
 }
 
 /// Every row of the usage log is found by its key: from the newest one, which is marked or behind the marks, each row leads to

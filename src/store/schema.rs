@@ -45,7 +45,7 @@ pub(super) const CURRENT: Schema = Schema {
         &[Step::Sql(include_str!("upgrade/5.sql"))],
         &[
             Step::Sql(include_str!("upgrade/6.sql")),
-            Step::Code(candidate::index_all),
+            Step::Code(candidate::words::index_all),
             Step::Code(activity::chain_all),
             Step::Sql(include_str!("upgrade/6_activities.sql")),
         ],
@@ -266,7 +266,7 @@ mod tests {
         let connection = Connection::open(&path).unwrap();
         let text = |sql: &str| -> String { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
         let words = "SELECT group_concat(word || ' ' || in_name, ', ') FROM candidate_words WHERE candidate_number = 1";
-        assert_eq!(text(words), "ada 1, example 0, org 0");
+        assert_eq!(text(words), "example 0, org 0, ada 1");
         assert_eq!(text("SELECT count(DISTINCT hash) || ' ' || count(DISTINCT salt) FROM activities"), "3 3");
         for change in ["DELETE FROM activities", "UPDATE activities SET at = 9", "UPDATE activities SET detail = '{}'"]
         {

@@ -105,8 +105,21 @@ fn a_finding_is_on_standard_output_and_fails() {
             &["org_acme", "recount"],
         ),
         (
-            "PRAGMA foreign_keys = OFF; DELETE FROM candidate_words; DELETE FROM candidates WHERE id = 'cand_1'",
+            "PRAGMA foreign_keys = OFF;
+             DELETE FROM candidate_words WHERE candidate_number = (SELECT number FROM candidates WHERE id = 'cand_1');
+             DELETE FROM candidates WHERE id = 'cand_1'",
             &["foreign key", "candidates"],
+        ),
+        ("DELETE FROM candidate_words WHERE word = (SELECT min(word) FROM candidate_words)", &["found by"]),
+        (
+            "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number)
+             SELECT organization_id, 0, 'zzz', number FROM candidates WHERE id = 'cand_1'",
+            &["1 words", "no name and address"],
+        ),
+        ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "place"]),
+        (
+            "UPDATE candidate_roles SET at_role_step_id = NULL, at_since = NULL WHERE id = 'app_1'",
+            &["app_1", "another step"],
         ),
     ] {
         let place = Place::new();

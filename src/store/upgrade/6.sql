@@ -168,10 +168,10 @@ CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
+  in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
   word TEXT NOT NULL CHECK (word <> ''),
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
-  in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
-  PRIMARY KEY (organization_id, word, candidate_number)
+  PRIMARY KEY (organization_id, in_name, word, candidate_number)
 ) STRICT, WITHOUT ROWID;
 
 ALTER TABLE candidate_roles RENAME TO candidate_roles_before;

@@ -1,0 +1,146 @@
+//! Candidates as staff keep them: who may be added to a role, who may be changed, and which application may be taken back.
+
+use super::candidate_role;
+use super::candidate_step::{ApplicationStatus, CandidateStep, StepStatus, StepType};
+use super::id::{CandidateStepId, RoleStepId};
+use super::refusal::Refusal;
+use super::role::RoleStatus;
+
+/// `POST …/organizations/{id}/candidates`: whether someone can be added to a role of this status with so many steps.
+///
+/// # Errors
+/// `conflict` where the role is not open, where nobody could be anywhere in its pipeline, or where they have applied to it.
+pub fn apply(role: RoleStatus, steps: usize, has_applied: bool) -> Result<(), Refusal> {
+    match role {
+        RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
+        RoleStatus::Filled => {
+            Err(Refusal::Conflict("the role is filled; raise its positions before adding candidates"))
+        }
+        RoleStatus::Closed => Err(Refusal::Conflict("the role is closed; reopen it before adding candidates")),
+        RoleStatus::Open if has_applied => Err(Refusal::Conflict("the candidate has already applied to this role")),
+        RoleStatus::Open if steps == 0 => {
+            Err(Refusal::Conflict("the role has no steps; add one before adding candidates"))
+        }
+        RoleStatus::Open => Ok(()),
+    }
+}
+
+/// One step of a role's pipeline, as an application gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// The role's step.
+    pub id: RoleStepId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub step_type: StepType,
+}
+
+/// The steps of a new application, copied from the role's, first to last: the candidate is at the first.
+pub fn first_steps(role_steps: Vec<Template>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
+    let statuses =
+        candidate_role::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
+    let steps = role_steps.into_iter().zip(statuses).zip(1..);
+    steps.map(|((step, status), order)| copied(new_id(), step, status, order)).collect()
+}
+
+fn copied(id: CandidateStepId, step: Template, status: StepStatus, order: i64) -> CandidateStep {
+    CandidateStep {
+        id,
+        role_step_id: step.id,
+        name: step.name,
+        order,
+        step_type: step.step_type,
+        status,
+        rejected_at: None,
+        rejection_reason: None,
+        outcome_type: None,
+        outcome_reason: None,
+        validated_at: None,
+    }
+}
+
+/// `PATCH …/candidates/{id}`: whether a candidate can have another name and address. `is_taken`: the address is another
+/// candidate's.
+///
+/// # Errors
+/// `conflict` where the candidate was erased, or the address is taken.
+pub fn change(is_erased: bool, is_taken: bool) -> Result<(), Refusal> {
+    if is_erased {
+        return Err(Refusal::Conflict("the candidate was erased; there is nothing left to change"));
+    }
+    if is_taken {
+        return Err(Refusal::Conflict("another candidate of the organization has this email"));
+    }
+    Ok(())
+}
+
+/// `POST …/candidate-roles/{id}/withdraw`: whether the candidate can take an application back.
+///
+/// # Errors
+/// `conflict` where it has ended.
+pub fn withdraw(status: ApplicationStatus) -> Result<(), Refusal> {
+    match status {
+        ApplicationStatus::InProgress => Ok(()),
+        ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected; it has ended")),
+        ApplicationStatus::Hired => {
+            Err(Refusal::Conflict("the application is Hired; reject it at a step to reverse the hire"))
+        }
+        ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the application is Withdrawn already")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::id::Id;
+    use super::*;
+
+    #[test]
+    fn only_an_open_role_with_steps_takes_a_candidate_and_only_once() {
+        for (role, steps, has_applied, words) in [
+            (RoleStatus::Open, 1, false, None),
+            (RoleStatus::Open, 1, true, Some("already applied")),
+            (RoleStatus::Open, 0, false, Some("no steps")),
+            (RoleStatus::Draft, 1, false, Some("a draft")),
+            (RoleStatus::Filled, 1, false, Some("filled")),
+            (RoleStatus::Closed, 1, true, Some("closed")),
+        ] {
+            let found = apply(role, steps, has_applied).err().map(|refusal| refusal.sentence());
+            assert_eq!(found.is_some(), words.is_some(), "{role:?}");
+            assert!(found.unwrap_or_default().contains(words.unwrap_or_default()), "{role:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_application_is_at_its_first_step_and_counts_its_steps_from_one() {
+        let template = |name: &str| Template {
+            id: RoleStepId::parse(name).unwrap(),
+            name: name.to_owned(),
+            step_type: StepType::Other,
+        };
+        let mut made = 0;
+        let steps = first_steps(vec![template("a"), template("b"), template("c")], || {
+            made += 1;
+            CandidateStepId::parse(&format!("cstep_{made}")).unwrap()
+        });
+        let told: Vec<_> = steps.iter().map(|step| (step.name.as_str(), step.order, step.status)).collect();
+        let pending = StepStatus::Pending;
+        assert_eq!(told, [("a", 1, StepStatus::InProgress), ("b", 2, pending), ("c", 3, pending)]);
+        assert_eq!(steps[2].id.as_str(), "cstep_3");
+    }
+
+    #[test]
+    fn an_erased_candidate_stays_as_they_are_and_an_address_has_one_owner() {
+        assert!(change(false, false).is_ok());
+        assert!(change(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
+        assert!(change(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));
+    }
+
+    #[test]
+    fn only_a_running_application_is_taken_back_and_the_refusal_says_what_it_is() {
+        assert!(withdraw(ApplicationStatus::InProgress).is_ok());
+        for status in [ApplicationStatus::NotSelected, ApplicationStatus::Hired, ApplicationStatus::Withdrawn] {
+            assert!(withdraw(status).is_err_and(|refusal| refusal.sentence().contains(status.as_str())), "{status:?}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The words that candidates are found by: they follow their names and addresses. Of a candidate who was erased there are
+//! none.
+
+use rusqlite::Row;
+
+use crate::domain::search;
+use crate::store::tx::{Error, Tx};
+
+/// What words are made of.
+pub struct Worded<'a> {
+    /// The candidate's organization.
+    pub organization_id: &'a str,
+    /// The candidate's number.
+    pub number: i64,
+    /// The candidate's name.
+    pub name: &'a str,
+    /// The candidate's address.
+    pub email: &'a str,
+}
+
+/// Lets a candidate be found by the words of their name and address.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn index(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
+    let sql = "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number)
+               VALUES ($1, $2, $3, $4)";
+    let words = search::of_candidate(candidate.name, candidate.email).into_iter();
+    tx.run_each(sql, words, |(word, in_name)| Ok((candidate.organization_id, in_name, word, candidate.number)))
+}
+
+/// Lets a candidate not be found any more by the words of the name and address that they have had.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn unindex(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
+    let sql = "DELETE FROM candidate_words
+               WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
+    let words = search::of_candidate(candidate.name, candidate.email).into_iter();
+    tx.run_each(sql, words, |(word, in_name)| Ok((candidate.organization_id, in_name, word, candidate.number)))
+}
+
+/// Lets all be found that came from a file of a version without words.
+///
+/// # Errors
+/// When SQLite fails.
+pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
+    each(tx, |candidate| index(tx, &candidate.worded()))
+}
+
+/// Candidates who are not found by all their words, and how many words lead to nobody.
+///
+/// # Errors
+/// When SQLite fails.
+pub(in crate::store) fn wrong(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
+    let word = "SELECT 1
+                FROM candidate_words
+                WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
+    let (mut findings, mut right) = (Vec::new(), 0);
+    each(tx, |candidate| {
+        if candidate.is_erased {
+            return Ok(());
+        }
+        let mut missing = 0;
+        for (text, in_name) in search::of_candidate(&candidate.name, &candidate.email) {
+            match tx.exists(word, (&candidate.organization_id, in_name, text, candidate.number))? {
+                true => right += 1,
+                false => missing += 1,
+            }
+        }
+        if missing > 0 && findings.len() < findings_max {
+            findings
+                .push(format!("candidate {} is not found by {missing} words of their name and address", candidate.id));
+        }
+        Ok(())
+    })?;
+    let all = tx.one("SELECT count(*) FROM candidate_words", [], |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
+    if all != right {
+        findings.push(format!("candidates: {} words are of no name and address that there is", all - right));
+    }
+    Ok(findings)
+}
+
+/// A row of [`each`].
+struct Candidate {
+    number: i64,
+    id: String,
+    organization_id: String,
+    name: String,
+    email: String,
+    is_erased: bool,
+}
+
+impl Candidate {
+    fn worded(&self) -> Worded<'_> {
+        let Self { number, organization_id, name, email, .. } = self;
+        Worded { organization_id, number: *number, name, email }
+    }
+}
+
+/// Hands over every candidate of the file, in the order in which they came, so many at a time.
+fn each(tx: &Tx<'_>, mut visit: impl FnMut(&Candidate) -> Result<(), Error>) -> Result<(), Error> {
+    let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
+               FROM candidates
+               WHERE number > $1
+               ORDER BY number
+               LIMIT 10000";
+    let candidate = |row: &Row<'_>| {
+        Ok(Candidate {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            organization_id: row.get(2)?,
+            name: row.get(3)?,
+            email: row.get(4)?,
+            is_erased: row.get(5)?,
+        })
+    };
+    let mut number = 0;
+    loop {
+        let rows = tx.all(sql, [number], candidate)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        number = last.number;
+        rows.iter().try_for_each(&mut visit)?;
+    }
+}
