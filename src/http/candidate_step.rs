@@ -15,7 +15,7 @@ use crate::domain::candidate_step::{
     self, CandidateStep, Decision, Facts, HireWish, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectWish,
     ReopenWish, ValidateWish,
 };
-use crate::domain::id::{CandidateStepId, Id};
+use crate::domain::id::{CandidateRoleId, CandidateStepId, Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::store::{self, Error, Grade, Tx};
@@ -216,20 +216,27 @@ impl Addressed {
 }
 
 fn wire<'a>(facts: &'a Facts, step: &'a CandidateStep) -> WireStep<'a> {
-    WireStep {
-        id: step.id.as_str(),
-        role_id: facts.role_id.as_str(),
-        role_step_id: step.role_step_id.as_str(),
-        candidate_role_id: facts.application_id.as_str(),
-        name: &step.name,
-        order: step.order,
-        step_type: step.step_type.as_str(),
-        status: step.status.as_str(),
-        rejected_at: step.rejected_at.map(|at| at.to_string()),
-        rejection_reason: step.rejection_reason.as_deref(),
-        outcome_type: step.outcome_type.as_deref(),
-        outcome_reason: step.outcome_reason.as_deref(),
-        validated_at: step.validated_at.map(|at| at.to_string()),
+    WireStep::of(&facts.role_id, &facts.application_id, step)
+}
+
+impl<'a> WireStep<'a> {
+    /// A step of an application to a role.
+    pub(super) fn of(role_id: &'a RoleId, application_id: &'a CandidateRoleId, step: &'a CandidateStep) -> Self {
+        Self {
+            id: step.id.as_str(),
+            role_id: role_id.as_str(),
+            role_step_id: step.role_step_id.as_str(),
+            candidate_role_id: application_id.as_str(),
+            name: &step.name,
+            order: step.order,
+            step_type: step.step_type.as_str(),
+            status: step.status.as_str(),
+            rejected_at: step.rejected_at.map(|at| at.to_string()),
+            rejection_reason: step.rejection_reason.as_deref(),
+            outcome_type: step.outcome_type.as_deref(),
+            outcome_reason: step.outcome_reason.as_deref(),
+            validated_at: step.validated_at.map(|at| at.to_string()),
+        }
     }
 }
 
@@ -246,7 +253,7 @@ struct WireDecision<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireStep<'a> {
+pub(super) struct WireStep<'a> {
     id: &'a str,
     role_id: &'a str,
     role_step_id: &'a str,

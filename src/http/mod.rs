@@ -10,6 +10,8 @@ mod admin;
 mod api_key;
 mod board;
 mod body;
+mod candidate;
+mod candidate_role;
 mod candidate_step;
 pub mod ctx;
 mod fields;

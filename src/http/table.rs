@@ -6,8 +6,8 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    access, activity, admin, api_key, board, candidate_step, health, hr_delivery, hr_integration, me, openapi, portal,
-    report, request, role, role_step, session, signup, status, usage,
+    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, health, hr_delivery,
+    hr_integration, me, openapi, portal, report, request, role, role_step, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -50,6 +50,8 @@ impl Table {
             access::routes(),
             role::routes(),
             role_step::routes(),
+            candidate::routes(),
+            candidate_role::routes(),
             candidate_step::routes(),
             me::routes(),
             api_key::routes(),

@@ -13,11 +13,16 @@ mod api_key_revoke;
 mod api_key_usage;
 mod board;
 mod body;
+mod candidate_add;
+mod candidate_change;
+mod candidate_list;
+mod candidate_read;
 mod candidate_step_hire;
 mod candidate_step_record;
 mod candidate_step_reject;
 mod candidate_step_reopen;
 mod candidate_step_validate;
+mod candidate_withdraw;
 mod dry_run;
 mod failure;
 mod health;
@@ -37,6 +42,7 @@ mod portal_apply;
 mod portal_role;
 mod race;
 mod race_admin;
+mod race_candidates;
 mod race_decisions;
 mod race_roles;
 mod rate_limit;
@@ -88,12 +94,17 @@ fn main() -> ExitCode {
         api_key_usage::tests(),
         board::tests(),
         body::tests(),
+        candidate_add::tests(),
+        candidate_change::tests(),
+        candidate_list::tests(),
+        candidate_read::tests(),
         candidate_step_hire::tests(),
         candidate_step_record::tests(),
         candidate_step_reject::tests(),
         candidate_step_reopen::tests(),
         candidate_step_validate::tests(),
         dry_run::tests(),
+        candidate_withdraw::tests(),
         failure::tests(),
         health::tests(),
         hr_answer::tests(),
@@ -114,6 +125,7 @@ fn main() -> ExitCode {
         race_decisions::tests(),
         race_admin::tests(),
         race_roles::tests(),
+        race_candidates::tests(),
         rate_limit::tests(),
         report::tests(),
         role_change::tests(),

@@ -50,6 +50,11 @@ fn the_table_is_the_contract() {
         "GET /api/v1/organizations/{id}/activity",
         "GET /api/v1/roles/{id}/activity",
         "GET /api/v1/candidates/{id}/activity",
+        "GET /api/v1/organizations/{id}/candidates",
+        "POST /api/v1/organizations/{id}/candidates",
+        "GET /api/v1/candidates/{id}",
+        "PATCH /api/v1/candidates/{id}",
+        "POST /api/v1/candidate-roles/{id}/withdraw",
         "POST /api/auth/sign-in",
         "POST /api/auth/sign-out",
         "GET /api/openapi.json",
@@ -74,7 +79,8 @@ fn every_route_declares_its_success_and_its_entry() {
         assert!(route.entry != Entry::Admin || declares(403, "forbidden"), "{place}");
         assert_eq!(route.path.starts_with("/api/admin/"), route.entry == Entry::Admin, "{place}");
         assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{place}");
-        let decides = route.path.starts_with("/api/v1/candidate-steps/");
+        let decides =
+            ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"].iter().any(|of| route.path.starts_with(of));
         assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{place}");
         let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
         assert_eq!(route.takes_body, reads_body, "{place}");

@@ -56,6 +56,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("me.json"),
     include_str!("access.json"),
     include_str!("role.json"),
+    include_str!("candidate.json"),
     include_str!("candidate_step.json"),
     include_str!("api_key.json"),
     include_str!("usage.json"),

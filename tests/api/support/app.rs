@@ -147,6 +147,17 @@ impl App {
         self.key(&self.make_key(user_id).1)
     }
 
+    /// A key of this user with every scope: its id and its text.
+    pub(crate) fn make_key_with_all(&self, user_id: &str) -> (String, String) {
+        let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+        self.make_key_with(&json!({ "name": "test", "userId": user_id, "scopes": scopes }))
+    }
+
+    /// Whoever has a new key of this user with every scope.
+    pub(crate) fn user_with_all(&self, user_id: &str) -> Client {
+        self.key(&self.make_key_with_all(user_id).1)
+    }
+
     /// A new organization that hires: staff of every kind, an open public role of four steps, three candidates.
     pub(crate) fn hiring(&self) -> Hiring {
         self.hiring_with(|_| {})

@@ -54,6 +54,16 @@ impl Hiring {
         self.decision(candidate, 1, "reject")
     }
 
+    /// The path of the organization's candidates.
+    pub(crate) fn candidates_path(&self) -> String {
+        format!("/api/v1/organizations/{}/candidates", self.organization_id)
+    }
+
+    /// The path of the `candidate`-th candidate.
+    pub(crate) fn candidate_path(&self, candidate: usize) -> String {
+        format!("/api/v1/candidates/{}", self.candidates[candidate].candidate_id)
+    }
+
     /// The path of the organization's portal.
     pub(crate) fn portal(&self) -> String {
         format!("/api/public/portal/{}", self.slug)

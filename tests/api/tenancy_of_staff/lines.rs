@@ -63,6 +63,18 @@ pub(super) fn lines() -> Vec<Line> {
             ask(step(ground)).with(json!({ "name": "First call" }))
         }),
         manages("DELETE /api/v1/roles/{id}/steps/{stepId}", |_, ground| ask(step(ground))),
+        reads("GET /api/v1/organizations/{id}/candidates", |_, ground| ask(ground.candidates_path())),
+        manages("POST /api/v1/organizations/{id}/candidates", |_, ground| {
+            let body = json!({ "name": "Ada Lovelace", "email": "ada@example.org", "roleId": ground.role_id });
+            ask(ground.candidates_path()).with(body)
+        }),
+        reads("GET /api/v1/candidates/{id}", |_, ground| ask(ground.candidate_path(0))),
+        manages("PATCH /api/v1/candidates/{id}", |_, ground| {
+            ask(ground.candidate_path(0)).with(json!({ "name": "Ada" }))
+        }),
+        manages("POST /api/v1/candidate-roles/{id}/withdraw", |_, ground| {
+            ask(format!("/api/v1/candidate-roles/{}/withdraw", ground.candidates[0].application_id))
+        }),
         admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
         admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {
             ask(integration(ground)).with(json!({ "url": "https://hr.example.com/hooks" }))

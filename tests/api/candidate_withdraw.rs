@@ -1,0 +1,126 @@
+//! `POST /api/v1/candidate-roles/{id}/withdraw`: a candidate takes an application back.
+
+use serde_json::{Value, json};
+
+use crate::support::hiring::set_steps;
+use crate::support::{App, Client, Hiring};
+
+crate::tests![
+    an_application_in_progress_is_withdrawn_and_its_steps_stay,
+    an_application_that_has_ended_is_a_conflict_that_says_what_it_is,
+    the_reason_is_kept_with_what_was_done,
+    a_reason_is_a_text_of_bounded_length,
+    the_figures_of_the_organization_follow,
+    a_withdrawn_application_is_not_hired_and_can_be_rejected,
+    the_scope_is_that_of_decisions,
+];
+
+fn withdraw_path(hiring: &Hiring, candidate: usize) -> String {
+    format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[candidate].application_id)
+}
+
+fn place(app: &App) -> (Hiring, Client) {
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    (hiring, owner)
+}
+
+fn an_application_in_progress_is_withdrawn_and_its_steps_stay() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    let read = || owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0].take();
+    let before = read();
+    app.pass(60);
+    let answer = owner.post_empty(&withdraw_path(&hiring, 0)).expect(200).json();
+    assert_eq!(answer["success"], true);
+    let after = &answer["data"];
+    assert_eq!((&after["status"], &after["currentStep"]), (&json!("Withdrawn"), &Value::Null));
+    assert_eq!((&after["steps"], &after["appliedAt"]), (&before["steps"], &before["appliedAt"]));
+    assert!(after["updatedAt"].as_str() > before["updatedAt"].as_str());
+    assert_eq!(read(), *after);
+    let found = owner.get(&format!("{}?status=Withdrawn", hiring.candidates_path())).expect(200).json();
+    assert_eq!(found["data"][0]["id"], hiring.candidates[0].candidate_id);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn an_application_that_has_ended_is_a_conflict_that_says_what_it_is() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
+    owner.post_empty(&hiring.hire(1)).expect(200);
+    owner.post_empty(&hiring.reject(2)).expect(200);
+    let before = app.sql("SELECT id, status, updated_at FROM candidate_roles");
+    for (candidate, status) in [(0, "Withdrawn"), (1, "Hired"), (2, "Not Selected")] {
+        let refused = owner.post_empty(&withdraw_path(&hiring, candidate)).refused(409, "conflict");
+        let words = format!("the application is {status}");
+        assert!(refused.json()["detail"].as_str().unwrap().starts_with(&words), "{}", refused.text());
+    }
+    assert_eq!(app.sql("SELECT id, status, updated_at FROM candidate_roles"), before);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn the_reason_is_kept_with_what_was_done() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    owner.post(&withdraw_path(&hiring, 0), &json!({ "reason": "Stays \"there\"" })).expect(200);
+    owner.post(&withdraw_path(&hiring, 1), &json!({ "reason": null })).expect(200);
+    let rows = app.sql(
+        "SELECT action, user_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail
+         FROM activities ORDER BY number",
+    );
+    let row = |candidate: usize, after: &str| {
+        let of = &hiring.candidates[candidate];
+        let detail = format!(r#"{{"before":{{"application":"In Progress"}},"after":{after}}}"#);
+        let ids = [&hiring.staff("owner"), &hiring.role_id, &of.candidate_id, &of.application_id, &of.steps[1]];
+        format!("candidate_role.withdrawn|{}|{detail}", ids.map(String::as_str).join("|"))
+    };
+    let told = r#"{"application":"Withdrawn","reason":"Stays \"there\""}"#;
+    assert_eq!(rows, [row(0, told), row(1, r#"{"application":"Withdrawn"}"#)]);
+}
+
+fn a_reason_is_a_text_of_bounded_length() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    let path = withdraw_path(&hiring, 0);
+    for wrong in [json!(1), json!(["x"]), json!("ä".repeat(10_001))] {
+        let refused = owner.post(&path, &json!({ "reason": wrong })).refused(400, "validation_error");
+        assert_eq!(refused.fields(), ["reason"]);
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
+    owner.post(&path, &json!({ "reason": "ä".repeat(10_000) })).expect(200);
+}
+
+fn the_figures_of_the_organization_follow() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    let figures = || app.sql("SELECT in_progress, hired, not_selected, withdrawn FROM organization_statuses");
+    assert_eq!(figures(), ["3|0|0|0"]);
+    owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
+    assert_eq!(figures(), ["2|0|0|1"]);
+    let added = json!({ "name": "Ada", "email": "ada@example.org", "roleId": hiring.role_id });
+    owner.post(&hiring.candidates_path(), &added).expect(200);
+    assert_eq!(figures(), ["3|0|0|1"]);
+}
+
+fn a_withdrawn_application_is_not_hired_and_can_be_rejected() {
+    let app = App::start();
+    let (hiring, owner) = place(&app);
+    owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
+    owner.post_empty(&hiring.hire(0)).refused(409, "conflict");
+    owner.post_empty(&hiring.reject(0)).expect(200);
+    let read = owner.get(&hiring.candidate_path(0)).expect(200).json();
+    assert_eq!(read["data"]["applications"][0]["status"], "Not Selected");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn the_scope_is_that_of_decisions() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        set_steps(document, 0, "In Progress", &["in_progress", "pending", "pending", "pending"]);
+    });
+    let key =
+        json!({ "name": "test", "userId": hiring.staff("owner"), "scopes": ["candidates:write", "candidates:read"] });
+    let client = app.key(&app.make_key_with(&key).1);
+    client.post_empty(&withdraw_path(&hiring, 0)).refused(403, "insufficient_scope");
+    app.user(&hiring.staff("hr_representative")).post_empty(&withdraw_path(&hiring, 0)).expect(200);
+}

@@ -1,0 +1,312 @@
+//! What staff do with candidates, when it meets: one order explains all the answers, the file agrees with it, and whoever
+//! asks next sees it.
+
+use serde_json::{Value, json};
+
+use super::support::hiring::role_of;
+use super::support::race::{First, Lane, connected, duel, together};
+use super::support::{Answer, App, Hiring};
+
+crate::tests![
+    an_address_added_eight_times_at_once_is_one_candidate_with_one_application,
+    an_address_added_to_eight_roles_at_once_is_one_candidate_with_eight_applications,
+    an_application_withdrawn_eight_times_at_once_is_withdrawn_once,
+    a_withdrawal_and_a_hire_that_meet_happen_one_or_the_other,
+    a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other,
+    two_candidates_who_want_one_address_do_not_both_get_it,
+    eight_changes_of_a_name_at_once_happen_one_after_the_other,
+    an_address_that_is_added_and_taken_at_once_has_one_owner,
+    what_was_answered_is_seen_by_the_next_read_on_every_connection,
+];
+
+const ROUNDS: usize = 100;
+
+/// Applications that one imported organization has: a duel may last so many rounds.
+const APPLICATIONS: usize = 2_000;
+
+/// An organization with many applications, all in progress, and the key of its owner.
+struct Ground {
+    hiring: Hiring,
+    key: String,
+}
+
+impl Ground {
+    fn new(app: &App, applications: usize, roles: usize) -> Self {
+        let hiring = app.hiring_with(|document| {
+            let role = role_of(document);
+            let steps = [json!({ "id": "call", "name": "Call" }), json!({ "id": "offer", "name": "Offer" })];
+            role["steps"] = json!(steps);
+            role["positions"] = json!(applications + 1);
+            role["candidates"] = (0..applications).map(candidate).collect();
+            let more = (1..roles).map(|number| {
+                json!({ "id": format!("role_{number}_more"), "name": "Welder", "status": "open", "steps": [{ "name": "Call" }] })
+            });
+            let more: Vec<Value> = more.collect();
+            document["organizations"][0]["roles"].as_array_mut().unwrap().extend(more);
+        });
+        let key = app.make_key_with_all(&hiring.staff("owner")).1;
+        Self { hiring, key }
+    }
+
+    fn post(&self, path: &str) -> Lane {
+        Lane::new("POST", path, &self.key)
+    }
+
+    fn add(&self, email: &str, role: &str) -> Lane {
+        let body = json!({ "name": "Ada", "email": email, "roleId": role });
+        self.post(&self.hiring.candidates_path()).with_body(&body)
+    }
+
+    fn withdraw(&self, number: usize) -> Lane {
+        self.post(&format!("/api/v1/candidate-roles/app_{number}/withdraw"))
+    }
+
+    fn decide(&self, number: usize, decision: &str) -> Lane {
+        self.post(&format!("/api/v1/candidate-steps/call_{number}/{decision}"))
+    }
+
+    fn patch(&self, number: usize, body: &Value) -> Lane {
+        Lane::new("PATCH", &format!("/api/v1/candidates/cand_{number}"), &self.key).with_body(body)
+    }
+}
+
+fn candidate(number: usize) -> Value {
+    json!({
+        "id": format!("cand_{number}"),
+        "applicationId": format!("app_{number}"),
+        "name": format!("Candidate {number}"),
+        "email": format!("{number}@example.org"),
+        "steps": [
+            { "id": format!("call_{number}"), "roleStepId": "call", "status": "in_progress" },
+            { "id": format!("offer_{number}"), "roleStepId": "offer", "status": "pending" },
+        ],
+    })
+}
+
+/// How many answers have this status.
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+fn require_sound(app: &App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+/// What was done to each application, in its order.
+fn acts(app: &App) -> Vec<String> {
+    app.sql(
+        "SELECT a.id, a.status, a.at_role_step_id,
+           (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id)
+         FROM candidate_roles a
+         WHERE a.status <> 'In Progress'
+         ORDER BY a.candidate_number",
+    )
+}
+
+fn an_address_added_eight_times_at_once_is_one_candidate_with_one_application() {
+    let app = App::start();
+    let ground = Ground::new(&app, 0, 1);
+    let mut clients = connected(&app, 8);
+    for round in 0..ROUNDS {
+        let add = ground.add(&format!("ada-{round}@example.org"), &ground.hiring.role_id);
+        let answers = together(&mut clients, |_, client| add.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}");
+    }
+    let rounds = ROUNDS.to_string();
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), std::slice::from_ref(&rounds));
+    assert_eq!(app.sql("SELECT count(*) FROM candidate_roles"), std::slice::from_ref(&rounds));
+    let acts = app.sql("SELECT action, count(*) FROM activities GROUP BY action ORDER BY action");
+    assert_eq!(acts, [format!("candidate.added|{rounds}"), format!("candidate_role.added|{rounds}")]);
+    require_sound(&app);
+}
+
+fn an_address_added_to_eight_roles_at_once_is_one_candidate_with_eight_applications() {
+    let app = App::start();
+    let ground = Ground::new(&app, 0, 8);
+    let mut clients = connected(&app, 8);
+    for round in 0..ROUNDS {
+        let email = format!("ada-{round}@example.org");
+        let role = |number: usize| match number {
+            0 => ground.hiring.role_id.clone(),
+            _ => format!("role_{number}_more"),
+        };
+        let answers = together(&mut clients, |number, client| ground.add(&email, &role(number)).send(client));
+        assert_eq!(count(&answers, 200), 8, "round {round}");
+        let id = |answer: &Answer| answer.json()["data"]["id"].as_str().unwrap().to_owned();
+        assert!(answers.iter().all(|answer| id(answer) == id(&answers[0])), "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), [ROUNDS.to_string()]);
+    assert_eq!(app.sql("SELECT DISTINCT count(*) FROM candidate_roles GROUP BY candidate_id"), ["8"]);
+    require_sound(&app);
+}
+
+fn an_application_withdrawn_eight_times_at_once_is_withdrawn_once() {
+    let app = App::start();
+    let ground = Ground::new(&app, ROUNDS, 1);
+    let mut clients = connected(&app, 8);
+    for round in 0..ROUNDS {
+        let withdraw = ground.withdraw(round);
+        let answers = together(&mut clients, |_, client| withdraw.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}");
+    }
+    let expected: Vec<String> =
+        (0..ROUNDS).map(|number| format!("app_{number}|Withdrawn|null|candidate_role.withdrawn")).collect();
+    assert_eq!(acts(&app), expected);
+    require_sound(&app);
+}
+
+fn a_withdrawal_and_a_hire_that_meet_happen_one_or_the_other() {
+    let app = App::start();
+    let ground = Ground::new(&app, APPLICATIONS, 1);
+    let mut expected = Vec::new();
+    duel(
+        &app,
+        |round| [ground.withdraw(round), ground.decide(round, "hire")],
+        |round, answers| {
+            if answers[0].status == 200 {
+                let refused = answers[1].clone().refused(409, "conflict");
+                assert_eq!(refused.json()["detail"], "the candidate has withdrawn the application");
+                expected.push(format!("app_{round}|Withdrawn|null|candidate_role.withdrawn"));
+                return First::Left;
+            }
+            answers[1].clone().expect(200);
+            let refused = answers[0].clone().refused(409, "conflict");
+            assert!(refused.json()["detail"].as_str().unwrap().starts_with("the application is Hired"));
+            expected.push(format!("app_{round}|Hired|null|candidate_step.hired"));
+            First::Right
+        },
+    );
+    assert_eq!(acts(&app), expected);
+    require_sound(&app);
+}
+
+fn a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other() {
+    let app = App::start();
+    let ground = Ground::new(&app, APPLICATIONS, 1);
+    let mut expected = Vec::new();
+    duel(
+        &app,
+        |round| [ground.withdraw(round), ground.decide(round, "reject")],
+        |round, answers| {
+            answers[1].clone().expect(200);
+            let (first, acts) = match answers[0].status {
+                200 => (First::Left, "candidate_role.withdrawn,candidate_step.rejected"),
+                _ => {
+                    let refused = answers[0].clone().refused(409, "conflict");
+                    assert!(refused.json()["detail"].as_str().unwrap().starts_with("the application is Not Selected"));
+                    (First::Right, "candidate_step.rejected")
+                }
+            };
+            expected.push(format!("app_{round}|Not Selected|null|{acts}"));
+            first
+        },
+    );
+    assert_eq!(acts(&app), expected);
+    require_sound(&app);
+}
+
+fn two_candidates_who_want_one_address_do_not_both_get_it() {
+    let app = App::start();
+    let ground = Ground::new(&app, 2, 1);
+    let mut owner = 0;
+    duel(
+        &app,
+        |round| {
+            let body = json!({ "email": format!("wanted-{round}@example.org") });
+            [0, 1].map(|number| ground.patch(number, &body))
+        },
+        |round, answers| {
+            owner = answers.iter().position(|answer| answer.status == 200).expect("one of the two");
+            let refused = answers[1 - owner].clone().refused(409, "conflict");
+            assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
+            let email = format!("wanted-{round}@example.org");
+            assert_eq!(answers[owner].json()["data"]["email"], email);
+            let found = app.key(&ground.key).get(&format!("{}?email={email}", ground.hiring.candidates_path()));
+            assert_eq!(found.expect(200).json()["data"][0]["id"], format!("cand_{owner}"));
+            [First::Left, First::Right][owner]
+        },
+    );
+    require_sound(&app);
+}
+
+fn eight_changes_of_a_name_at_once_happen_one_after_the_other() {
+    let app = App::start();
+    let ground = Ground::new(&app, 1, 1);
+    let mut clients = connected(&app, 8);
+    for round in 0..ROUNDS {
+        let name = |number: usize| json!({ "name": format!("Name{round}x{number}") });
+        let answers = together(&mut clients, |number, client| ground.patch(0, &name(number)).send(client));
+        assert_eq!(count(&answers, 200), 8, "round {round}");
+        for (number, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.json()["data"]["name"], name(number)["name"]);
+        }
+    }
+    // Each change found what the one before it had left.
+    let broken = "SELECT count(*) FROM activities a JOIN activities b ON b.number = a.number + 1
+                  WHERE json_extract(a.detail, '$.after') <> json_extract(b.detail, '$.before')";
+    assert_eq!(app.sql(broken), ["0"]);
+    let last = "SELECT c.name = json_extract(a.detail, '$.after.name') FROM candidates c, activities a
+                WHERE a.number = (SELECT max(number) FROM activities)";
+    assert_eq!(app.sql(last), ["1"]);
+    assert_eq!(app.sql("SELECT count(*) FROM activities"), [(8 * ROUNDS).to_string()]);
+    require_sound(&app);
+}
+
+fn an_address_that_is_added_and_taken_at_once_has_one_owner() {
+    let app = App::start();
+    let ground = Ground::new(&app, 1, 1);
+    duel(
+        &app,
+        |round| {
+            let email = format!("wanted-{round}@example.org");
+            [ground.add(&email, &ground.hiring.role_id), ground.patch(0, &json!({ "email": email }))]
+        },
+        |_, answers| {
+            // Who is added is new, or it is a conflict: whoever has the address by then has applied to the role.
+            if answers[0].status == 200 {
+                answers[1].clone().refused(409, "conflict");
+                return First::Left;
+            }
+            answers[0].clone().refused(409, "conflict");
+            answers[1].clone().expect(200);
+            First::Right
+        },
+    );
+    require_sound(&app);
+}
+
+fn what_was_answered_is_seen_by_the_next_read_on_every_connection() {
+    let app = App::start();
+    let ground = Ground::new(&app, ROUNDS, 1);
+    let owner = app.anonymous();
+    let mut clients = connected(&app, 12);
+    let list = |query: &str| Lane::new("GET", &format!("{}?{query}", ground.hiring.candidates_path()), &ground.key);
+    let first = |answer: Answer| answer.expect(200).json()["data"][0].take();
+    for round in 0..ROUNDS / 4 {
+        let email = format!("seen-{round}@example.org");
+        let added = ground.add(&email, &ground.hiring.role_id).send(&owner).expect(200).json()["data"].take();
+        let (newest, by_email) = (list("limit=1"), list(&format!("email={email}")));
+        for found in together(&mut clients, |number, client| [&newest, &by_email][number % 2].send(client)) {
+            assert_eq!(first(found)["id"], added["id"], "round {round}");
+        }
+        ground.patch(round, &json!({ "name": format!("Changed{round}") })).send(&owner).expect(200);
+        let (by_name, read) = (list(&format!("name=changed{round}")), read(&ground, round));
+        for found in together(&mut clients, |_, client| by_name.send(client)) {
+            assert_eq!(first(found)["id"], format!("cand_{round}"), "round {round}");
+        }
+        ground.withdraw(round).send(&owner).expect(200);
+        let withdrawn = list(&format!("status=Withdrawn&name=changed{round}"));
+        for (number, found) in together(&mut clients, |number, client| [&read, &withdrawn][number % 2].send(client))
+            .into_iter()
+            .enumerate()
+        {
+            let found = if number % 2 == 0 { found.expect(200).json()["data"].take() } else { first(found) };
+            assert_eq!(found["applications"][0]["status"], "Withdrawn", "round {round}");
+        }
+    }
+    require_sound(&app);
+}
+
+fn read(ground: &Ground, number: usize) -> Lane {
+    Lane::new("GET", &format!("/api/v1/candidates/cand_{number}"), &ground.key)
+}
