@@ -136,6 +136,8 @@ pub struct Facts {
     pub steps: Vec<CandidateStep>,
     /// Which of them the decision is about.
     pub addressed: usize,
+    /// Whether the candidate's personal data was erased.
+    pub is_erased: bool,
     /// What the caller is in the organization.
     pub caller_org_role: Option<OrgRole>,
     /// What the caller is on the platform.
@@ -209,11 +211,14 @@ impl Facts {
     }
 
     fn require_authority(&self) -> Result<(), Refusal> {
-        if user::may_manage(self.caller_org_role, self.caller_platform_role) {
-            Ok(())
-        } else {
-            Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"))
+        if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
+            return Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"));
         }
+        // What a decision notes would be about somebody whose data is not to be here any more.
+        if self.is_erased {
+            return Err(Refusal::Conflict("the candidate is erased; nothing more can be decided about them"));
+        }
+        Ok(())
     }
 
     fn decided(

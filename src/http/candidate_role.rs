@@ -54,7 +54,7 @@ fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &WithdrawWish) -> Res
     standing.require_manager()?;
     candidate::withdraw(before.record.status)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    acts::withdraw(tx, who, &organization, &before, wish.reason.as_deref(), &stamp)?;
+    acts::withdraw(tx, Some(who), &organization, &before, wish.reason.as_deref(), &stamp)?;
     let after = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let steps = store::candidate_step::of_application(tx, id)?;
     Ok(Reply::json(&WireData { success: true, data: WireApplicationInFull::of(&(after, steps)) }))

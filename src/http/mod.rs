@@ -14,6 +14,7 @@ mod candidate;
 mod candidate_role;
 mod candidate_step;
 pub mod ctx;
+mod erasure;
 mod fields;
 mod gate;
 mod health;

@@ -18,7 +18,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::ctx::Ctx;
 use super::gate;
 use super::wire::Wire;
-use crate::telemetry::Telemetry;
 
 /// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
 /// accepted until another ends.
@@ -201,10 +200,18 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 }
 
 fn metrics(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
-    let text = if path == "/metrics" { exposition(&ctx.telemetry, ctx.store.wal_bytes()) } else { String::new() };
+    let text = if path == "/metrics" { exposition(ctx) } else { String::new() };
     super::reply::Reply::metrics(text).into_unnamed()
 }
 
-fn exposition(telemetry: &Telemetry, wal_bytes: u64) -> String {
-    telemetry.prometheus(&[("appliance_wal_bytes", "Size of the write-ahead log.", wal_bytes as f64)])
+fn exposition(ctx: &Ctx) -> String {
+    let unfinished = u8::from(ctx.store.erasures().are_unfinished());
+    ctx.telemetry.prometheus(&[
+        ("appliance_wal_bytes", "Size of the write-ahead log.", ctx.store.wal_bytes() as f64),
+        (
+            "appliance_erasure_unfinished",
+            "1 while the file or its log may still hold something of whom was erased, where nobody reads it.",
+            f64::from(unfinished),
+        ),
+    ])
 }

@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, health, hr_delivery,
+    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, erasure, health, hr_delivery,
     hr_integration, me, openapi, portal, report, request, role, role_step, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
@@ -53,6 +53,7 @@ impl Table {
             candidate::routes(),
             candidate_role::routes(),
             candidate_step::routes(),
+            erasure::routes(),
             me::routes(),
             api_key::routes(),
             usage::routes(),

@@ -24,11 +24,12 @@ pub use record::rejections;
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<Facts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
-                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role
+                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at
                FROM candidate_role_steps s
                JOIN candidate_roles a ON a.id = s.candidate_role_id
                JOIN roles r ON r.id = a.role_id
                JOIN organizations o ON o.id = a.organization_id
+               JOIN candidates c ON c.number = a.candidate_number
                LEFT JOIN memberships m ON m.organization_id = a.organization_id AND m.user_id = $1
                WHERE s.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
     let params = (who.user_id.as_str(), step.as_str(), who.is_admin());
@@ -88,6 +89,7 @@ fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
         hire: candidate_role::hire(row, 5)?,
         seats: Seats { status: tx::word(&text(9)?, RoleStatus::parse)?, positions: row.get(10)?, hired: row.get(11)? },
         require_external_position_id: row.get(12)?,
+        is_erased: tx::time_or_none(row, 14)?.is_some(),
         caller_org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
         caller_platform_role: who.platform_role,
         steps: Vec::new(),

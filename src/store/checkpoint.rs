@@ -1,12 +1,14 @@
 //! Checkpoints, on a thread and a connection of their own, so that no commit pays for one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
 use super::engine::Broken;
+use super::erasure::Erasures;
 use super::file;
 use super::thread::Periodic;
 use super::tx::Error;
@@ -31,13 +33,14 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Starts the thread. It does nothing any more once the writer says that it is broken.
-    pub(super) fn start(path: &Path, broken: Broken) -> Result<Self, Error> {
+    pub(super) fn start(path: &Path, broken: Broken, erasures: Arc<Erasures>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
         let look = move || {
             if broken.get().is_none() {
                 // What fails now, because of a reader or a full disk, is tried again at the next look.
                 let _ = relieve(&connection);
+                erasures.cut(|| cut(&connection));
             }
         };
         Ok(Self { wal: file::beside(path, "-wal"), thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
@@ -64,6 +67,30 @@ fn relieve(connection: &Connection) -> rusqlite::Result<()> {
         checkpoint(connection, "RESTART")?;
     }
     Ok(())
+}
+
+/// How often a cut is tried in a row, and how long after each: who reads is gone within a few milliseconds, and whoever comes
+/// once all is in the file is not in the way.
+const CUT_TRIES: u32 = 20;
+const CUT_PAUSE: Duration = Duration::from_millis(2);
+
+/// Moves everything into the file and cuts the log to nothing, so that it has no older version of any page. Tried, never
+/// waited for, like a new beginning. Whether it is done.
+fn cut(connection: &Connection) -> bool {
+    let is_cut = || -> rusqlite::Result<bool> {
+        let (pages, moved) = checkpoint(connection, "PASSIVE")?;
+        if pages - moved > RESTART_MOVES_PAGES_MAX {
+            return Ok(false);
+        }
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+    };
+    (0..CUT_TRIES).any(|_| {
+        let is_done = is_cut().unwrap_or(false);
+        if !is_done {
+            std::thread::sleep(CUT_PAUSE);
+        }
+        is_done
+    })
 }
 
 /// Runs one checkpoint; how many pages the log has, and how many of them are in the file.

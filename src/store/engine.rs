@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::{self, Use};
+use super::erasure::Erasures;
 use super::job::{Answering, Grade, Job, answer_all};
 use super::memory::Memory;
 use super::recording::{self, Recording};
@@ -25,6 +26,7 @@ pub(super) struct Engine {
     connection: Connection,
     world: Arc<dyn World>,
     memory: Arc<Memory>,
+    erasures: Arc<Erasures>,
     broken: Broken,
     ledger: Ledger,
     answering: Answering,
@@ -37,6 +39,7 @@ impl Engine {
         path: &Path,
         world: Arc<dyn World>,
         memory: Arc<Memory>,
+        erasures: Arc<Erasures>,
         broken: Broken,
         answering: Answering,
     ) -> Result<Self, Error> {
@@ -48,6 +51,7 @@ impl Engine {
             connection,
             world,
             memory,
+            erasures,
             broken,
             ledger: Ledger::default(),
             answering,
@@ -182,6 +186,7 @@ impl Engine {
             Ok(changed) => {
                 self.commit()?;
                 self.memory.learn(changed);
+                self.erasures.committed();
                 Ok(())
             }
             Err(error) => {

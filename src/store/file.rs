@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::MAIN_DB;
 
+use super::erasure::ListError;
 use super::thread::Periodic;
 use super::tx::Error;
 use super::{connection, schema};
@@ -58,6 +59,8 @@ pub enum OpenError {
         /// What the system or SQLite says.
         why: String,
     },
+    /// Who was erased cannot be told.
+    NoList(ListError),
     /// Opening its connections failed.
     Store(Error),
 }
@@ -109,6 +112,7 @@ impl std::fmt::Display for OpenError {
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),
+            Self::NoList(error) => error.fmt(f),
             Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
         }
     }

@@ -17,6 +17,7 @@ pub mod check;
 mod checkpoint;
 mod connection;
 mod engine;
+pub mod erasure;
 pub mod file;
 pub mod health;
 pub mod hr_delivery;
@@ -67,6 +68,9 @@ pub struct Store {
     checkpoints: checkpoint::Checkpoints,
     changes: thread::Periodic,
     marking: thread::Periodic,
+    erasures: Arc<erasure::Erasures>,
+    erased_again: usize,
+    wiping: thread::Periodic,
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -82,13 +86,29 @@ impl Store {
         let path = &file::resolve(path);
         let lock = file::Lock::take(path)?;
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
+        let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;
+        let erasures = Arc::new(erasures);
         let memory = Arc::new(memory::Memory::default());
-        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&world), Arc::clone(&memory))?);
+        let (ours, theirs) = (Arc::clone(&memory), Arc::clone(&erasures));
+        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&world), ours, theirs)?);
         let readers = connection::readers(path, READERS_MAX)?;
-        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()))?;
+        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()), Arc::clone(&erasures))?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
         let marking = marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer))?;
-        Ok(Self { writer, memory, readers, checkpoints, changes, marking, world, _lock: lock })
+        let wiping = erasure::start(path, Arc::clone(&erasures), Arc::clone(&writer))?;
+        Ok(Self {
+            writer,
+            memory,
+            readers,
+            checkpoints,
+            changes,
+            marking,
+            erasures,
+            erased_again,
+            wiping,
+            world,
+            _lock: lock,
+        })
     }
 
     /// Runs `f` on one snapshot of the file, on this thread.
@@ -168,6 +188,16 @@ impl Store {
         &self.memory.portals
     }
 
+    /// What erases candidates.
+    pub fn erasures(&self) -> &erasure::Erasures {
+        &self.erasures
+    }
+
+    /// How many candidates were erased again when the file was opened, because they were once and it still had them.
+    pub fn erased_again(&self) -> usize {
+        self.erased_again
+    }
+
     /// A sentence where the writer has stopped for good, because a commit's outcome is unknown. The process must end:
     /// the next start reads from the file what became of it.
     pub fn broken(&self) -> Option<String> {
@@ -184,6 +214,7 @@ impl Store {
     pub fn close(&self) {
         self.changes.stop();
         self.marking.stop();
+        self.wiping.stop();
         self.checkpoints.stop();
         self.writer.stop();
     }

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
 use super::usage::Ledger;
@@ -142,6 +143,15 @@ impl Tx<'_> {
             statement.execute(params(one)?)?;
         }
         Ok(())
+    }
+
+    /// Runs `f`, which may write raw pages of the file.
+    pub(super) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let defend = |is_on| self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, is_on);
+        defend(false)?;
+        let outcome = f();
+        defend(true)?;
+        outcome
     }
 
     /// Runs `f` so that what it wrote is undone where it fails, and the transaction goes on.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::engine::{Broken, By, Engine};
+use super::erasure::Erasures;
 use super::job::{self, Answering, Grade, Job, Typed};
 use super::memory::Memory;
 use super::recording::{self, Recorded, Recording};
@@ -78,10 +79,15 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Opens the writing connection and starts the thread.
-    pub(super) fn start(path: &Path, world: Arc<dyn World>, memory: Arc<Memory>) -> Result<Self, Error> {
+    pub(super) fn start(
+        path: &Path,
+        world: Arc<dyn World>,
+        memory: Arc<Memory>,
+        erasures: Arc<Erasures>,
+    ) -> Result<Self, Error> {
         let broken = Broken::default();
         let answering = Answering::default();
-        let engine = Engine::open(path, world, memory, Arc::clone(&broken), answering.clone())?;
+        let engine = Engine::open(path, world, memory, erasures, Arc::clone(&broken), answering.clone())?;
         let (queue, changed, rows) = (Mutex::default(), Condvar::new(), Mutex::default());
         let shared = Arc::new(Shared { queue, changed, rows, engine: Mutex::new(engine), answering, broken });
         let ours = Arc::clone(&shared);

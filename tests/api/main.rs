@@ -15,6 +15,8 @@ mod board;
 mod body;
 mod candidate_add;
 mod candidate_change;
+mod candidate_erase;
+mod candidate_hold;
 mod candidate_list;
 mod candidate_read;
 mod candidate_step_hire;
@@ -44,6 +46,7 @@ mod race;
 mod race_admin;
 mod race_candidates;
 mod race_decisions;
+mod race_privacy;
 mod race_roles;
 mod rate_limit;
 mod report;
@@ -98,6 +101,8 @@ fn main() -> ExitCode {
         candidate_change::tests(),
         candidate_list::tests(),
         candidate_read::tests(),
+        candidate_erase::tests(),
+        candidate_hold::tests(),
         candidate_step_hire::tests(),
         candidate_step_record::tests(),
         candidate_step_reject::tests(),
@@ -126,6 +131,7 @@ fn main() -> ExitCode {
         race_admin::tests(),
         race_roles::tests(),
         race_candidates::tests(),
+        race_privacy::tests(),
         rate_limit::tests(),
         report::tests(),
         role_change::tests(),

@@ -7,6 +7,7 @@ mod backup;
 mod chain;
 mod demo;
 mod document;
+mod erasure;
 mod file;
 mod flags;
 mod hr_deliveries;

@@ -36,6 +36,7 @@ pub(super) fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
         hire: None,
         steps: (1..).zip(statuses).map(|(order, status)| step(order, *status)).collect(),
         addressed,
+        is_erased: false,
         caller_org_role: Some(OrgRole::HrRepresentative),
         caller_platform_role: PlatformRole::User,
     }

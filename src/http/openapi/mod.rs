@@ -66,6 +66,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("hr_delivery.json"),
     include_str!("board.json"),
     include_str!("activity.json"),
+    include_str!("erasure.json"),
     include_str!("portal.json"),
     include_str!("session.json"),
     include_str!("service.json"),

@@ -95,13 +95,13 @@ pub fn change(
     Ok(after)
 }
 
-/// Takes back an application that is in progress.
+/// Takes back an application that is in progress, for the caller or, without one, by the service itself.
 ///
 /// # Errors
 /// [`Error::Defect`] where it is not, which the caller looks at first.
 pub fn withdraw(
     tx: &Tx<'_>,
-    who: &Principal,
+    who: Option<&Principal>,
     organization: &OrganizationId,
     application: &Application,
     reason: Option<&str>,
@@ -119,7 +119,7 @@ pub fn withdraw(
     };
     let side = |status: ApplicationStatus, reason| Withdrawn { application: status.as_str(), reason };
     let detail = activity::detail(&side(before, None), &side(after, reason))?;
-    activity::append(tx, stamp, Some(who), Action::CandidateRoleWithdrawn, &subject, &detail)
+    activity::append(tx, stamp, who, Action::CandidateRoleWithdrawn, &subject, &detail)
 }
 
 fn person(candidate: &Candidate) -> Person<'_> {

@@ -5,6 +5,7 @@
 //! Whether its organization's integration lets it go is asked when its turn comes: so neither switching an integration
 //! nor a receiver's 410 touches what is owed, however much that is.
 
+mod erased;
 mod intake;
 mod payload;
 
@@ -15,6 +16,7 @@ use crate::domain::hr_delivery::{self, Attempt, Event, Next, Schedule, State};
 use crate::domain::hr_turn::Due;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
+pub(super) use erased::forget_candidate;
 pub(super) use intake::not_taken_up;
 pub use intake::{TAKEN_UP_MAX, has_more, take_up, take_up_all};
 
@@ -173,6 +175,8 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &Attempt) -> Resu
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
     let Attempt { at, status, error, answer, .. } = attempt;
+    // The HR system may know who it was, and say so.
+    let answer = if erased::is_about_erased(tx, delivery)? { &None } else { answer };
     tx.run(sql, (delivery.number, nth, at.micros(), duration, status, error, answer))?;
     let sql = "DELETE FROM hr_attempts
                WHERE delivery_number = $1 AND number <= $2";

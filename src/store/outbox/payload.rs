@@ -1,6 +1,7 @@
 //! What the HR system is told: the message of a decision, and that of a ping, as JSON text under 20 kB.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::super::tx::{Error, Tx};
 use crate::domain::hr_delivery::Event;
@@ -77,6 +78,25 @@ fn wire_named(named: &Named) -> WireNamed<'_> {
 
 fn wire_person(person: &Person) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
+}
+
+/// The same message with nothing of who the candidate was, but with all ids.
+///
+/// # Errors
+/// [`Error::Defect`] where the message cannot be read.
+pub(super) fn without_candidate(payload: &str, name: &str, email: &str) -> Result<String, Error> {
+    let unreadable = |error: serde_json::Error| Error::Defect(format!("a payload cannot be read: {error}"));
+    let mut message: Value = serde_json::from_str(payload).map_err(unreadable)?;
+    for (pointer, text) in [("/data/candidate/name", name), ("/data/candidate/email", email)] {
+        let told = message.pointer_mut(pointer);
+        *told.ok_or_else(|| Error::Defect(format!("a payload has no {pointer}")))? = text.into();
+    }
+    for pointer in ["/data/externalPositionId", "/data/note"] {
+        if let Some(told) = message.pointer_mut(pointer) {
+            *told = Value::Null;
+        }
+    }
+    Ok(message.to_string())
 }
 
 /// The message of a ping; `None` where there is no such organization.

@@ -106,7 +106,6 @@ pub(super) fn manages(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> L
 }
 
 /// A route for whoever answers for the organization's personal data.
-#[allow(dead_code, reason = "the first route of its kind is on its way")]
 pub(super) fn erases(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Erases, ask }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::line::{Line, admin, ask, lists, manages, reads};
+use super::line::{Line, admin, ask, erases, lists, manages, reads};
 use crate::support::{App, Hiring};
 
 pub(super) fn lines() -> Vec<Line> {
@@ -74,6 +74,15 @@ pub(super) fn lines() -> Vec<Line> {
         }),
         manages("POST /api/v1/candidate-roles/{id}/withdraw", |_, ground| {
             ask(format!("/api/v1/candidate-roles/{}/withdraw", ground.candidates[0].application_id))
+        }),
+        erases("DELETE /api/v1/candidates/{id}", |_, ground| ask(ground.candidate_path(0))),
+        erases("PUT /api/v1/candidates/{id}/hold", |_, ground| {
+            ask(format!("{}/hold", ground.candidate_path(0))).with(json!({ "reason": "a case" }))
+        }),
+        erases("DELETE /api/v1/candidates/{id}/hold", |app, ground| {
+            let path = format!("{}/hold", ground.candidate_path(0));
+            app.admin().put(&path, &json!({ "reason": "a case" })).expect(200);
+            ask(path)
         }),
         admin("GET /api/admin/organizations/{id}/hr-integration", |app, ground| ask(integrated(app, ground))),
         admin("PUT /api/admin/organizations/{id}/hr-integration", |_, ground| {

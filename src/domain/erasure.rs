@@ -1,0 +1,114 @@
+//! Erasing a candidate's personal data, and holding a candidate so that nobody does: what may be done when, and what is left
+//! in the place of a name and an address.
+
+use super::id::CandidateId;
+use super::refusal::Refusal;
+use super::timestamp::Timestamp;
+
+/// The longest reason of a hold, in characters.
+pub const REASON_CHARACTERS_MAX: usize = 1_000;
+
+/// What stands where a candidate's name was.
+pub const NAME: &str = "Erased";
+
+/// Where the addresses of erased candidates are: nobody can have one there (RFC 2606 §2).
+const DOMAIN: &str = "erased.invalid";
+
+/// What is known of a candidate who is to be erased, held or released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The candidate's number in the file.
+    pub number: i64,
+    /// Why they are held, where they are.
+    pub hold_reason: Option<String>,
+    /// When they were erased, where they were.
+    pub erased_at: Option<Timestamp>,
+}
+
+/// What an erasure comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erasure {
+    /// It is to be carried out.
+    Now,
+    /// It was, at this time.
+    Before(Timestamp),
+}
+
+/// `DELETE /api/v1/candidates/{id}`: whoever is not held is erased, wherever their applications are. Once is enough.
+///
+/// # Errors
+/// `conflict` where the candidate is held.
+pub fn erase(facts: &Facts) -> Result<Erasure, Refusal> {
+    match facts.erased_at {
+        Some(at) => Ok(Erasure::Before(at)),
+        None if facts.hold_reason.is_some() => {
+            Err(Refusal::Conflict("the candidate is held; release the hold before erasing them"))
+        }
+        None => Ok(Erasure::Now),
+    }
+}
+
+/// `PUT /api/v1/candidates/{id}/hold`: whether anything changes by it.
+///
+/// # Errors
+/// `conflict` where the candidate is erased: there is nothing left to hold.
+pub fn hold(facts: &Facts, reason: &str) -> Result<bool, Refusal> {
+    if facts.erased_at.is_some() {
+        return Err(Refusal::Conflict("the candidate is erased; there is nothing left to hold"));
+    }
+    Ok(facts.hold_reason.as_deref() != Some(reason))
+}
+
+/// The address that a candidate has once erased. It tells who it was only to whoever knows their id. Another candidate may
+/// have been given the very same: the next `attempt` makes another.
+pub fn address(id: &CandidateId, number: i64, attempt: usize) -> String {
+    // Ids are told apart by case and addresses are not.
+    let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
+    match attempt {
+        0 if is_plain => format!("{id}@{DOMAIN}"),
+        0 => format!("{id}.{number}@{DOMAIN}"),
+        _ => format!("{id}.{number}.{attempt}@{DOMAIN}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::Id;
+    use crate::domain::text::Email;
+
+    fn facts(hold_reason: Option<&str>, erased_at: Option<i64>) -> Facts {
+        Facts {
+            number: 7,
+            hold_reason: hold_reason.map(str::to_owned),
+            erased_at: erased_at.map(Timestamp::from_micros),
+        }
+    }
+
+    #[test]
+    fn who_is_not_held_is_erased_and_only_once() {
+        assert_eq!(erase(&facts(None, None)), Ok(Erasure::Now));
+        assert_eq!(erase(&facts(None, Some(5))), Ok(Erasure::Before(Timestamp::from_micros(5))));
+        assert!(matches!(erase(&facts(Some("a case"), None)), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
+    fn a_hold_changes_something_where_its_reason_is_another() {
+        assert_eq!(hold(&facts(None, None), "a case"), Ok(true));
+        assert_eq!(hold(&facts(Some("a case"), None), "a case"), Ok(false));
+        assert_eq!(hold(&facts(Some("a case"), None), "another"), Ok(true));
+        assert!(matches!(hold(&facts(None, Some(5)), "a case"), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
+    fn addresses_of_the_erased_are_addresses_and_no_two_are_the_same() {
+        let shown = |id: &str, number, attempt| address(&CandidateId::parse(id).unwrap(), number, attempt);
+        assert_eq!(shown("cand_01", 7, 0), "cand_01@erased.invalid");
+        let all = [shown("a", 1, 0), shown("A", 2, 0), shown("a", 1, 1), shown("A", 2, 1), shown("a", 1, 2)];
+        let mut keys: Vec<String> = all.iter().map(|text| Email::parse(text).unwrap().key().to_owned()).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), all.len());
+        assert!(Email::parse(&shown(&"X".repeat(64), i64::MAX, 9)).is_some());
+    }
+}

@@ -1,0 +1,286 @@
+//! Erasing candidates: nothing of who they were stays in the file, and every figure and the chain of what was done stay as
+//! they are. And holding them, so that nobody does.
+//!
+//! The transaction takes away what rows say. What is left to do behind it is in the folder: `list` (who was erased, for
+//! older copies of the file), `page` and `wipe` (what a page of the file holds between its rows), and the write-ahead log,
+//! which the checkpoints cut once they are told ([`Erasures`]).
+
+mod list;
+mod page;
+mod restore;
+mod wipe;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub(super) use self::restore::restore;
+pub(super) use self::wipe::start;
+use super::activity;
+use super::candidate::acts;
+use super::candidate::words::{self, Worded};
+use super::tx::{self, Error, Tx};
+use super::{candidate_role, outbox};
+use crate::domain::activity::{Action, Stamp, Subject};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::{self, Facts};
+use crate::domain::id::{CandidateId, OrganizationId};
+use crate::domain::text::Email;
+use crate::domain::user::Principal;
+use crate::world::World;
+pub use list::ListError;
+
+/// What erasures leave to do outside of their transactions, and the list of who was erased.
+pub struct Erasures {
+    list: list::List,
+    /// A transaction that erases is under way.
+    is_under_way: AtomicBool,
+    /// Transactions that were committed and erased somebody.
+    committed: AtomicU64,
+    /// Behind how many of them every page was wiped.
+    wiped: AtomicU64,
+    /// Behind how many of those the log was cut: nothing of whom they erased is left.
+    cut: AtomicU64,
+}
+
+impl Erasures {
+    /// Of the file at this path. What the process before had left to do is not known, so after a start it may be that
+    /// everything is to be done again.
+    pub(super) fn of(path: &Path, is_unfinished: bool) -> Self {
+        Self {
+            list: list::List::of(path),
+            is_under_way: AtomicBool::new(false),
+            committed: AtomicU64::new(u64::from(is_unfinished)),
+            wiped: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether something of whom was erased may still be in the file or its log, where nobody reads it.
+    pub fn are_unfinished(&self) -> bool {
+        let cut = self.cut.load(Ordering::SeqCst);
+        self.is_under_way.load(Ordering::SeqCst) || cut < self.committed.load(Ordering::SeqCst)
+    }
+
+    /// A transaction was committed: what it erased can be wiped and cut from now on.
+    pub(super) fn committed(&self) {
+        if self.is_under_way.load(Ordering::Relaxed) {
+            self.committed.fetch_add(1, Ordering::SeqCst);
+            self.is_under_way.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Cuts the log by `cut`, where that is due; it says whether it could.
+    pub(super) fn cut(&self, cut: impl FnOnce() -> bool) {
+        let wiped = self.wiped.load(Ordering::SeqCst);
+        if wiped > self.cut.load(Ordering::SeqCst) && cut() {
+            self.cut.store(wiped, Ordering::SeqCst);
+        }
+    }
+
+    /// Puts candidates on the list, on the disk, before their erasure is committed: so nobody whose erasure was answered
+    /// is missing on it. The other way round it may be that somebody is on it whose erasure failed; then the next start
+    /// carries it out.
+    fn note(&self, candidates: &[Candidate]) -> Result<(), Error> {
+        self.list.append(candidates.iter().map(|candidate| &candidate.id))?;
+        self.is_under_way.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// A candidate, as what erases them knows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Their id.
+    pub id: CandidateId,
+    /// Their number in the file.
+    pub number: i64,
+    /// Whose candidate they are.
+    pub organization_id: OrganizationId,
+}
+
+/// What is to be known of an organization's candidate before they are erased, held or released.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn facts(tx: &Tx<'_>, organization: &OrganizationId, candidate: &CandidateId) -> Result<Option<Facts>, Error> {
+    let sql = "SELECT number, hold_reason, erased_at
+               FROM candidates
+               WHERE organization_id = $1 AND id = $2";
+    tx.one(sql, (organization.as_str(), candidate.as_str()), |row| {
+        Ok(Facts { number: row.get(0)?, hold_reason: row.get(1)?, erased_at: tx::time_or_none(row, 2)? })
+    })
+}
+
+/// Erases candidates, by the caller or, without one, by the service itself. Their applications that go on are withdrawn.
+///
+/// # Errors
+/// [`Error::Unavailable`] where the list of who was erased cannot be written. When SQLite fails.
+pub fn erase(
+    tx: &Tx<'_>,
+    erasures: &Erasures,
+    world: &dyn World,
+    who: Option<&Principal>,
+    candidates: &[Candidate],
+) -> Result<(), Error> {
+    erasures.note(candidates)?;
+    take_away(tx, world, who, candidates)
+}
+
+/// What the transaction does of it.
+fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates: &[Candidate]) -> Result<(), Error> {
+    // What was decided and is no message yet would be told from facts that are gone.
+    outbox::take_up_all(tx)?;
+    for candidate in candidates {
+        forget_words(tx, candidate)?;
+        forget_person(tx, candidate)?;
+        forget_applications(tx, candidate)?;
+        forget_activities(tx, candidate)?;
+        outbox::forget_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
+        forget_answers(tx, candidate)?;
+        withdraw(tx, world, who, candidate)?;
+        let detail = activity::detail(&None::<Erased>, &Erased { erased_at: tx.now.to_string() })?;
+        activity::append(tx, &activity::stamp(world), who, Action::CandidateErased, &subject(candidate), &detail)?;
+    }
+    forget_samples(tx)
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Erased {
+    erased_at: String,
+}
+
+fn subject(candidate: &Candidate) -> Subject {
+    Subject::of_candidate(candidate.organization_id.clone(), candidate.id.clone())
+}
+
+/// The words that the candidate is found by: they follow from name and address.
+fn forget_words(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
+    let sql = "SELECT name, email
+               FROM candidates
+               WHERE number = $1";
+    let found = tx.one(sql, [candidate.number], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let (name, email) = found.ok_or_else(|| Error::Defect(format!("candidate {} is gone", candidate.id)))?;
+    let organization_id = candidate.organization_id.as_str();
+    words::unindex(tx, &Worded { organization_id, number: candidate.number, name: &name, email: &email })
+}
+
+fn forget_person(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
+    let email = free_address(tx, candidate)?;
+    let sql = "UPDATE candidates
+               SET name = $1, email = $2, email_key = $3, hold_reason = NULL, erased_at = $4, updated_at = $4
+               WHERE number = $5 AND erased_at IS NULL";
+    let params = (erasure::NAME, email.as_str(), email.key(), tx.now.micros(), candidate.number);
+    if tx.run(sql, params)? == 1 {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("candidate {} is not as the rule saw them", candidate.id)))
+    }
+}
+
+/// The first of the candidate's addresses that nobody else was given.
+fn free_address(tx: &Tx<'_>, candidate: &Candidate) -> Result<Email, Error> {
+    let sql = "SELECT 1
+               FROM candidates
+               WHERE organization_id = $1 AND email_key = $2 AND number <> $3";
+    for attempt in 0.. {
+        let address = tx::word(&erasure::address(&candidate.id, candidate.number, attempt), Email::parse)?;
+        if !tx.exists(sql, (candidate.organization_id.as_str(), address.key(), candidate.number))? {
+            return Ok(address);
+        }
+    }
+    Err(Error::Defect("every address is taken".to_owned()))
+}
+
+/// The address that the candidate has now.
+fn email(tx: &Tx<'_>, candidate: &Candidate) -> Result<String, Error> {
+    let sql = "SELECT email
+               FROM candidates
+               WHERE number = $1";
+    let found = tx.one(sql, [candidate.number], |row| Ok(row.get(0)?))?;
+    found.ok_or_else(|| Error::Defect(format!("candidate {} is gone", candidate.id)))
+}
+
+/// What was noted with hires and rejections. Who ended an application (`outcome_type`) stays, for the reports count it.
+fn forget_applications(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
+    let sql = "UPDATE candidate_roles
+               SET external_position_id = NULL, hire_notes = NULL
+               WHERE candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)";
+    tx.run(sql, [candidate.id.as_str()])?;
+    let sql = "UPDATE candidate_role_steps
+               SET rejection_reason = '', outcome_reason = NULL
+               WHERE status = 'rejected'
+                 AND candidate_role_id IN (SELECT id FROM candidate_roles WHERE candidate_id = $1)";
+    tx.run(sql, [candidate.id.as_str()])?;
+    Ok(())
+}
+
+/// What is told of what was done, with the salt: without it the digest that the chain has tells nothing.
+fn forget_activities(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
+    let sql = "UPDATE activities
+               SET detail = '{}', salt = NULL
+               WHERE candidate_id = $1 AND salt IS NOT NULL";
+    tx.run(sql, [candidate.id.as_str()])?;
+    Ok(())
+}
+
+/// The answers that are kept for repeats of requests about the candidate.
+fn forget_answers(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
+    let sql = "UPDATE idempotency_keys
+               SET answer = NULL
+               WHERE candidate_id = $1 AND answer IS NOT NULL";
+    tx.run(sql, [candidate.id.as_str()])?;
+    Ok(())
+}
+
+/// The samples of values that an operator's `ANALYZE` leaves. No statement of ours is planned by them, because all of them
+/// have their values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`); the counts, which some are planned by, stay.
+fn forget_samples(tx: &Tx<'_>) -> Result<(), Error> {
+    let sql = "SELECT 1
+               FROM sqlite_schema
+               WHERE name = 'sqlite_stat4'";
+    if tx.exists(sql, [])? {
+        tx.run("DELETE FROM sqlite_stat4", [])?;
+    }
+    Ok(())
+}
+
+/// Ends the applications that go on: nobody is left to go on with.
+fn withdraw(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidate: &Candidate) -> Result<(), Error> {
+    let organization = &candidate.organization_id;
+    for application in candidate_role::of_candidate(tx, organization, &candidate.id)? {
+        if application.record.status == ApplicationStatus::InProgress {
+            acts::withdraw(tx, who, organization, &application, None, &activity::stamp(world))?;
+        }
+    }
+    Ok(())
+}
+
+/// Holds a candidate for a reason, or releases them without one.
+///
+/// # Errors
+/// [`Error::Defect`] where the candidate is not as the rule saw them. When SQLite fails.
+pub fn set_hold(
+    tx: &Tx<'_>,
+    stamp: &Stamp,
+    who: &Principal,
+    candidate: &Candidate,
+    before: &Facts,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    let sql = "UPDATE candidates
+               SET hold_reason = $1
+               WHERE number = $2 AND organization_id = $3 AND erased_at IS NULL";
+    if tx.run(sql, (reason, candidate.number, candidate.organization_id.as_str()))? != 1 {
+        return Err(Error::Defect(format!("candidate {} is not as the rule saw them", candidate.id)));
+    }
+    let detail = activity::detail(&Hold { hold_reason: before.hold_reason.as_deref() }, &Hold { hold_reason: reason })?;
+    let action = if reason.is_some() { Action::CandidateHeld } else { Action::CandidateReleased };
+    activity::append(tx, stamp, Some(who), action, &subject(candidate), &detail)
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hold<'a> {
+    hold_reason: Option<&'a str>,
+}

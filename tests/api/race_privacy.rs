@@ -1,0 +1,211 @@
+//! Erasures and holds that meet each other and decisions: one order explains all the answers, nobody who was erased has kept
+//! anything, and the file agrees with it.
+
+use std::cell::RefCell;
+
+use serde_json::{Value, json};
+
+use super::support::race::{First, Lane, connected, duel, together};
+use super::support::{Answer, App};
+
+crate::tests![
+    two_erasures_that_meet_are_one,
+    an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate,
+    an_erasure_and_a_hold_that_meet_exclude_each_other,
+    two_holds_that_meet_happen_one_after_the_other,
+    two_releases_that_meet_are_one,
+];
+
+const ROUNDS: usize = 200;
+
+/// An organization whose one role has a position for everybody.
+struct Ground {
+    id: String,
+    /// The key of its owner.
+    key: String,
+}
+
+impl Ground {
+    fn of(app: &App) -> Self {
+        let hiring = app.hiring_with(|document| {
+            let organization = &mut document["organizations"][0];
+            let id = organization["id"].as_str().unwrap().to_owned();
+            organization["roles"] = json!([role(&id)]);
+        });
+        Self { id: hiring.organization_id.clone(), key: app.make_key_with_all(&hiring.staff("owner")).1 }
+    }
+
+    fn candidate_id(&self, candidate: usize) -> String {
+        format!("{}_cand_{candidate}", self.id)
+    }
+
+    fn erase(&self, candidate: usize) -> Lane {
+        Lane::new("DELETE", &format!("/api/v1/candidates/{}", self.candidate_id(candidate)), &self.key)
+    }
+
+    fn hold(&self, candidate: usize, reason: &str) -> Lane {
+        let path = format!("/api/v1/candidates/{}/hold", self.candidate_id(candidate));
+        Lane::new("PUT", &path, &self.key).with_body(&json!({ "reason": reason }))
+    }
+
+    fn release(&self, candidate: usize) -> Lane {
+        Lane::new("DELETE", &format!("/api/v1/candidates/{}/hold", self.candidate_id(candidate)), &self.key)
+    }
+
+    fn hire(&self, candidate: usize) -> Lane {
+        let path = format!("/api/v1/candidate-steps/{}_cstep_{candidate}/hire", self.id);
+        Lane::new("POST", &path, &self.key).with_body(&json!({ "notes": "Quixworth", "externalPositionId": "P-1" }))
+    }
+}
+
+fn role(organization: &str) -> Value {
+    let candidate = |number: usize| {
+        json!({
+            "id": format!("{organization}_cand_{number}"),
+            "name": format!("Quixworth {number}"),
+            "email": format!("quixworth-{number}@mail.example"),
+            "steps": [{ "id": format!("{organization}_cstep_{number}"), "roleStepId": format!("{organization}_step"),
+                "status": "in_progress" }],
+        })
+    };
+    json!({
+        "id": format!("{organization}_role"), "name": "Engineer", "status": "open", "positions": 2 * ROUNDS,
+        "steps": [{ "id": format!("{organization}_step"), "name": "Offer", "stepType": "offer" }],
+        "candidates": (0..ROUNDS).map(candidate).collect::<Value>(),
+    })
+}
+
+/// The ground of a round, which is good for so many, and the round on it.
+fn ground_of_round<'a>(app: &App, grounds: &'a mut Vec<Ground>, round: usize) -> (&'a Ground, usize) {
+    if round / ROUNDS == grounds.len() {
+        grounds.push(Ground::of(app));
+    }
+    (&grounds[round / ROUNDS], round % ROUNDS)
+}
+
+fn statuses(answers: &[Answer]) -> [u16; 2] {
+    [answers[0].status, answers[1].status]
+}
+
+/// What was done to a candidate, in order.
+fn actions(app: &App, candidate: &str) -> Vec<String> {
+    app.sql(&format!("SELECT action FROM activities WHERE candidate_id = '{candidate}' ORDER BY number"))
+}
+
+fn require_sound(app: &App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn two_erasures_that_meet_are_one() {
+    let app = App::start();
+    let ground = Ground::of(&app);
+    let mut clients = connected(&app, 4);
+    for round in 0..ROUNDS {
+        let lane = ground.erase(round);
+        let answers = together(&mut clients, |_, client| lane.send(client));
+        let first = answers[0].clone().expect(200).json();
+        assert!(answers.iter().all(|answer| answer.clone().expect(200).json() == first));
+        let done = actions(&app, &ground.candidate_id(round));
+        assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
+    }
+    require_sound(&app);
+}
+
+fn an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
+    let app = App::start();
+    let grounds = RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        [ground.erase(at), ground.hire(at)]
+    };
+    duel(&app, lanes, |round, answers| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        let done = actions(&app, &ground.candidate_id(at));
+        match statuses(answers) {
+            [200, 409] => {
+                assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
+                First::Left
+            }
+            [200, 200] => {
+                assert_eq!(done, ["candidate_step.hired", "candidate.erased"]);
+                First::Right
+            }
+            other => panic!("{other:?}: {}", answers[0].text()),
+        }
+    });
+    let left = "SELECT count(*) FROM candidate_roles a JOIN candidates c ON c.id = a.candidate_id
+                WHERE c.erased_at IS NOT NULL AND (a.hire_notes IS NOT NULL OR a.external_position_id IS NOT NULL)";
+    assert_eq!(app.sql(left), ["0"]);
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE detail LIKE '%Quixworth%'"), ["0"]);
+    require_sound(&app);
+}
+
+fn an_erasure_and_a_hold_that_meet_exclude_each_other() {
+    let app = App::start();
+    let grounds = RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        [ground.erase(at), ground.hold(at, "a case")]
+    };
+    duel(&app, lanes, |round, answers| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        let done = actions(&app, &ground.candidate_id(at));
+        match statuses(answers) {
+            [200, 409] => {
+                assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
+                First::Left
+            }
+            [409, 200] => {
+                assert_eq!(done, ["candidate.held"]);
+                First::Right
+            }
+            other => panic!("{other:?}: {}", answers[0].text()),
+        }
+    });
+    require_sound(&app);
+}
+
+fn two_holds_that_meet_happen_one_after_the_other() {
+    let app = App::start();
+    let grounds = RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        [ground.hold(at, "left"), ground.hold(at, "right")]
+    };
+    duel(&app, lanes, |round, answers| {
+        assert_eq!(statuses(answers), [200, 200]);
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        let id = ground.candidate_id(at);
+        let told = app.sql(&format!(
+            "SELECT detail ->> '$.before.holdReason', detail ->> '$.after.holdReason' FROM activities
+             WHERE candidate_id = '{id}' ORDER BY number"
+        ));
+        let last = app.sql(&format!("SELECT hold_reason FROM candidates WHERE id = '{id}'"));
+        match [told[0].as_str(), told[1].as_str(), last[0].as_str()] {
+            ["null|left", "left|right", "right"] => First::Left,
+            ["null|right", "right|left", "left"] => First::Right,
+            other => panic!("{other:?}"),
+        }
+    });
+    require_sound(&app);
+}
+
+fn two_releases_that_meet_are_one() {
+    let app = App::start();
+    let ground = Ground::of(&app);
+    let mut clients = connected(&app, 4);
+    for round in 0..ROUNDS {
+        ground.hold(round, "a case").send(&clients[0]).expect(200);
+        let lane = ground.release(round);
+        let answers = together(&mut clients, |_, client| lane.send(client));
+        assert!(answers.iter().all(|answer| answer.clone().expect(200).json()["data"]["holdReason"].is_null()));
+        assert_eq!(actions(&app, &ground.candidate_id(round)), ["candidate.held", "candidate.released"]);
+    }
+    require_sound(&app);
+}
