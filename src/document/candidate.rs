@@ -1,21 +1,20 @@
-//! Candidates under a role in the document: who applied, where the application is, and its steps beside the role's.
-
-use std::collections::HashMap;
+//! Candidates under a role in the document: who applied, and where the application is. Its steps are in
+//! `candidate_step`.
 
 use serde::de::MapAccess;
 
+use super::candidate_step::{EntryStep, Steps};
 use super::context::Context;
 use super::fields::Fields;
 use super::findings::At;
 use super::reader::{self, Array, Object};
 use super::user;
-use crate::domain::candidate_role::{contradiction, default_statuses};
+use crate::domain::candidate_role::contradiction;
 use crate::domain::candidate_step::{
-    ApplicationStatus, CandidateStep, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus, StepType,
+    ApplicationStatus, CandidateStep, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus,
 };
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, RoleStepId};
-use crate::domain::timestamp::Timestamp;
-use crate::store::{candidate_role, role_step};
+use crate::domain::id::{CandidateId, CandidateRoleId};
+use crate::store::candidate_role;
 
 /// An application with its steps.
 #[derive(Debug, Clone)]
@@ -34,26 +33,6 @@ pub(super) struct Entry {
     candidate: usize,
     record: candidate_role::Record,
     steps: Option<Array<EntryStep>>,
-}
-
-/// A step of an application as the document has it. What it lacks it has from the role's step.
-pub(super) struct EntryStep {
-    index: usize,
-    id: CandidateStepId,
-    role_step_id: RoleStepId,
-    name: Option<String>,
-    step_type: Option<StepType>,
-    outcome: Outcome,
-}
-
-/// A step's status and what goes with it.
-struct Outcome {
-    status: StepStatus,
-    rejected_at: Option<Timestamp>,
-    rejection_reason: Option<String>,
-    outcome_type: Option<String>,
-    outcome_reason: Option<String>,
-    validated_at: Option<Timestamp>,
 }
 
 impl Object for Entry {
@@ -134,121 +113,6 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     Some(None)
 }
 
-impl Object for EntryStep {
-    const MEMBERS: &'static [&'static str] = &[
-        "id",
-        "roleStepId",
-        "name",
-        "stepType",
-        "status",
-        "rejectedAt",
-        "rejectionReason",
-        "outcomeType",
-        "outcomeReason",
-        "validatedAt",
-    ];
-    type Arrays = ();
-
-    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
-        let id = fields.own_id();
-        let role_step_id = fields.required_id("roleStepId", "the id of one of the role's steps");
-        let name = fields.optional_name();
-        let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
-        let outcome = outcome(&mut fields);
-        let index = fields.at().index();
-        Some(Self {
-            index,
-            id: id?,
-            role_step_id: role_step_id?,
-            name: name?,
-            step_type: step_type?,
-            outcome: outcome?,
-        })
-    }
-}
-
-/// A step's status, and what a step has exactly while it is `rejected` or `validated`.
-fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
-    let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
-    let rejected_at = fields.time("rejectedAt");
-    let rejection_reason = fields.optional_text("rejectionReason", NOTES_CHARACTERS_MAX);
-    let outcome_type = fields.optional_text("outcomeType", OUTCOME_CHARACTERS_MAX);
-    let outcome_reason = fields.optional_text("outcomeReason", OUTCOME_CHARACTERS_MAX);
-    let validated_at = fields.time("validatedAt");
-    let mut outcome = Outcome {
-        status: status?.unwrap_or(StepStatus::Pending),
-        rejected_at: rejected_at?,
-        rejection_reason: rejection_reason?,
-        outcome_type: outcome_type?,
-        outcome_reason: outcome_reason?,
-        validated_at: validated_at?,
-    };
-    let has_rejection = outcome.rejected_at.is_some() || outcome.rejection_reason.is_some();
-    let has_rejection = has_rejection || outcome.outcome_type.is_some() || outcome.outcome_reason.is_some();
-    if has_rejection && outcome.status != StepStatus::Rejected {
-        fields.clash("only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason");
-        return None;
-    }
-    if outcome.validated_at.is_some() && outcome.status != StepStatus::Validated {
-        fields.clash("only a step that is validated has validatedAt");
-        return None;
-    }
-    outcome.complete(fields.context.now);
-    Some(outcome)
-}
-
-impl Outcome {
-    /// A step of which only the status is known.
-    fn only(status: StepStatus, now: Timestamp) -> Self {
-        let mut outcome = Self {
-            status,
-            rejected_at: None,
-            rejection_reason: None,
-            outcome_type: None,
-            outcome_reason: None,
-            validated_at: None,
-        };
-        outcome.complete(now);
-        outcome
-    }
-
-    /// Adds what its status calls for and was not given.
-    fn complete(&mut self, now: Timestamp) {
-        match self.status {
-            StepStatus::Rejected => {
-                self.rejected_at.get_or_insert(now);
-                self.rejection_reason.get_or_insert_default();
-            }
-            StepStatus::Validated => {
-                self.validated_at.get_or_insert(now);
-            }
-            StepStatus::Pending | StepStatus::InProgress | StepStatus::Skipped => {}
-        }
-    }
-
-    fn into_step(
-        self,
-        id: CandidateStepId,
-        name: String,
-        step_type: StepType,
-        of: &role_step::Record,
-    ) -> CandidateStep {
-        CandidateStep {
-            id,
-            role_step_id: of.id.clone(),
-            name,
-            order: of.order,
-            step_type,
-            status: self.status,
-            rejected_at: self.rejected_at,
-            rejection_reason: self.rejection_reason,
-            outcome_type: self.outcome_type,
-            outcome_reason: self.outcome_reason,
-            validated_at: self.validated_at,
-        }
-    }
-}
-
 impl Entry {
     /// Where the candidate stands in the document's array.
     pub(super) fn index(&self) -> usize {
@@ -260,19 +124,13 @@ impl Entry {
         self.record.status
     }
 
-    /// The application with a step for each of the role's, in the role's order; `None` where they do not fit, or the
-    /// status does not agree with them, which is then among the findings.
-    pub(super) fn settle(
-        self,
-        at: At<'_>,
-        of: &[role_step::Record],
-        places: &HashMap<&str, usize>,
-        context: &mut Context<'_>,
-    ) -> Option<Application> {
+    /// The application with its steps, first to last; `None` where they do not fit the role's, or the status does not agree
+    /// with them, which is then among the findings.
+    pub(super) fn settle(self, at: At<'_>, of: &Steps<'_>, context: &mut Context<'_>) -> Option<Application> {
         let Self { candidate, record, steps, .. } = self;
         let steps = match steps {
-            None => copied(record.status, at, of, context),
-            Some(steps) => matched(steps, at, of, places, context),
+            None => of.copied(record.status, at, context),
+            Some(steps) => of.matched(steps, at, context),
         }?;
         let statuses: Vec<StepStatus> = steps.iter().map(|step| step.status).collect();
         if let Some(contradiction) = contradiction(record.status, &statuses) {
@@ -281,62 +139,4 @@ impl Entry {
         }
         Some(Application { candidate, record, steps })
     }
-}
-
-/// The role's steps, as an application of this status has gone through them.
-fn copied(
-    status: ApplicationStatus,
-    at: At<'_>,
-    of: &[role_step::Record],
-    context: &mut Context<'_>,
-) -> Option<Vec<CandidateStep>> {
-    let Some(statuses) = default_statuses(status, of.len()) else {
-        let detail = format!("is missing; an application that is {} needs its steps", status.as_str());
-        context.findings.push(at.member("steps"), detail);
-        return None;
-    };
-    let copy = |(step, status): (&role_step::Record, StepStatus)| {
-        Outcome::only(status, context.now).into_step(context.made(), step.name.clone(), step.step_type, step)
-    };
-    Some(of.iter().zip(statuses).map(copy).collect())
-}
-
-/// The steps that were given, each at the place of its role step, one for each of them.
-fn matched(
-    given: Array<EntryStep>,
-    at: At<'_>,
-    of: &[role_step::Record],
-    places: &HashMap<&str, usize>,
-    context: &mut Context<'_>,
-) -> Option<Vec<CandidateStep>> {
-    let steps_at = at.member("steps");
-    let mut matched: Vec<Option<CandidateStep>> = vec![None; of.len()];
-    let mut fits = given.complete;
-    for step in given.items {
-        let step_at = steps_at.item(step.index);
-        let Some(place) = places.get(step.role_step_id.as_str()).copied() else {
-            context.findings.push(step_at.member("roleStepId"), "is not the id of one of the role's steps");
-            fits = false;
-            continue;
-        };
-        if matched[place].is_some() {
-            let detail = format!("the role's step {} is there twice in the application", step.role_step_id);
-            context.findings.push(step_at, detail);
-            fits = false;
-            continue;
-        }
-        let EntryStep { id, name, step_type, outcome, .. } = step;
-        let name = name.unwrap_or_else(|| of[place].name.clone());
-        matched[place] = Some(outcome.into_step(id, name, step_type.unwrap_or(of[place].step_type), &of[place]));
-    }
-    if !fits {
-        return None;
-    }
-    let missing = matched.iter().zip(of).filter(|(step, _)| step.is_none()).map(|(_, of)| of.id.as_str());
-    let missing = missing.collect::<Vec<_>>().join(", ");
-    if !missing.is_empty() {
-        context.findings.push(steps_at, format!("lack the role's steps {missing}; an application has them all"));
-        return None;
-    }
-    Some(matched.into_iter().flatten().collect())
 }

@@ -216,8 +216,10 @@ struct Role<'s> {
     status: &'static str,
     public: bool,
     positions: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    close_reason: Option<String>,
     created_at: String,
-    steps: Lazy<'s, store::role_step::Record, RoleStep>,
+    steps: Lazy<'s, store::role_step::Step, RoleStep>,
     candidates: Lazy<'s, Applied, Candidate<'s>>,
 }
 
@@ -227,11 +229,17 @@ struct RoleStep {
     id: String,
     name: String,
     step_type: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    removed: bool,
+}
+
+fn is_false(truth: &bool) -> bool {
+    !truth
 }
 
 fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s>, Error> {
     let (id, again) = (role.id.clone(), role.id.clone());
-    let steps = Box::new(move || store::role_step::of_role(source.tx, &id));
+    let steps = Box::new(move || store::role_step::of_role_with_removed(source.tx, &id));
     let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
     Ok(Role {
         id: role.id.to_string(),
@@ -248,14 +256,20 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
         status: role.seats.status.as_str(),
         public: role.public,
         positions: role.seats.positions,
+        close_reason: role.close_reason,
         created_at: role.created_at.to_string(),
         steps: Lazy { source, read: steps, shape: role_step },
         candidates: Lazy { source, read: candidates, shape: candidate },
     })
 }
 
-fn role_step(_: &Source<'_>, step: store::role_step::Record) -> Result<RoleStep, Error> {
-    Ok(RoleStep { id: step.id.to_string(), name: step.name, step_type: step.step_type.as_str() })
+fn role_step(_: &Source<'_>, step: store::role_step::Step) -> Result<RoleStep, Error> {
+    Ok(RoleStep {
+        id: step.id.to_string(),
+        name: step.name,
+        step_type: step.step_type.as_str(),
+        removed: step.order.is_none(),
+    })
 }
 
 type Applied = (store::candidate_role::Record, store::candidate::Record);
@@ -285,6 +299,7 @@ struct Candidate<'s> {
 struct Step {
     id: String,
     role_step_id: String,
+    order: i64,
     name: String,
     step_type: &'static str,
     status: &'static str,
@@ -329,6 +344,7 @@ fn step(_: &Source<'_>, step: CandidateStep) -> Result<Step, Error> {
     Ok(Step {
         id: step.id.to_string(),
         role_step_id: step.role_step_id.to_string(),
+        order: step.order,
         name: step.name,
         step_type: step.step_type.as_str(),
         status: step.status.as_str(),

@@ -145,7 +145,7 @@ impl Check<'_> {
         let id = &role.record.id;
         self.push_if(store::role::exists(self.tx, id)?, at, format_args!("the role id {id}"));
         let steps = at.member("steps");
-        for (index, step) in role.steps.iter().enumerate() {
+        for (index, step) in role.steps.iter().chain(&role.removed_steps).enumerate() {
             let is_there = store::role_step::exists(self.tx, &step.id)?;
             self.push_if(is_there, steps.item(index), format_args!("the step id {}", step.id));
         }
@@ -246,6 +246,10 @@ fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<
         for (index, step) in role.steps.iter().enumerate() {
             let is_new = store::role_step::insert(tx, &role.record.id, step)?;
             require_new(is_new, steps.item(index), format_args!("the step {}", step.id))?;
+        }
+        for (index, step) in role.removed_steps.iter().enumerate() {
+            let is_new = store::role_step::insert_removed(tx, &role.record.id, step)?;
+            require_new(is_new, steps.item(role.steps.len() + index), format_args!("the step {}", step.id))?;
         }
         let candidates = at.member("candidates");
         for (index, application) in role.applications.iter().enumerate() {

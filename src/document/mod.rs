@@ -8,6 +8,7 @@
 
 mod addition;
 mod candidate;
+mod candidate_step;
 mod context;
 pub mod csv;
 mod export;

@@ -1,19 +1,18 @@
 //! Roles in the document: their steps, their seats, and whether their applications fit both.
 
-use std::collections::HashMap;
-
 use serde::de::MapAccess;
 use serde_json::Value;
 
 use super::candidate::{Application, Entry};
+use super::candidate_step::Steps;
 use super::context::Context;
 use super::fields::Fields;
 use super::findings::At;
 use super::reader::{self, Array, Object};
 use crate::domain::candidate_step::{ApplicationStatus, StepType};
 use crate::domain::role::{
-    CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats, TEXT_CHARACTERS_MAX, WorkType,
-    is_currency,
+    CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
+    TEXT_CHARACTERS_MAX, WorkType, is_currency,
 };
 use crate::store::{role, role_step};
 
@@ -24,6 +23,8 @@ pub struct Role {
     pub record: role::Record,
     /// Its steps, first to last.
     pub steps: Vec<role_step::Record>,
+    /// Steps that were taken out of the pipeline and that applications have. Their order is none.
+    pub removed_steps: Vec<role_step::Record>,
     /// The applications to it.
     pub applications: Vec<Application>,
 }
@@ -31,7 +32,7 @@ pub struct Role {
 /// The arrays of a role.
 #[derive(Default)]
 pub(super) struct Arrays {
-    steps: Option<Array<role_step::Record>>,
+    steps: Option<Array<Step>>,
     candidates: Option<Array<Entry>>,
 }
 
@@ -51,6 +52,7 @@ impl Object for Role {
         "status",
         "public",
         "positions",
+        "closeReason",
         "createdAt",
         "steps",
         "candidates",
@@ -77,7 +79,7 @@ impl Object for Role {
     }
 
     fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
-        let steps = numbered(arrays.steps.unwrap_or_default());
+        let steps = pipeline(&mut fields, arrays.steps.unwrap_or_default());
         let entries = arrays.candidates.unwrap_or_default();
         let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
         let mut seats = seats(&mut fields, hired as i64);
@@ -87,8 +89,10 @@ impl Object for Role {
         }
         let record = record(&mut fields, seats);
         // Against steps that could not be read, every application would look wrong.
-        let applications = steps.complete.then(|| settled(&mut fields, entries, &steps.items));
-        Some(Self { record: record?, steps: steps.items, applications: applications? })
+        let pipeline = steps?;
+        let applications = settled(&mut fields, entries, &pipeline);
+        let Pipeline { steps, removed } = pipeline;
+        Some(Self { record: record?, steps, removed_steps: removed, applications })
     }
 }
 
@@ -103,6 +107,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     let salary = salary(fields);
     let public = fields.truth("public");
     let created_at = fields.time("createdAt");
+    let close_reason = close_reason(fields, seats);
     Some(role::Record {
         id: id?,
         name: name?,
@@ -114,7 +119,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
         salary: salary?,
         seats: seats?,
         public: public?.unwrap_or(false),
-        close_reason: None,
+        close_reason: close_reason?,
         created_at: created_at?.unwrap_or(fields.context.now),
     })
 }
@@ -160,39 +165,74 @@ fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
     })
 }
 
-/// A role's steps, in the order of the document, which is that of the pipeline.
-fn numbered(mut steps: Array<role_step::Record>) -> Array<role_step::Record> {
-    (1..).zip(&mut steps.items).for_each(|(order, step)| step.order = order);
-    steps
+/// Why the role was closed, which only one that is closed can tell.
+fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
+    let reason = fields.optional_text("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
+    if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {
+        fields.clash("only a role that is closed has a closeReason");
+        return None;
+    }
+    Some(reason)
 }
 
-/// The role's applications with their steps in the role's order; those that do not fit are findings.
-fn settled(fields: &mut Fields<'_, '_>, entries: Array<Entry>, steps: &[role_step::Record]) -> Vec<Application> {
-    if steps.is_empty() {
+/// The steps of a role.
+pub(super) struct Pipeline {
+    /// Those that new applications get, first to last.
+    pub(super) steps: Vec<role_step::Record>,
+    /// Those that were taken out.
+    pub(super) removed: Vec<role_step::Record>,
+}
+
+/// A role's steps, in the order of the document, which is that of the pipeline; behind them those that were taken out.
+/// `None` where one could not be read.
+fn pipeline(fields: &mut Fields<'_, '_>, steps: Array<Step>) -> Option<Pipeline> {
+    let is_sorted = steps.items.is_sorted_by_key(|step| step.is_removed);
+    if !is_sorted {
+        fields.wrong("steps", "must have those that were removed behind all others");
+    }
+    let (removed, living): (Vec<Step>, Vec<Step>) = steps.items.into_iter().partition(|step| step.is_removed);
+    let numbered = |(order, step): (i64, Step)| role_step::Record { order, ..step.record };
+    let removed = removed.into_iter().map(|step| step.record).collect();
+    let pipeline = Pipeline { steps: (1..).zip(living).map(numbered).collect(), removed };
+    (steps.complete && is_sorted).then_some(pipeline)
+}
+
+/// The role's applications with their steps; those that do not fit are findings.
+fn settled(fields: &mut Fields<'_, '_>, entries: Array<Entry>, pipeline: &Pipeline) -> Vec<Application> {
+    if pipeline.steps.is_empty() && pipeline.removed.is_empty() {
         if !entries.items.is_empty() {
             fields.clash("the role has candidates but no steps; it needs at least one");
         }
         return Vec::new();
     }
-    let places: HashMap<&str, usize> = steps.iter().zip(0..).map(|(step, place)| (step.id.as_str(), place)).collect();
+    let of = Steps::of(pipeline);
     let role = fields.at();
     let candidates = role.member("candidates");
     let settle = |entry: Entry| {
         let at = candidates.item(entry.index());
-        entry.settle(at, steps, &places, fields.context)
+        entry.settle(at, &of, fields.context)
     };
     entries.items.into_iter().filter_map(settle).collect()
 }
 
-impl Object for role_step::Record {
-    const MEMBERS: &'static [&'static str] = &["id", "name", "stepType"];
+/// A step of a role as the document has it.
+struct Step {
+    record: role_step::Record,
+    is_removed: bool,
+}
+
+impl Object for Step {
+    const MEMBERS: &'static [&'static str] = &["id", "name", "stepType", "removed"];
     type Arrays = ();
 
     fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
         let id = fields.own_id();
         let name = fields.name();
         let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
+        let is_removed = fields.truth("removed");
         // Its place is that in the array, once the array is read.
-        Some(Self { id: id?, name: name?, order: 0, step_type: step_type?.unwrap_or(StepType::Other) })
+        let step_type = step_type?.unwrap_or(StepType::Other);
+        let record = role_step::Record { id: id?, name: name?, order: 0, step_type };
+        Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
     }
 }

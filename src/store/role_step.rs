@@ -36,6 +36,18 @@ pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &Record) -> Result<bool, Error> 
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, order, step_type.as_str()))? == 1)
 }
 
+/// Adds a step that was taken out of a role's pipeline already. Whether there was none with this id before.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert_removed(tx: &Tx<'_>, role: &RoleId, step: &Record) -> Result<bool, Error> {
+    let sql = "INSERT INTO role_steps (id, role_id, name, step_type)
+               VALUES ($1, $2, $3, $4)
+               ON CONFLICT DO NOTHING";
+    let Record { id, name, step_type, .. } = step;
+    Ok(tx.run(sql, (id.as_str(), role.as_str(), name, step_type.as_str()))? == 1)
+}
+
 /// Every step of a role's pipeline, first to last; not those that were taken out of it.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! `/api/v1/roles/{id}/steps`: steps added, renamed, reordered and removed, beside applications that run.
 
+use appliance::document::{self, Secrets};
+use appliance::store;
 use serde_json::{Value, json};
 
 use crate::support::roles::{activities, draft, last_activity, read, staff};
@@ -19,6 +21,7 @@ crate::tests![
     a_removed_step_takes_no_changes,
     applications_that_run_are_decided_by_their_own_steps,
     steps_of_another_role_are_not_found,
+    what_staff_made_of_a_pipeline_comes_through_an_export,
     who_may_not_changes_no_step,
 ];
 
@@ -259,6 +262,35 @@ fn steps_of_another_role_are_not_found() {
     }
     client.post("/api/v1/roles/none/steps", &json!({ "name": "A" })).refused(404, "not_found");
     client.put("/api/v1/roles/none/steps/order", &json!({ "stepIds": [] })).refused(404, "not_found");
+}
+
+fn what_staff_made_of_a_pipeline_comes_through_an_export() {
+    let (app, hiring, client) = start();
+    client.delete(&format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1])).expect(200);
+    client.post(&steps(&hiring.role()), &json!({ "name": "New", "order": 1 })).expect(200);
+    client.post(&format!("{}/close", hiring.role()), &json!({ "reason": "no budget" })).expect(200);
+    let role = read(&client, &hiring.role());
+    let exported = export(&app);
+    let again = App::start();
+    // The admin is there already.
+    let users = exported["users"].as_array().unwrap().iter().filter(|user| user["id"] != "user_admin");
+    let users: Vec<&Value> = users.collect();
+    again.import(&json!({ "users": users, "organizations": exported["organizations"] }));
+    let mut came = read(&again.admin(), &hiring.role());
+    came["updatedAt"] = role["updatedAt"].clone();
+    assert_eq!(came, role);
+    assert_eq!(applications(&again), applications(&app));
+    assert_eq!(again.check(), Vec::<String>::new());
+    assert_eq!(export(&again)["organizations"], exported["organizations"]);
+}
+
+fn export(app: &App) -> Value {
+    let mut out = Vec::new();
+    let world = app.world.as_ref();
+    let exported =
+        store::read_alone(&app.path, world, |tx| Ok(document::export(tx, Secrets::LeftOut, &mut out).is_ok()));
+    assert!(exported.unwrap());
+    serde_json::from_slice(&out).unwrap()
 }
 
 fn who_may_not_changes_no_step() {

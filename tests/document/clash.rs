@@ -167,6 +167,64 @@ fn an_application_has_each_of_the_roles_steps_once() {
 }
 
 #[test]
+fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
+    let steps = format!("{CANDIDATES}/2/steps");
+    let step = |of: &str, order: Value, status: &str| json!({ "roleStepId": of, "order": order, "status": status });
+    let given = |first: Value, second: Value| {
+        with(&steps, json!([step("step_1", first, "rejected"), step("step_2", second, "pending")]))
+    };
+    assert!(findings(&given(json!(1), json!(2))).is_empty());
+    assert!(findings(&with(&steps, json!([step("step_2", json!(1), "rejected")]))).is_empty());
+    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks its order");
+    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks its order");
+    assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application, too (1)");
+    for wrong in [json!(0), json!(-1), json!(1.5), json!("1")] {
+        assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer from 1");
+    }
+    let twice = json!([step("step_1", json!(1), "rejected"), step("step_1", json!(2), "pending")]);
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+}
+
+#[test]
+fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() {
+    let at = format!("{ROLE}/steps");
+    let removed = |first: bool, second: bool| {
+        let steps = json!([
+            { "id": "step_1", "name": "Call", "removed": first },
+            { "id": "step_2", "name": "Offer", "removed": second },
+        ]);
+        let mut document = with(&at, steps);
+        document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap().truncate(3);
+        document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap().drain(..2);
+        document
+    };
+    assert_refused(&removed(true, false), &at, "behind all others");
+    let steps = format!("{CANDIDATES}/0/steps");
+    let words = "the role's step step_2 was removed, so the application's steps need their order";
+    assert_refused(&removed(false, true), &format!("{steps}/1"), words);
+    let mut none = removed(true, true);
+    set(&mut none, &steps, Value::Null);
+    assert_refused(&none, &steps, "the role has no step that an application gets");
+    set(&mut none, &steps, json!([]));
+    assert_refused(&none, &steps, "must have at least one");
+    assert_refused(&with(&format!("{at}/0/removed"), json!(1)), &format!("{at}/0/removed"), "must be true or false");
+}
+
+#[test]
+fn only_a_closed_role_says_why() {
+    let reason = |status: &str, reason: Value| {
+        let mut document = with(&format!("{ROLE}/status"), json!(status));
+        set(&mut document, &format!("{ROLE}/closeReason"), reason);
+        document
+    };
+    assert!(findings(&reason("closed", json!("x".repeat(1_000)))).is_empty());
+    assert!(findings(&reason("open", Value::Null)).is_empty());
+    assert_refused(&reason("open", json!("")), ROLE, "only a role that is closed has a closeReason");
+    let long = reason("closed", json!("x".repeat(1_001)));
+    assert_refused(&long, &format!("{ROLE}/closeReason"), "at most 1000 characters");
+}
+
+#[test]
 fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
     assert_refused(&with(&format!("{ROLE}/steps/0/name"), json!(1)), &format!("{ROLE}/steps/0/name"), "must be a text");
     let mut document = with(&format!("{ROLE}/status"), json!("filled"));

@@ -214,3 +214,73 @@ fn whole_amounts_come_out_without_a_fraction_and_members_in_the_documented_order
         .collect();
     assert!(places.is_sorted(), "{places:?}");
 }
+
+/// The sound document after a step was added, one removed and the rest turned round, and two applications as they were
+/// before.
+fn with_a_pipeline_that_was_changed() -> Value {
+    let mut document = sound();
+    let pipeline = json!([
+        { "id": "step_3", "name": "Trial", "stepType": "assessment" },
+        { "id": "step_2", "name": "Offer", "stepType": "offer" },
+        { "id": "step_1", "name": "Call", "stepType": "other", "removed": true },
+    ]);
+    set(&mut document, &format!("{ROLE}/steps"), pipeline);
+    let step = |id: &str, of: &str, order: i64, status: &str| json!({ "id": id, "roleStepId": of, "order": order, "status": status });
+    let rejected = json!([step("cs_2", "step_2", 2, "pending"), step("cs_1", "step_1", 1, "rejected")]);
+    let withdrawn = json!([step("cs_4", "step_2", 1, "validated"), step("cs_3", "step_3", 2, "in_progress")]);
+    set(&mut document, &format!("{CANDIDATES}/2/steps"), rejected);
+    set(&mut document, &format!("{CANDIDATES}/3/steps"), withdrawn);
+    document
+}
+
+#[test]
+fn applications_keep_their_own_steps_beside_a_pipeline_that_was_changed() {
+    let document = with_a_pipeline_that_was_changed();
+    let came_out = through(&document);
+    assert_within(
+        document.pointer(&format!("{ROLE}/steps")).unwrap(),
+        came_out.pointer(&format!("{ROLE}/steps")).unwrap(),
+        "",
+    );
+    let steps = |candidate: usize| -> Vec<String> {
+        let steps = came_out.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
+        let words = |step: &Value| format!("{} {} {}", step["order"], step["roleStepId"], step["status"]);
+        steps.iter().map(|step| words(step).replace('"', "")).collect()
+    };
+    assert_eq!(steps(0), ["1 step_3 in_progress", "2 step_2 pending"], "who has no steps gets those of now");
+    assert_eq!(steps(2), ["1 step_1 rejected", "2 step_2 pending"]);
+    assert_eq!(steps(3), ["1 step_2 validated", "2 step_3 in_progress"]);
+    let kept = &came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap()[0];
+    assert_within(&json!({ "name": "Call", "stepType": "other" }), kept, "");
+}
+
+#[test]
+fn orders_are_counted_from_one_without_a_gap() {
+    let mut document = with_a_pipeline_that_was_changed();
+    set(&mut document, &format!("{CANDIDATES}/2/steps/0/order"), json!(900));
+    set(&mut document, &format!("{CANDIDATES}/2/steps/1/order"), json!(7));
+    let came_out = through(&document);
+    let steps = came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
+    assert_eq!((&steps[0]["id"], &steps[0]["order"], &steps[1]["order"]), (&json!("cs_1"), &json!(1), &json!(2)));
+}
+
+#[test]
+fn the_last_steps_of_a_draft_may_all_be_removed() {
+    let mut document = with_a_pipeline_that_was_changed();
+    set(&mut document, &format!("{ROLE}/status"), json!("draft"));
+    for step in 0..2 {
+        set(&mut document, &format!("{ROLE}/steps/{step}/removed"), json!(true));
+    }
+    let candidates = document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap();
+    candidates.drain(..2);
+    let came_out = through(&document);
+    assert_eq!(came_out.pointer(&format!("{ROLE}/steps")).unwrap().as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn why_a_role_was_closed_comes_out() {
+    let mut document = with(&format!("{ROLE}/status"), json!("closed"));
+    set(&mut document, &format!("{ROLE}/closeReason"), json!("no budget"));
+    assert_eq!(through(&document).pointer(&format!("{ROLE}/closeReason")), Some(&json!("no budget")));
+    assert_eq!(through(&sound()).pointer(&format!("{ROLE}/closeReason")), None);
+}

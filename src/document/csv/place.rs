@@ -151,7 +151,7 @@ impl<'t> Places<'t> {
         let Place { record, added } = &mut self.roles[place];
         if added.is_none() {
             let steps = store::role_step::of_role(self.tx, &record.id)?;
-            let role = Role { record: record.clone(), steps, applications: Vec::new() };
+            let role = Role { record: record.clone(), steps, removed_steps: Vec::new(), applications: Vec::new() };
             *added = Some(AddedRole { role, before: Some(record.seats) });
         }
         Ok(Some(place))

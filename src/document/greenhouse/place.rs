@@ -295,7 +295,12 @@ impl Incoming {
             created_at: job.created_at.unwrap_or(now),
         };
         let pipeline::Pipeline { steps, places } = pipeline;
-        Self { job, role: Role { record, steps, applications: Vec::new() }, hired: 0, stages: places }
+        Self {
+            job,
+            role: Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() },
+            hired: 0,
+            stages: places,
+        }
     }
 
     /// The role with its seats: one for each who was hired and for each opening that is still open, and at least one.
