@@ -1,9 +1,9 @@
 //! `appliance bootstrap-admin`: the first admin, and a key that does everything.
 
-use super::{DbArg, Failure, act_and_print, email, say};
+use super::{DbArg, Failure, act_and_print, email, name, say};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
 use crate::domain::id::UserId;
-use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
+use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
 use crate::store::api_key::NewApiKey;
 use crate::store::file::{self, Missing, Older};
@@ -90,9 +90,4 @@ pub(super) fn make(
     };
     store::api_key::insert(tx, &key)?;
     Ok(secret)
-}
-
-fn name(text: &str) -> Result<String, String> {
-    let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
-    if fits { Ok(text.to_owned()) } else { Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")) }
 }

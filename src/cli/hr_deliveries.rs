@@ -1,9 +1,9 @@
 //! `appliance hr-deliveries`: what does not reach the HR systems.
 
-use std::fmt::Write as _;
-
-use super::{DbArg, Failure, print, say};
+use super::Failure;
+use super::list::{ListArgs, json};
 use crate::domain::hr_delivery::{self, Held};
+use crate::http::shown;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
@@ -17,7 +17,7 @@ use crate::world::World;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    db: DbArg,
+    list: ListArgs,
 }
 
 /// Runs the command.
@@ -25,25 +25,17 @@ pub struct Args {
 /// # Errors
 /// Exit status 1 where the file cannot be read, or standard output not written.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    let path = args.db.db.as_path();
+    let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let stuck = store::read_alone(path, world, store::hr_delivery::stuck)?;
-    let mut lines = String::new();
-    for delivery in &stuck {
-        let _ = writeln!(lines, "{}", line(delivery));
-    }
-    if lines.is_empty() {
-        say("nothing is stuck");
-        return Ok(());
-    }
-    print(lines.trim_end())
+    args.list.print(&stuck, parts, |delivery| json(&shown::hr_delivery(delivery)), "nothing is stuck")
 }
 
-fn line(delivery: &HrDelivery) -> String {
+fn parts(delivery: &HrDelivery) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let held = delivery.standing.held();
     let next = delivery.next_attempt_at.filter(|_| held.is_none());
-    let parts = [
+    vec![
         delivery.id.to_string(),
         delivery.organization_slug.clone(),
         or_dash(delivery.application_id.as_ref().map(ToString::to_string)),
@@ -53,8 +45,7 @@ fn line(delivery: &HrDelivery) -> String {
         delivery.created_at.to_string(),
         or_dash(next.map(|at| at.to_string())),
         why(delivery, held),
-    ];
-    parts.join("\t")
+    ]
 }
 
 /// What holds it, and what came of the last attempt.

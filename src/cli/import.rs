@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
 
-use super::{DbArg, EXIT_USAGE, Failure, say};
+use super::{DbArg, EXIT_USAGE, Failure, say, slug};
 use crate::document::{self, Findings};
 use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::{FieldError, Refusal};
@@ -139,11 +139,6 @@ fn only(documents: &[PathBuf]) -> Result<&Path, Failure> {
 /// Flags that do not go together, which only a look at several of them shows.
 fn misused(what: &str) -> Failure {
     Failure { exit: EXIT_USAGE, sentence: format!("{what}\nFor more information, try 'appliance import --help'.") }
-}
-
-/// A slug as a flag has it.
-fn slug(text: &str) -> Result<Slug, String> {
-    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
 }
 
 /// A role's id as a flag has it.

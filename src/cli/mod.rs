@@ -6,12 +6,18 @@
 pub mod backup;
 pub mod bootstrap_admin;
 pub mod check;
+pub mod completions;
 mod demo;
 pub mod export;
 pub mod hr_deliveries;
 pub mod import;
+pub mod key;
+mod list;
+pub mod man;
+pub mod organization;
 pub mod serve;
 pub mod set_password;
+pub mod user;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,9 +25,10 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use crate::domain::text::Email;
+use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::{Real, World};
 
@@ -110,6 +117,11 @@ enum Command {
     Backup(backup::Args),
     Check(check::Args),
     HrDeliveries(hr_deliveries::Args),
+    User(user::Args),
+    Organization(organization::Args),
+    Key(key::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Cli {
@@ -125,6 +137,11 @@ impl Cli {
             Command::Backup(args) => backup::run(&args),
             Command::Check(args) => check::run(&args),
             Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),
+            Command::User(args) => user::run(&args, &world),
+            Command::Organization(args) => organization::run(&args, &world),
+            Command::Key(args) => key::run(&args, &world),
+            Command::Completions(args) => completions::run(&args),
+            Command::Man(_) => man::run(),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,
@@ -188,4 +205,29 @@ fn act_and_print(
 /// A sentence for the usage message.
 fn email(text: &str) -> Result<Email, String> {
     Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
+}
+
+/// A name as a flag has it.
+///
+/// # Errors
+/// A sentence for the usage message.
+fn name(text: &str) -> Result<String, String> {
+    let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
+    if fits { Ok(text.to_owned()) } else { Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")) }
+}
+
+/// A slug as a flag has it.
+///
+/// # Errors
+/// A sentence for the usage message.
+fn slug(text: &str) -> Result<Slug, String> {
+    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
+}
+
+/// A word of a closed set as a flag has it.
+fn word<T: Clone + Send + Sync + 'static>(
+    words: &'static [&'static str],
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words).map(move |word| parse(&word).expect("it is one of the words"))
 }

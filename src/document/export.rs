@@ -92,8 +92,8 @@ impl<R, T: Serialize> Serialize for Lazy<'_, R, T> {
 
 #[derive(Serialize)]
 struct Document<'s> {
-    users: Lazy<'s, store::user::Record, User>,
-    organizations: Lazy<'s, store::organization::Record, Organization<'s>>,
+    users: Lazy<'s, store::user::User, User>,
+    organizations: Lazy<'s, store::organization::Organization, Organization<'s>>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +106,8 @@ struct User {
     enabled: bool,
 }
 
-fn user(_: &Source<'_>, user: store::user::Record) -> Result<User, Error> {
+fn user(_: &Source<'_>, user: store::user::User) -> Result<User, Error> {
+    let user = user.record;
     Ok(User {
         id: user.id.to_string(),
         email: user.email.as_str().to_owned(),
@@ -160,8 +161,9 @@ struct Member {
 
 fn organization<'s>(
     source: &'s Source<'s>,
-    organization: store::organization::Record,
+    organization: store::organization::Organization,
 ) -> Result<Organization<'s>, Error> {
+    let organization = organization.record;
     let integration = store::hr_integration::find(source.tx, &organization.id)?;
     let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
     let (id, again) = (organization.id.clone(), organization.id.clone());

@@ -131,7 +131,7 @@ fn words(scopes: &[Scope]) -> Vec<&'static str> {
     scopes.iter().map(|scope| scope.as_str()).collect()
 }
 
-fn wire(key: &ApiKey) -> WireApiKey<'_> {
+pub(super) fn wire(key: &ApiKey) -> WireApiKey<'_> {
     WireApiKey {
         id: key.id.as_str(),
         name: key.name.as_deref(),
@@ -183,7 +183,7 @@ struct WireCreated<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireApiKey<'a> {
+pub(super) struct WireApiKey<'a> {
     id: &'a str,
     name: Option<&'a str>,
     prefix: &'static str,

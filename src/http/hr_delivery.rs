@@ -148,7 +148,7 @@ fn send_again(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply,
     Ok(Reply::json(&WireData { success: true, data: wire(&delivery) }))
 }
 
-fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
+pub(super) fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
     let held = delivery.standing.held();
     WireDelivery {
         id: delivery.id.as_str(),
@@ -185,7 +185,7 @@ fn wire_attempt(attempt: &HrAttempt) -> WireAttempt<'_> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireDelivery<'a> {
+pub(super) struct WireDelivery<'a> {
     id: &'a str,
     organization_id: &'a str,
     application_id: Option<&'a str>,

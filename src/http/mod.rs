@@ -35,6 +35,7 @@ mod role_step;
 pub mod route;
 mod server;
 mod session;
+pub mod shown;
 mod signup;
 mod status;
 pub mod table;

@@ -113,13 +113,13 @@ fn user(row: &Row<'_>) -> Result<User, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn all(tx: &Tx<'_>) -> Result<Vec<Record>, Error> {
+pub fn all(tx: &Tx<'_>) -> Result<Vec<User>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
          FROM users
          ORDER BY created_at, id"
     );
-    tx.all(&sql, [], |row| Ok(user(row)?.record))
+    tx.all(&sql, [], user)
 }
 
 /// A page of all users, newest first, behind the one who was made then and has this id (`GET /api/admin/users`).

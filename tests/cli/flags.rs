@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{HR_SECRET, Place};
 
 /// Every command with its options; the variable of each follows from its name.
-const COMMANDS: [(&str, &[&str]); 8] = [
+const COMMANDS: [(&str, &[&str]); 21] = [
     (
         "serve",
         &[
@@ -28,7 +28,20 @@ const COMMANDS: [(&str, &[&str]); 8] = [
     ("export", &["db", "with-secrets"]),
     ("backup", &["db"]),
     ("check", &["db"]),
-    ("hr-deliveries", &["db"]),
+    ("hr-deliveries", &["db", "json"]),
+    ("user list", &["db", "json"]),
+    ("user create", &["db", "email", "name", "platform-role"]),
+    ("user disable", &["db"]),
+    ("user enable", &["db"]),
+    ("organization list", &["db", "json"]),
+    ("organization create", &["db", "slug", "name", "time-zone"]),
+    ("organization disable", &["db"]),
+    ("organization enable", &["db"]),
+    ("key list", &["db", "json"]),
+    ("key create", &["db", "user", "name", "expires-in-days", "scope"]),
+    ("key revoke", &["db"]),
+    ("completions", &[]),
+    ("man", &[]),
 ];
 
 fn variable(option: &str) -> String {
@@ -42,6 +55,7 @@ fn help_lists_the_commands() {
         let help = place.run(&args).succeeded();
         assert_eq!(help.stderr, "", "{args:?}");
         for (command, _) in COMMANDS {
+            let command = command.split(' ').next().unwrap();
             let is_listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command}  ")));
             assert!(is_listed, "{command} is not in {}", help.stdout);
         }
@@ -53,8 +67,11 @@ fn help_lists_the_commands() {
 fn help_of_a_command_names_every_option_and_its_variable() {
     let place = Place::new();
     for (command, options) in COMMANDS {
-        for args in [&[command, "--help"], &[command, "-h"], &["help", command]] {
-            let help = place.run(args).succeeded();
+        let words: Vec<&str> = command.split(' ').collect();
+        for args in
+            [[&words[..], &["--help"]].concat(), [&words[..], &["-h"]].concat(), [&["help"], &words[..]].concat()]
+        {
+            let help = place.run(&args).succeeded();
             assert_eq!(help.stderr, "", "{args:?}");
             for option in options {
                 let flag = format!("--{option}");
@@ -75,7 +92,10 @@ fn help_of_a_command_names_every_option_and_its_variable() {
 #[test]
 fn help_says_what_is_taken_when_nothing_is_said() {
     let place = Place::new();
-    let help = |command: &str| place.run(&[command, "--help"]).succeeded().stdout;
+    let help = |command: &str| {
+        let words = command.split(' ').chain(["--help"]).collect::<Vec<_>>();
+        place.run(&words).succeeded().stdout
+    };
     for word in ["appliance.db", "demo.db", "127.0.0.1:8080", "1200", "text", "json", "listening on http://", "78"] {
         assert!(help("serve").contains(word), "{word}");
     }
@@ -93,8 +113,25 @@ fn help_says_what_is_taken_when_nothing_is_said() {
     ] {
         assert!(help("import").contains(word), "{word}");
     }
-    for (command, _) in &COMMANDS[1..] {
+    for (command, _) in COMMANDS[1..].iter().filter(|(_, options)| options.contains(&"db")) {
         assert!(help(command).contains("[default: appliance.db]"), "{command}");
+    }
+}
+
+#[test]
+fn a_command_of_commands_says_which_it_has() {
+    let place = Place::new();
+    for (command, commands) in [
+        ("user", &["list", "create", "disable", "enable"][..]),
+        ("organization", &["list", "create", "disable", "enable"]),
+        ("key", &["list", "create", "revoke"]),
+    ] {
+        let help = place.run(&[command, "--help"]).succeeded().stdout;
+        for one in commands {
+            assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{one}  "))), "{one}: {help}");
+        }
+        assert_eq!(place.run(&[command]).code, Some(2));
+        place.run(&[command, "nothing"]).misused("nothing");
     }
 }
 

@@ -105,6 +105,18 @@ fn what_failed_is_listed_with_what_came_of_its_last_attempt() {
 }
 
 #[test]
+fn as_json_they_are_what_the_service_lists() {
+    let place = Place::new();
+    let (serving, key) = serve(&place, NOWHERE, false, &[]);
+    let as_json = || place.run(&["hr-deliveries", "--db", "a.db", "--json"]).succeeded().stdout;
+    assert_eq!(as_json(), "[]\n");
+    decide(&serving, &key, 1, "hire");
+    let listed = serving.get("/api/admin/hr-deliveries", &key).expect(200).json()["data"].clone();
+    assert_eq!(listed[0]["held"], json!({ "reason": "integration_disabled" }));
+    eventually(|| serde_json::from_str::<Value>(&as_json()).unwrap() == listed);
+}
+
+#[test]
 fn a_ping_is_not_stuck() {
     let place = Place::new();
     let (mut serving, key) = serve(&place, NOWHERE, true, &[]);

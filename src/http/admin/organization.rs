@@ -275,7 +275,7 @@ fn parsed(theme: &str) -> Result<Map<String, Value>, Error> {
     serde_json::from_str(theme).map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))
 }
 
-fn wire(organization: Organization) -> Result<WireOrganization, Error> {
+pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganization, Error> {
     let Organization { record, created_at, updated_at } = organization;
     Ok(WireOrganization {
         id: record.id.to_string(),
@@ -297,7 +297,7 @@ fn wire(organization: Organization) -> Result<WireOrganization, Error> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireOrganization {
+pub(in crate::http) struct WireOrganization {
     id: String,
     slug: String,
     name: String,

@@ -192,7 +192,7 @@ fn found(tx: &Tx<'_>, id: &UserId) -> Result<Reply, Error> {
     Ok(Reply::json(&WireData { success: true, data: wire(&user, Some(&memberships)) }))
 }
 
-fn wire(user: &User, memberships: Option<&[Membership]>) -> WireUser {
+pub(in crate::http) fn wire(user: &User, memberships: Option<&[Membership]>) -> WireUser {
     let User { record, created_at, updated_at } = user;
     WireUser {
         id: record.id.to_string(),
@@ -217,7 +217,7 @@ fn wire_membership(membership: &Membership) -> WireMembership {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireUser {
+pub(in crate::http) struct WireUser {
     id: String,
     email: String,
     name: String,

@@ -237,13 +237,13 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn all(tx: &Tx<'_>) -> Result<Vec<Record>, Error> {
+pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
          FROM organizations
          ORDER BY created_at, id"
     );
-    tx.all(&sql, [], |row| Ok(organization(row)?.record))
+    tx.all(&sql, [], organization)
 }
 
 /// A page of all organizations, newest first, behind the one that was made then and has this id

@@ -1,0 +1,82 @@
+//! `completions` and `man`: what they print is made of the commands that there are.
+
+use crate::support::Place;
+
+/// What bash completes of a line, by the script that is printed.
+fn completed(place: &Place, words: &[&str]) -> Vec<String> {
+    let script = place.run(&["completions", "bash"]).succeeded().stdout;
+    let line = format!(
+        "{script}
+COMP_WORDS=(appliance {}); COMP_CWORD={}; _appliance
+printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        words.len()
+    );
+    let output = std::process::Command::new("bash").args(["--norc", "-c", &line]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_flags_and_words() {
+    let place = Place::new();
+    assert_eq!(completed(&place, &["us"]), ["user"]);
+    assert_eq!(completed(&place, &["user", ""]), ["list", "create", "disable", "enable", "help"]);
+    assert_eq!(completed(&place, &["key", "create", "--sc"]), ["--scope"]);
+    assert_eq!(completed(&place, &["key", "--db", "a.db", "create", "--u"]), ["--user"]);
+    assert_eq!(completed(&place, &["user", "create", "--platform-role", ""]), ["user", "admin"]);
+    assert_eq!(completed(&place, &["serve", "--log-format", "j"]), ["json"]);
+    assert_eq!(completed(&place, &["completions", "--he"]), ["--help"]);
+    // Names of files are the shell's own matter.
+    for nothing in [&["serve", "--db", ""][..], &["import", ""], &["user", "create", "--name", "se"]] {
+        assert_eq!(completed(&place, nothing), Vec::<String>::new(), "{nothing:?}");
+    }
+}
+
+#[test]
+fn each_shells_script_knows_every_command_and_flag() {
+    let place = Place::new();
+    for (shell, beginning) in [("bash", "_appliance() {"), ("zsh", "#compdef appliance\n"), ("fish", "function __")] {
+        let script = place.run(&["completions", shell]).succeeded();
+        assert_eq!(script.stderr, "");
+        assert!(script.stdout.starts_with(beginning), "{shell}");
+        for word in
+            ["bootstrap-admin", "hr-deliveries", "organization", "revoke", "base-url", "expires-in-days", "greenhouse"]
+        {
+            assert!(script.stdout.contains(word), "{word} is not in the script for {shell}");
+        }
+    }
+    place.run(&["completions", "tcsh"]).misused("[possible values: bash, zsh, fish]");
+    place.run(&["completions"]).misused("<SHELL>");
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn the_manual_has_every_command_with_its_flags() {
+    let place = Place::new();
+    let manual = place.run(&["man"]).succeeded();
+    assert_eq!(manual.stderr, "");
+    assert!(manual.stdout.starts_with(".TH APPLIANCE 1 "), "{}", manual.stdout);
+    for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "NOTES"] {
+        assert!(manual.stdout.contains(&format!("\n.SH {section}\n")), "{section}");
+    }
+    for part in [
+        "\n.SS appliance serve [OPTIONS]\n",
+        "\n.SS appliance key revoke [OPTIONS] <ID>\n",
+        "\\fB\\-\\-expires\\-in\\-days \\fR\\fIDAYS\\fR",
+        "Variable: APPLIANCE_HR_RETRY_SCHEDULE.",
+        "When not given: candidates:read, roles:read, pipeline:write.",
+        "One of: bash, zsh, fish.",
+    ] {
+        assert!(manual.stdout.contains(part), "{part}: {}", manual.stdout);
+    }
+    // Every line that begins with a dot is a request, and a known one.
+    for line in manual.stdout.lines().filter(|line| line.starts_with(['.', '\''])) {
+        let request = line.split(' ').next().unwrap();
+        assert!(
+            [".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".I", ".RI", ".br", ".nf", ".fi"].contains(&request),
+            "{line}"
+        );
+    }
+}
