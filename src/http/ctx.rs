@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use super::kept::KeptReplies;
 use super::limiter::Limiter;
 use super::openapi::Description;
-use super::reply::Rendered;
+use super::rendered::Rendered;
 use super::table::Table;
 use super::throttle::Throttle;
 use crate::domain::id;

@@ -14,7 +14,8 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 
-use super::reply::{self, Rendered, Reply};
+use super::rendered::Rendered;
+use super::reply::{self, Reply};
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 

@@ -27,6 +27,7 @@ pub mod openapi;
 mod page;
 mod pagination;
 mod portal;
+mod rendered;
 mod reply;
 mod report;
 mod request;

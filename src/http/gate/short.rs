@@ -16,7 +16,8 @@ use hyper::{Method, Request, Response};
 
 use super::super::ctx::Ctx;
 use super::super::limiter::Caller;
-use super::super::reply::{self, Rendered, Reply};
+use super::super::rendered::Rendered;
+use super::super::reply::{self, Reply};
 use super::super::request;
 use super::super::route::{Entry, OfCaller, Route};
 use super::super::table::Found;
