@@ -13,6 +13,7 @@ pub mod hr_delivery;
 pub mod hr_integration;
 pub mod hr_turn;
 pub mod id;
+pub mod idempotency_key;
 pub mod invitation;
 pub mod organization;
 pub mod rate;

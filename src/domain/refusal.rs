@@ -41,6 +41,12 @@ pub enum Refusal {
     Conflict(&'static str),
     /// The same, in words that tell what the state is.
     ConflictWith(String),
+    /// The request was carried out before, and its answer, which held a secret, is not kept. Holds the id of what it made.
+    MadeBefore(String),
+    /// It was there and is not any more.
+    Gone(&'static str),
+    /// The `Idempotency-Key` came with another request before.
+    IdempotencyKeyReused,
     /// The body is larger than this many bytes.
     PayloadTooLarge(usize),
     /// The target is longer than this many bytes.
@@ -102,7 +108,16 @@ impl Refusal {
             Self::InsufficientScope(scope) => {
                 format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
             }
-            Self::Forbidden(detail) | Self::NotFound(detail) | Self::Conflict(detail) => (*detail).to_owned(),
+            Self::Forbidden(detail) | Self::NotFound(detail) | Self::Conflict(detail) | Self::Gone(detail) => {
+                (*detail).to_owned()
+            }
+            Self::MadeBefore(id) => format!(
+                "the request with this Idempotency-Key has made {id}; its answer held a secret and is not kept. Where it is \
+                 lost, revoke what was made, and ask again under another key"
+            ),
+            Self::IdempotencyKeyReused => {
+                "this Idempotency-Key was used for another request; take a new one".to_owned()
+            }
             Self::MethodNotAllowed(allow) => format!("this path takes {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
             Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),

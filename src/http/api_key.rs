@@ -27,6 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
             (401, "unauthorized"),
             (403, "forbidden"),
             (404, "not_found"),
+            (409, "conflict"),
             (413, "payload_too_large"),
             (415, "unsupported_media_type"),
             (429, "rate_limited"),
@@ -96,7 +97,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &CreateWish) -> Result<Reply,
         expires_at: key.expires_at.to_string(),
         user_id: key.user_id.as_str(),
     };
-    Ok(Reply::json(&WireData { success: true, data }))
+    Ok(Reply::json(&WireData { success: true, data }).with_secret_of(key.id.as_str()))
 }
 
 /// `GET /api/admin/api-keys`: every key, newest first, the revoked and expired ones too.

@@ -80,7 +80,7 @@ fn reject(
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::reject(&facts, wish, tx.now)?;
-    concluded(ctx, tx, who, Action::Rejected, addressed, &facts, &decision)
+    concluded(ctx, tx, who, Action::Rejected, addressed, facts, &decision)
 }
 
 /// `…/hire`: `notes` and `outcomeNotes` are the same; where both are given the first counts.
@@ -111,7 +111,7 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Erro
 fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireWish)) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::hire(&facts, wish, tx.now)?;
-    concluded(ctx, tx, who, Action::Hired, addressed, &facts, &decision)
+    concluded(ctx, tx, who, Action::Hired, addressed, facts, &decision)
 }
 
 /// `…/validate`: the notes are optional.
@@ -139,7 +139,7 @@ fn validate(
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::validate(&facts, wish, tx.now)?;
-    concluded(ctx, tx, who, Action::Validated, addressed, &facts, &decision)
+    concluded(ctx, tx, who, Action::Validated, addressed, facts, &decision)
 }
 
 /// `…/reopen`: the reason must be there.
@@ -167,7 +167,7 @@ fn reopen(
     let facts = addressed.load(tx, who)?;
     let rejections = store::candidate_step::rejections(tx, &facts)?;
     let decision = candidate_step::reopen(&facts, &rejections, wish)?;
-    concluded(ctx, tx, who, Action::Reopened, addressed, &facts, &decision)
+    concluded(ctx, tx, who, Action::Reopened, addressed, facts, &decision)
 }
 
 /// Saves a decision, unless it is only to be tried, and answers with the step as it is then.
@@ -177,18 +177,19 @@ fn concluded(
     who: &Principal,
     action: Action,
     addressed: &Addressed,
-    facts: &Facts,
+    facts: Facts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
     if !addressed.is_dry_run {
-        store::candidate_step::save(tx, who, action, facts, decision, &store::activity::stamp(&*ctx.world))?;
+        store::candidate_step::save(tx, who, action, &facts, decision, &store::activity::stamp(&*ctx.world))?;
     }
     Ok(Reply::json(&WireDecision {
         success: true,
         dry_run: addressed.is_dry_run,
-        step: wire(facts, &decision.shown),
-        next_step: decision.next.as_ref().map(|step| wire(facts, step)),
-    }))
+        step: wire(&facts, &decision.shown),
+        next_step: decision.next.as_ref().map(|step| wire(&facts, step)),
+    })
+    .about(facts.candidate_id))
 }
 
 /// The step that a path names, where an id that none can have names nothing; and whether the decision is only to be tried.

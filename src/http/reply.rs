@@ -1,21 +1,27 @@
 //! Answers: their bodies and header fields, and the one place that decides the status of each.
 
+use std::borrow::Cow;
+
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::kept::Kept;
 use super::page;
 use super::rendered::Rendered;
-use crate::domain::id::{self, OrganizationId, RequestId};
+use crate::domain::id::{self, CandidateId, OrganizationId, RequestId};
+use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
 /// Seconds after which an unavailable service is worth another try.
 const UNAVAILABLE_RETRY_S: u64 = 1;
+
+/// There where the answer is that of an earlier request with the same `Idempotency-Key`.
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -31,6 +37,18 @@ pub(crate) struct Reply {
     body: Bytes,
     /// Whose portal it shows, and the number of the last change of any portal when it was read.
     shown: Option<(OrganizationId, i64)>,
+    /// What of it is kept for a repeat of its request.
+    repeat: Repeat,
+}
+
+/// What of an answer is kept where its request is to be carried out once.
+#[derive(Debug, Clone)]
+enum Repeat {
+    Whole,
+    /// It tells of this candidate, and goes when they are erased.
+    About(CandidateId),
+    /// It holds a secret: nothing but the id of what was made.
+    Secret(String),
 }
 
 /// A code that an error answer carries.
@@ -62,6 +80,45 @@ impl Reply {
     /// With whose portal it shows and up to which change of portals that is known, so that it can be kept.
     pub(super) fn shown(self, organization: OrganizationId, read_at: i64) -> Self {
         Self { shown: Some((organization, read_at)), ..self }
+    }
+
+    /// The same, telling of a candidate: what is kept of it for a repeat is erased with them.
+    pub(super) fn about(self, candidate: CandidateId) -> Self {
+        Self { repeat: Repeat::About(candidate), ..self }
+    }
+
+    /// The same, holding a secret of what was made: it is never kept, and a repeat is told this id.
+    pub(super) fn with_secret_of(self, made_id: &str) -> Self {
+        Self { repeat: Repeat::Secret(made_id.to_owned()), ..self }
+    }
+
+    /// What is kept of it where its request is to be carried out once.
+    pub(super) fn to_repeat(&self, fingerprint: [u8; 32]) -> KeptAnswer {
+        let whole = || Answer::Whole(String::from_utf8_lossy(&self.body).into_owned());
+        let (answer, candidate_id) = match &self.repeat {
+            Repeat::Whole => (whole(), None),
+            Repeat::About(candidate) => (whole(), Some(candidate.clone())),
+            Repeat::Secret(made_id) => (Answer::Secret(made_id.clone()), None),
+        };
+        KeptAnswer { fingerprint, status: self.status.as_u16(), answer, candidate_id }
+    }
+
+    /// An answer that was kept, given once more.
+    ///
+    /// # Errors
+    /// [`Error::Defect`] where it is none of ours.
+    pub(super) fn repeated(status: u16, answer: &str, request_id: &str) -> Result<Self, Error> {
+        let defect = || Error::Defect("an answer that was kept cannot be read".to_owned());
+        let status = StatusCode::from_u16(status).map_err(|_| defect())?;
+        let reply = if status.is_success() {
+            let body = Bytes::copy_from_slice(answer.as_bytes());
+            let reply = if body.is_empty() { Self::empty(status) } else { Self::ok("application/json", body) };
+            Self { status, ..reply.with(header::CACHE_CONTROL, "no-store") }
+        } else {
+            let problem: WireProblem<'_> = serde_json::from_str(answer).map_err(|_| defect())?;
+            Self::of_problem(status, Vec::new(), &WireProblem { request_id: request_id.into(), ..problem })
+        };
+        Ok(reply.with(IDEMPOTENCY_REPLAYED, "true"))
     }
 
     /// 204.
@@ -108,19 +165,24 @@ impl Reply {
     pub(super) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
         let (status, code, headers) = verdict(error, realm);
         let (detail, errors) = words(error);
-        let errors = errors.iter().map(|error| WireFieldError { field: &error.field, detail: &error.detail }).collect();
-        let body = WireProblem {
-            kind: "about:blank",
-            title: &title(status),
+        let errors = errors
+            .iter()
+            .map(|FieldError { field, detail }| WireFieldError { field: field.into(), detail: detail.into() });
+        let problem = WireProblem {
+            kind: "about:blank".into(),
+            title: title(status).into(),
             status: status.as_u16(),
-            detail: &detail,
+            detail: detail.into(),
             success: false,
-            code,
-            request_id,
-            errors,
+            code: code.into(),
+            request_id: request_id.into(),
+            errors: errors.collect(),
         };
-        let body = encode(&body);
-        let reply = Self { headers, body, ..Self::empty(status) };
+        Self::of_problem(status, headers, &problem)
+    }
+
+    fn of_problem(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, problem: &WireProblem<'_>) -> Self {
+        let reply = Self { headers, body: encode(problem), ..Self::empty(status) };
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
@@ -166,7 +228,7 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), shown: None }
+        Self { status, headers: Vec::new(), body: Bytes::new(), shown: None, repeat: Repeat::Whole }
     }
 
     fn html(status: StatusCode, title: &str, paragraphs: &[String], nonce: &str) -> Self {
@@ -241,7 +303,11 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
         Refusal::MethodNotAllowed(allow) => {
             (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))
         }
-        Refusal::Conflict(_) | Refusal::ConflictWith(_) => (StatusCode::CONFLICT, "conflict", Vec::new()),
+        Refusal::Conflict(_) | Refusal::ConflictWith(_) | Refusal::MadeBefore(_) => {
+            (StatusCode::CONFLICT, "conflict", Vec::new())
+        }
+        Refusal::Gone(_) => (StatusCode::GONE, "gone", Vec::new()),
+        Refusal::IdempotencyKeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", Vec::new()),
         Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
         Refusal::UriTooLong(_) => (StatusCode::URI_TOO_LONG, "uri_too_long", Vec::new()),
         Refusal::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new()),
@@ -271,25 +337,25 @@ fn title(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("Error").to_owned()
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireProblem<'a> {
     #[serde(rename = "type")]
-    kind: &'static str,
-    title: &'a str,
+    kind: Cow<'a, str>,
+    title: Cow<'a, str>,
     status: u16,
-    detail: &'a str,
+    detail: Cow<'a, str>,
     success: bool,
-    code: Code,
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    code: Cow<'a, str>,
+    request_id: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     errors: Vec<WireFieldError<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct WireFieldError<'a> {
-    field: &'a str,
-    detail: &'a str,
+    field: Cow<'a, str>,
+    detail: Cow<'a, str>,
 }
 
 /// Whether an `If-None-Match` list names the tag, weakly compared.

@@ -72,6 +72,16 @@ impl Request {
         &self.path
     }
 
+    /// The raw query.
+    pub(super) fn raw_query(&self) -> &str {
+        &self.query
+    }
+
+    /// Its body as it came; empty where there is none, or it is not read.
+    pub(super) fn body(&self) -> &[u8] {
+        self.body.as_deref().unwrap_or_default()
+    }
+
     /// Who sent it: the peer, or what a trusted proxy says of it.
     pub(super) fn client(&self) -> IpAddr {
         self.client

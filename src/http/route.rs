@@ -108,7 +108,7 @@ pub struct Route {
     /// Whether its first half hashes a password, and so runs where it holds nobody up.
     pub hashes: bool,
     /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
-    pub answers: &'static [Answer],
+    pub answers: Vec<Answer>,
     pub(super) decode: Decode,
     /// What it answers a key, where that needs nothing but the caller.
     pub(super) of_caller: Option<OfCaller>,
@@ -198,6 +198,25 @@ impl Route {
         self
     }
 
+    /// Whether it heeds an `Idempotency-Key`: every POST of v1 and admin.
+    pub fn takes_idempotency_key(&self) -> bool {
+        let is_of_keys = self.path.starts_with("/api/v1/") || self.path.starts_with("/api/admin/");
+        is_of_keys && self.method == Method::POST
+    }
+
+    /// What a repeat, or a key that cannot be read, is answered besides.
+    pub(super) fn repeatable(mut self) -> Self {
+        let mut more: Vec<Answer> = Vec::new();
+        if self.takes_idempotency_key() {
+            more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
+            // What is kept about a candidate is erased with them.
+            more.extend(self.path.contains("/candidate").then_some((410, "gone")));
+        }
+        more.retain(|answer| !self.answers.contains(answer));
+        self.answers.extend(more);
+        self
+    }
+
     /// What a request is to do to the file: a try only reads.
     pub(super) fn work_of(&self, request: &Request) -> Work {
         let is_dry_run = self.takes_dry_run && request.is_dry_run() == Ok(true);
@@ -225,7 +244,7 @@ impl Route {
 
     /// The same, with what it can answer.
     pub(super) fn answering(mut self, answers: &'static [Answer]) -> Self {
-        self.answers = answers;
+        self.answers = answers.to_vec();
         self
     }
 
@@ -254,7 +273,7 @@ impl Route {
             cors: table::is_public(path),
             page: false,
             hashes: false,
-            answers: &[],
+            answers: Vec::new(),
             decode,
             of_caller: None,
         }

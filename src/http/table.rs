@@ -74,6 +74,7 @@ impl Table {
         ]
         .into_iter()
         .flatten()
+        .map(Route::repeatable)
         .collect();
         let mut by_path = BTreeMap::<&str, Vec<usize>>::new();
         for (index, route) in routes.iter().enumerate() {

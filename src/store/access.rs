@@ -4,7 +4,7 @@
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId};
+use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal, Standing};
 
@@ -66,6 +66,24 @@ pub fn to_candidate_role(
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE a.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
     tx.one(sql, (who.user_id.as_str(), application.as_str(), who.is_admin()), |row| standing(row, who))
+}
+
+/// The same of an application's step.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn to_candidate_step(
+    tx: &Tx<'_>,
+    who: &Principal,
+    step: &CandidateStepId,
+) -> Result<Option<(OrganizationId, Standing)>, Error> {
+    let sql = "SELECT o.id, m.org_role
+               FROM candidate_role_steps s
+               JOIN candidate_roles a ON a.id = s.candidate_role_id
+               JOIN organizations o ON o.id = a.organization_id
+               LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
+               WHERE s.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
+    tx.one(sql, (who.user_id.as_str(), step.as_str(), who.is_admin()), |row| standing(row, who))
 }
 
 /// An organization as somebody sees it who may.

@@ -22,6 +22,7 @@ pub mod file;
 pub mod health;
 pub mod hr_delivery;
 pub mod hr_integration;
+pub mod idempotency_key;
 pub mod invitation;
 mod job;
 mod known_key;

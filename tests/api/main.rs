@@ -36,6 +36,7 @@ mod hr_name;
 mod hr_order;
 mod hr_retry;
 mod hr_send;
+mod idempotency;
 mod me;
 mod openapi;
 mod organization_visible;
@@ -120,6 +121,7 @@ fn main() -> ExitCode {
         hr_order::tests(),
         hr_retry::tests(),
         hr_send::tests(),
+        idempotency::tests(),
         me::tests(),
         openapi::tests(),
         organization_visible::tests(),

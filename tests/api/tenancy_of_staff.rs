@@ -4,8 +4,8 @@
 //!
 //! A new route needs one line in `lines.rs`, nothing here.
 
-mod line;
-mod lines;
+pub(crate) mod line;
+pub(crate) mod lines;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

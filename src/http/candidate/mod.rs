@@ -122,7 +122,8 @@ fn told(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply, Error> {
     };
     let stepped = applications.into_iter().map(stepped).collect::<Result<Vec<_>, Error>>()?;
     let applications = stepped.iter().map(WireApplicationInFull::of).collect();
-    Ok(Reply::json(&WireData { success: true, data: WireCandidate::of(candidate, applications) }))
+    let id = candidate.id.clone();
+    Ok(Reply::json(&WireData { success: true, data: WireCandidate::of(candidate, applications) }).about(id))
 }
 
 /// The address that a body gives a candidate.

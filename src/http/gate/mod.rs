@@ -10,6 +10,7 @@
 //! Where it is not, the key is looked up once more. Neither changes a thread.
 
 mod admission;
+mod once;
 mod short;
 mod transaction;
 
@@ -23,6 +24,7 @@ use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
+use self::once::Once;
 pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
@@ -162,7 +164,13 @@ async fn carry_out(
         *request = Arc::new(request.with_body(body::read(body).await?));
     }
     match transaction::decode(ctx, route, request).await? {
-        Next::Act(act) => transaction::transact(ctx, route.work_of(request), credential, act, trail).await,
+        Next::Act(act) => {
+            let work = route.work_of(request);
+            // A try has nothing to be carried out, once or more often.
+            let is_try = work != route.work;
+            let once = if is_try { None } else { Once::read(route, request, &trail.request_id)? };
+            transaction::transact(ctx, work, credential, once, act, trail).await
+        }
         Next::Reply(reply) => Ok(reply),
     }
 }

@@ -11,12 +11,16 @@ use super::super::request::Request;
 use super::super::route::{Act, Next, Route, Work};
 use super::Trail;
 use super::admission::{Credential, prove};
+use super::once::Once;
 use crate::domain::refusal::Refusal;
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, KnownKey, Recorded, Tx};
 
 /// How the store tells what became of a job.
 type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// What becomes of an act that does not fail: an answer, or a refusal that leaves nothing of it.
+pub(super) type Outcome = Result<Reply, Refusal>;
 
 /// The handler's first half. One that hashes runs on a thread of its own, two at once.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<Next, Error> {
@@ -37,13 +41,14 @@ pub(super) async fn transact(
     ctx: &Arc<Ctx>,
     work: Work,
     credential: Option<Credential>,
+    once: Option<Once>,
     act: Act,
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
     match work {
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
-            let reply = write(ctx, grade, credential, act, trail.owed.clone()).await?;
+            let reply = write(ctx, grade, credential, once, act, trail.owed.clone()).await?;
             // The row went with the act.
             trail.owed = None;
             Ok(reply?)
@@ -79,9 +84,10 @@ async fn write(
     ctx: &Arc<Ctx>,
     grade: Grade,
     credential: Option<Credential>,
+    once: Option<Once>,
     mut act: Act,
     owed: Option<LogEntry>,
-) -> Result<Result<Reply, Refusal>, Error> {
+) -> Result<Outcome, Error> {
     let ours = Arc::clone(ctx);
     let job = move |tx: &Tx<'_>| {
         let who = match credential.as_ref().map(|credential| prove(tx, credential)).transpose() {
@@ -89,10 +95,14 @@ async fn write(
             Err(Error::Refused(refusal)) => return Ok(Err(refusal)),
             Err(error) => return Err(error),
         };
-        let outcome = match tx.savepoint(|| act(&ours, tx, who)) {
-            Ok(reply) => Ok(reply),
-            Err(Error::Refused(refusal)) => Err(refusal),
-            Err(error) => return Err(error),
+        let mut act = |who| match tx.savepoint(|| act(&ours, tx, who)) {
+            Ok(reply) => Ok(Ok(reply)),
+            Err(Error::Refused(refusal)) => Ok(Err(refusal)),
+            Err(error) => Err(error),
+        };
+        let outcome = match &once {
+            None => act(who)?,
+            Some(once) => once.carry_out(tx, who, act)?,
         };
         if let Some(entry) = &owed {
             store::usage::append(tx, entry)?;

@@ -16,6 +16,9 @@ const PROBLEMS: &str = "x-problems";
 /// The fields that tell a caller what is left of the rate limit: on whatever an identified caller is answered.
 const RATE_LIMIT: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
 
+/// The field that tells a repeat's answer from a first one.
+const REPLAYED: &str = "Idempotency-Replayed";
+
 pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cookie: &str) -> Value {
     let mut document = read(common);
     let problems = object(document.remove(PROBLEMS));
@@ -124,6 +127,11 @@ fn is_tagged(route: &Route) -> bool {
     route.answers.contains(&(304, ""))
 }
 
+/// Whether a repeat is given the answer of the first.
+fn is_repeatable(route: &Route) -> bool {
+    route.answers.contains(&(422, "idempotency_key_reused"))
+}
+
 fn entry_words(entry: Entry) -> String {
     match entry {
         Entry::Open => String::new(),
@@ -167,7 +175,7 @@ fn parameters(told: &Object, route: &Route) -> Vec<Value> {
     if is_tagged(route) {
         parameters.push(common("IfNoneMatch"));
     }
-    if route.answers.contains(&(422, "idempotency_key_reused")) {
+    if is_repeatable(route) {
         parameters.push(common("IdempotencyKey"));
     }
     parameters
@@ -285,6 +293,9 @@ fn success_headers(route: &Route) -> Vec<&'static str> {
     if is_tagged(route) {
         names.push("ETag");
     }
+    if is_repeatable(route) {
+        names.push(REPLAYED);
+    }
     names
 }
 
@@ -301,12 +312,19 @@ fn refusals(route: &Route, components: &mut Object, problems: &Object) -> Object
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        let name = format!("{}{}", names.join("Or"), if route.page { "Page" } else { "" });
+        // What came of the state of things is given to repeats, too.
+        let is_repeated = is_repeatable(route) && [400, 404, 409].contains(&status);
+        let kind = match () {
+            () if route.page => "Page",
+            () if is_repeated => "Repeatable",
+            () => "",
+        };
+        let name = format!("{}{kind}", names.join("Or"));
         let response = json!({ "$ref": format!("#/components/responses/{name}") });
         responses.insert(status.to_string(), response);
         let known = member(components, "responses");
         if !known.contains_key(&name) {
-            known.insert(name, refusal(status, &codes, route.page, problems));
+            known.insert(name, refusal(status, &codes, is_repeated.then_some(REPLAYED), route.page, problems));
         }
     }
     responses
@@ -318,8 +336,8 @@ fn capitalized(code: &str) -> String {
     words.collect()
 }
 
-fn refusal(status: u16, codes: &[&str], is_page: bool, problems: &Object) -> Value {
-    let mut headers = vec!["X-Request-Id"];
+fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: bool, problems: &Object) -> Value {
+    let mut headers: Vec<&str> = ["X-Request-Id"].into_iter().chain(more).collect();
     let (mut examples, mut words) = (Object::new(), Vec::new());
     for code in codes {
         let Some(problem) = problems.get(*code) else { continue };

@@ -224,12 +224,13 @@ fn forget_activities(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
     Ok(())
 }
 
-/// The answers that are kept for repeats of requests about the candidate.
+/// The answers that are kept for repeats of requests about the candidate, and the digests of what was asked: names and
+/// addresses can be guessed from one.
 fn forget_answers(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
     let sql = "UPDATE idempotency_keys
-               SET answer = NULL
-               WHERE candidate_id = $1 AND answer IS NOT NULL";
-    tx.run(sql, [candidate.id.as_str()])?;
+               SET answer = NULL, fingerprint = $1
+               WHERE candidate_id = $2 AND answer IS NOT NULL";
+    tx.run(sql, ([0_u8; 32], candidate.id.as_str()))?;
     Ok(())
 }
 

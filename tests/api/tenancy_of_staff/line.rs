@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 /// What a route asks of a caller, besides the scope that the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// To be a platform admin; scopes do not count.
     Admin,
     /// To see the organization: any member.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Who may.
-    pub(super) fn admitted(self) -> &'static [&'static str] {
+    pub(crate) fn admitted(self) -> &'static [&'static str] {
         match self {
             Self::Admin => &["platform admin"],
             Self::Reads | Self::Lists => {
@@ -33,7 +33,7 @@ impl Kind {
     }
 
     /// Who sees the organization and may not all the same.
-    pub(super) fn forbidden(self) -> &'static [&'static str] {
+    pub(crate) fn forbidden(self) -> &'static [&'static str] {
         match self {
             Self::Admin | Self::Reads | Self::Lists => &[],
             Self::Manages => &["member"],
@@ -44,18 +44,18 @@ impl Kind {
 
 /// A request to a route, on ground that is prepared for it.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Its path, with the query.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Its body, where it has one.
-    pub(super) body: Option<Value>,
+    pub(crate) body: Option<Value>,
     /// What it is answered whoever may.
-    pub(super) granted: (u16, &'static str),
+    pub(crate) granted: (u16, &'static str),
 }
 
 impl Asked {
     /// Sends it.
-    pub(super) fn send(&self, client: &Client, method: &str) -> Answer {
+    pub(crate) fn send(&self, client: &Client, method: &str) -> Answer {
         match &self.body {
             Some(body) => {
                 client.send(method, &self.path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
@@ -65,52 +65,52 @@ impl Asked {
     }
 
     /// The same with a body.
-    pub(super) fn with(self, body: Value) -> Self {
+    pub(crate) fn with(self, body: Value) -> Self {
         Self { body: Some(body), ..self }
     }
 
     /// The same where whoever may is not answered 200.
-    pub(super) fn granting(self, status: u16, code: &'static str) -> Self {
+    pub(crate) fn granting(self, status: u16, code: &'static str) -> Self {
         Self { granted: (status, code), ..self }
     }
 }
 
 /// A request to this path without a body, which is answered 200 whoever may.
-pub(super) fn ask(path: impl Into<String>) -> Asked {
+pub(crate) fn ask(path: impl Into<String>) -> Asked {
     Asked { path: path.into(), body: None, granted: (200, "") }
 }
 
 /// A route of the table.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// Its method and its path, as the table has them.
-    pub(super) place: &'static str,
+    pub(crate) place: &'static str,
     /// What it asks of a caller.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Prepares ground that nobody has used yet, as an admin, and makes a request that whoever may is granted.
-    pub(super) ask: fn(&App, &Hiring) -> Asked,
+    pub(crate) ask: fn(&App, &Hiring) -> Asked,
 }
 
 /// A route for platform admins.
-pub(super) fn admin(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
+pub(crate) fn admin(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Admin, ask }
 }
 
 /// A route for everybody who sees the organization.
-pub(super) fn reads(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
+pub(crate) fn reads(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Reads, ask }
 }
 
 /// A route for everybody who manages the organization.
-pub(super) fn manages(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
+pub(crate) fn manages(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Manages, ask }
 }
 
 /// A route for whoever answers for the organization's personal data.
-pub(super) fn erases(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
+pub(crate) fn erases(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Erases, ask }
 }
 
 /// A route that shows everybody what is theirs.
-pub(super) fn lists(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
+pub(crate) fn lists(place: &'static str, ask: fn(&App, &Hiring) -> Asked) -> Line {
     Line { place, kind: Kind::Lists, ask }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::line::{Line, admin, ask, erases, lists, manages, reads};
 use crate::support::{App, Hiring};
 
-pub(super) fn lines() -> Vec<Line> {
+pub(crate) fn lines() -> Vec<Line> {
     vec![
         manages("POST /api/v1/candidate-steps/{id}/validate", |_, ground| ask(ground.decision(0, 1, "validate"))),
         manages("POST /api/v1/candidate-steps/{id}/reopen", |app, ground| {

@@ -1,0 +1,67 @@
+//! What requests with an `Idempotency-Key` were answered, by API key: kept in the transaction of the act itself, for a day.
+
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{CandidateId, Id};
+use crate::domain::idempotency_key::{self, Answer, IdempotencyKey, Kept};
+
+/// Answers past their time that go with each one that is kept: more than one, so that they get fewer, and few, so that
+/// nobody waits for them.
+const CLEARED_MAX: i64 = 16;
+
+/// What a request under this key was answered, where that still counts.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey) -> Result<Option<Kept>, Error> {
+    let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
+               FROM idempotency_keys
+               WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
+    let after = idempotency_key::counts_after(tx.now).micros();
+    tx.one(sql, (api_key_number, key.as_str(), after), |row| {
+        let candidate_id: Option<String> = row.get(4)?;
+        let answer = match (row.get(2)?, row.get(3)?) {
+            (Some(text), _) => Answer::Whole(text),
+            (None, Some(made_id)) => Answer::Secret(made_id),
+            (None, None) => Answer::Erased,
+        };
+        Ok(Kept {
+            fingerprint: row.get(0)?,
+            status: row.get(1)?,
+            answer,
+            candidate_id: candidate_id.map(|id| tx::word(&id, CandidateId::parse)).transpose()?,
+        })
+    })
+}
+
+/// Keeps an answer, and clears away some that are past their time.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kept) -> Result<(), Error> {
+    let sql = "DELETE FROM idempotency_keys
+               WHERE (key_number, idempotency_key) IN (
+                 SELECT key_number, idempotency_key
+                 FROM idempotency_keys
+                 WHERE created_at <= $1
+                 ORDER BY created_at
+                 LIMIT $2
+               )";
+    tx.run(sql, (idempotency_key::counts_after(tx.now).micros(), CLEARED_MAX))?;
+    // One under the same key may be there, past its time.
+    let sql =
+        "INSERT INTO idempotency_keys (key_number, idempotency_key, fingerprint, created_at, status, answer, made_id,
+                 candidate_id)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+               ON CONFLICT (key_number, idempotency_key) DO UPDATE
+               SET fingerprint = excluded.fingerprint, created_at = excluded.created_at, status = excluded.status,
+                 answer = excluded.answer, made_id = excluded.made_id, candidate_id = excluded.candidate_id";
+    let (answer, made_id) = match &kept.answer {
+        Answer::Whole(text) => (Some(text), None),
+        Answer::Secret(id) => (None, Some(id)),
+        Answer::Erased => (None, None),
+    };
+    let candidate_id = kept.candidate_id.as_ref().map(CandidateId::as_str);
+    let (fingerprint, now) = (kept.fingerprint, tx.now.micros());
+    tx.run(sql, (api_key_number, key.as_str(), fingerprint, now, kept.status, answer, made_id, candidate_id))?;
+    Ok(())
+}
