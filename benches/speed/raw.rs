@@ -1,12 +1,16 @@
 //! The limit of deciding: the statements of a decision in SQLite, on one thread, with everything known beforehand.
 //!
 //! The statements that write are those of `src/store`, in the same order. What the service reads before (the key, the
-//! facts, the last rows of the usage log) is not read here, and nothing is parsed, checked or answered.
+//! facts, the last rows of the usage log and of what was done) is not read here, and nothing is parsed, checked, hashed or
+//! answered: the hashes of what is done are those that the service would compute, and are known beforehand too.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use appliance::domain::activity::{self, BEGINNING, Link, SALT_BYTES, Subject};
+use appliance::domain::id::{ActivityId, ApiKeyId, Id, UserId};
+use appliance::domain::timestamp::Timestamp;
+use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior};
 use serde_json::{Value, json};
 
 use super::company::{self, ORGANIZATIONS};
@@ -32,33 +36,34 @@ const SAVE_STEP: &str = "UPDATE candidate_role_steps
 
 const SAVE_APPLICATION: &str = "UPDATE candidate_roles
     SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
-      updated_at = $6
-    WHERE id = $7 AND status = $8";
+      at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END, updated_at = $8
+    WHERE id = $9 AND status = $10";
 
 const SAVE_SEATS: &str = "UPDATE roles
-    SET status = $1, hired = $2, updated_at = $3
-    WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
+    SET hired = $1, updated_at = $2
+    WHERE id = $3 AND status = $4 AND hired = $5 AND positions = $6";
 
 const MOVE_STATUS: &str = "UPDATE organization_statuses
     SET open_roles = open_roles + $1, open_positions = open_positions + $2, in_progress = in_progress + $3,
       hired = hired + $4, not_selected = not_selected + $5, withdrawn = withdrawn + $6
     WHERE organization_id = $7";
 
-const APPEND_ACTIVITY: &str = "INSERT INTO activities (id, organization_id, at, action, user_id, api_key_id, role_id,
-      candidate_id, candidate_role_id, candidate_role_step_id, detail)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+const APPEND_ACTIVITY: &str = "INSERT INTO activities (number, id, organization_id, at, action, user_id, api_key_id,
+      role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt, detail_hash, hash)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 
 const APPEND_USAGE: &str =
     "INSERT INTO api_key_usage (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 /// What must be the same behind the same decisions.
-const FIGURES: [&str; 7] = [
+const FIGURES: [&str; 8] = [
     "SELECT group_concat(concat_ws(' ', organization_id, open_roles, open_positions, in_progress, hired,
        not_selected, withdrawn)) FROM organization_statuses",
     "SELECT group_concat(hired) FROM (SELECT hired FROM roles ORDER BY id)",
     "SELECT group_concat(concat_ws(' ', status, n, hired)) FROM
-       (SELECT status, count(*) n, count(hired_date) hired FROM candidate_roles GROUP BY status)",
+       (SELECT status, concat(count(*), ' ', count(at_since)) n, count(hired_date) hired
+        FROM candidate_roles GROUP BY status)",
     "SELECT group_concat(concat_ws(' ', status, n, reasons)) FROM
        (SELECT status, count(*) n, sum(length(concat(rejection_reason, outcome_type, outcome_reason))) reasons
         FROM candidate_role_steps GROUP BY status)",
@@ -66,6 +71,7 @@ const FIGURES: [&str; 7] = [
        (SELECT action, count(*) n, count(DISTINCT candidate_role_id) applications, count(DISTINCT user_id) users,
           count(DISTINCT api_key_id) keys, sum(length(detail)) details
         FROM activities GROUP BY action)",
+    "SELECT concat_ws(' ', max(number), count(DISTINCT hash), sum(length(salt))) FROM activities",
     "SELECT group_concat(concat_ws(' ', key_number, n)) FROM
        (SELECT key_number, max(number) n FROM api_key_usage GROUP BY key_number)",
     "SELECT concat_ws(' ', count(*), sum(length(concat(method, path, ip, user_agent, auth_endpoint))))
@@ -82,7 +88,8 @@ pub(crate) struct Raw {
     uses: Vec<(i64, Option<i64>)>,
     /// Of the last row of the usage log.
     last_at: i64,
-    activities: usize,
+    /// The number and the hash of the last row of what was done.
+    last_activity: (i64, [u8; 32]),
 }
 
 /// A decision with all its texts.
@@ -90,7 +97,6 @@ struct Prepared {
     is_hire: bool,
     organization: usize,
     key: usize,
-    activity_id: String,
     organization_id: String,
     user_id: String,
     role_id: String,
@@ -99,6 +105,17 @@ struct Prepared {
     step_id: String,
     path: String,
     detail: String,
+    activity: Activity,
+}
+
+/// What the chain of what was done wants of a row.
+struct Activity {
+    number: i64,
+    id: String,
+    at: i64,
+    salt: [u8; SALT_BYTES],
+    detail_hash: [u8; 32],
+    hash: [u8; 32],
 }
 
 impl Raw {
@@ -107,13 +124,16 @@ impl Raw {
         let connection = Connection::open(&copy.db).unwrap();
         connection.execute_batch(PRAGMAS).unwrap();
         let last_at = connection.query_row("SELECT max(at) FROM api_key_usage", [], |row| row.get(0)).unwrap();
+        let sql = "SELECT number, hash FROM activities ORDER BY number DESC LIMIT 1";
+        let last = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+        let last_activity = last.unwrap().unwrap_or((0, BEGINNING));
         let (hired, uses) = (vec![0; ORGANIZATIONS], vec![(0, None); template.keys.len()]);
-        Self { connection, copy, hired, uses, last_at, activities: 0 }
+        Self { connection, copy, hired, uses, last_at, last_activity }
     }
 
     /// Makes all decisions, on the server's core, this many a transaction; how long it took.
     pub(crate) fn decide(&mut self, cores: &Cores, keys: &[Key], decisions: &[Decision], at_once: usize) -> Duration {
-        let prepared: Vec<_> = decisions.iter().map(|decision| self.prepare(*decision)).collect();
+        let prepared: Vec<_> = decisions.iter().map(|decision| self.prepare(keys, *decision)).collect();
         std::thread::scope(|scope| {
             let decide = scope.spawn(|| {
                 cores.move_to_server();
@@ -130,14 +150,14 @@ impl Raw {
         self.copy
     }
 
-    fn prepare(&mut self, decision: Decision) -> Prepared {
-        self.activities += 1;
+    fn prepare(&mut self, keys: &[Key], decision: Decision) -> Prepared {
         let (organization, key) = (company::organization_of(decision.application), decision.key());
+        let detail = detail(decision).to_string();
+        let activity = self.chain(decision, &keys[key].id, &detail);
         Prepared {
             is_hire: decision.is_hire,
             organization,
             key,
-            activity_id: format!("act_{:026}", self.activities),
             organization_id: company::organization_id(organization),
             user_id: company::user_id(key),
             role_id: company::role_id(organization),
@@ -145,18 +165,48 @@ impl Raw {
             candidate_id: company::candidate_id(decision.application),
             step_id: company::last_step_id(decision.application),
             path: decision.path(),
-            detail: detail(decision).to_string(),
+            detail,
+            activity,
         }
+    }
+
+    /// The next row of what was done.
+    fn chain(&mut self, decision: Decision, key: &str, detail: &str) -> Activity {
+        let organization = company::organization_of(decision.application);
+        let subject = Subject {
+            organization_id: Id::parse(&company::organization_id(organization)).unwrap(),
+            role_id: Id::parse(&company::role_id(organization)),
+            candidate_id: Id::parse(&company::candidate_id(decision.application)),
+            candidate_role_id: Id::parse(&company::application_id(decision.application)),
+            candidate_role_step_id: Id::parse(&company::last_step_id(decision.application)),
+        };
+        let (last, previous) = self.last_activity;
+        let (number, at) = (last + 1, now());
+        let id = format!("act_{number:026}");
+        let salt = [number.to_be_bytes(), at.to_be_bytes()].concat().try_into().unwrap();
+        let detail_hash = activity::detail_hash(&salt, detail);
+        let link = Link {
+            number,
+            id: &ActivityId::parse(&id).unwrap(),
+            at: Timestamp::from_micros(at),
+            action: action(decision.is_hire),
+            user_id: Some(&UserId::parse(&company::user_id(decision.key())).unwrap()),
+            api_key_id: Some(&ApiKeyId::parse(key).unwrap()),
+            subject: &subject,
+            detail_hash: &detail_hash,
+        };
+        let hash = link.hash(&previous);
+        self.last_activity = (number, hash);
+        Activity { number, id, at, salt, detail_hash, hash }
     }
 
     fn commit(&mut self, keys: &[Key], decisions: &[Prepared]) {
         let Self { connection, hired, uses, last_at, .. } = self;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).unwrap();
         for one in decisions {
-            let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-            let now = since_1970.as_micros() as i64;
+            let now = now();
             save(&transaction, one, now, &mut hired[one.organization]);
-            append_activity(&transaction, one, now, &keys[one.key].id);
+            append_activity(&transaction, one, &keys[one.key].id);
             *last_at = now.max(*last_at + 1);
             append_usage(&transaction, one, *last_at, keys[one.key].number, uses[one.key]);
             uses[one.key] = (uses[one.key].0 + 1, Some(*last_at));
@@ -165,35 +215,48 @@ impl Raw {
     }
 }
 
+fn now() -> i64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros() as i64
+}
+
+fn action(is_hire: bool) -> &'static str {
+    if is_hire { "candidate_step.hired" } else { "candidate_step.rejected" }
+}
+
 /// The step, the application, the role, the status cache.
 fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64) {
-    let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
+    let run = |sql: &str, params: &[&dyn ToSql]| {
         assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "{sql} has its row");
     };
     let none = None::<&str>;
     let (step, application) = (&one.step_id, &one.application_id);
     if one.is_hire {
         run(SAVE_STEP, &[&"validated", &none, &none, &none, &none, &now, step, application]);
-        run(SAVE_APPLICATION, &[&"Hired", &now, &none, &none, &NOTES, &now, application, &"In Progress"]);
+        let params: [&dyn ToSql; 10] =
+            [&"Hired", &now, &none, &none, &NOTES, &none, &none, &now, application, &"In Progress"];
+        run(SAVE_APPLICATION, &params);
         let positions = company::POSITIONS as i64;
-        run(SAVE_SEATS, &[&"open", &(*hired + 1), &now, &one.role_id, &"open", &*hired, &positions]);
+        run(SAVE_SEATS, &[&(*hired + 1), &now, &one.role_id, &"open", &*hired, &positions]);
         *hired += 1;
         run(MOVE_STATUS, &[&0, &-1, &-1, &1, &0, &0, &one.organization_id]);
     } else {
         run(SAVE_STEP, &[&"rejected", &now, &NOTES, &OUTCOME_TYPE, &OUTCOME_REASON, &none, step, application]);
-        run(SAVE_APPLICATION, &[&"Not Selected", &none, &none, &none, &none, &now, application, &"In Progress"]);
+        let params: [&dyn ToSql; 10] =
+            [&"Not Selected", &none, &none, &none, &none, &none, &none, &now, application, &"In Progress"];
+        run(SAVE_APPLICATION, &params);
         run(MOVE_STATUS, &[&0, &0, &-1, &0, &1, &0, &one.organization_id]);
     }
 }
 
-fn append_activity(transaction: &Transaction<'_>, one: &Prepared, now: i64, key: &str) {
-    let action = if one.is_hire { "candidate_step.hired" } else { "candidate_step.rejected" };
+fn append_activity(transaction: &Transaction<'_>, one: &Prepared, key: &str) {
+    let Activity { number, id, at, salt, detail_hash, hash } = &one.activity;
     let mut append = transaction.prepare_cached(APPEND_ACTIVITY).unwrap();
     let params = (
-        &one.activity_id,
+        number,
+        id,
         &one.organization_id,
-        now,
-        action,
+        at,
+        action(one.is_hire),
         &one.user_id,
         key,
         &one.role_id,
@@ -201,6 +264,9 @@ fn append_activity(transaction: &Transaction<'_>, one: &Prepared, now: i64, key:
         &one.application_id,
         &one.step_id,
         &one.detail,
+        salt,
+        detail_hash,
+        hash,
     );
     append.execute(params).unwrap();
 }

@@ -16,24 +16,64 @@ pub(crate) struct Size {
     pub(crate) large_portal_roles: usize,
     /// Each of a candidate of its own.
     pub(crate) applications: usize,
+    /// Candidates of that one more organization, each with an application to one of its roles, and with what was done on
+    /// record; in addition to the others.
+    pub(crate) crowd: usize,
     pub(crate) usage_rows: usize,
 }
 
 /// A thousandth of [`BIG`], but for the roles: a portal of 30 is asked for in both.
 pub(crate) static SMALL: Size =
-    Size { name: "small", organizations: 1, large_portal_roles: 0, applications: 1_000, usage_rows: 10_000 };
+    Size { name: "small", organizations: 1, large_portal_roles: 0, applications: 1_000, crowd: 0, usage_rows: 10_000 };
 
 pub(crate) static BIG: Size = Size {
     name: "big",
     organizations: 258,
     large_portal_roles: 2_000,
     applications: 1_000_000,
+    crowd: 0,
     usage_rows: 10_000_000,
 };
 
 /// A twentieth of [`BIG`].
-pub(crate) static BIG_SHORT: Size =
-    Size { name: "big-short", organizations: 13, large_portal_roles: 100, applications: 50_000, usage_rows: 500_000 };
+pub(crate) static BIG_SHORT: Size = Size {
+    name: "big-short",
+    organizations: 13,
+    large_portal_roles: 100,
+    applications: 50_000,
+    crowd: 0,
+    usage_rows: 500_000,
+};
+
+/// As much as [`BIG`], of which one organization has half: its lists grow with the file.
+pub(crate) static LISTS: Size = Size {
+    name: "lists",
+    organizations: 100,
+    large_portal_roles: 6_900,
+    applications: 500_000,
+    crowd: 500_000,
+    usage_rows: 10_000_000,
+};
+
+/// A hundredth of [`LISTS`].
+pub(crate) static LISTS_HUNDREDTH: Size = Size {
+    name: "lists-hundredth",
+    organizations: 1,
+    large_portal_roles: 69,
+    applications: 5_000,
+    crowd: 5_000,
+    usage_rows: 100_000,
+};
+
+/// A twentieth of [`LISTS`].
+pub(crate) static LISTS_SHORT: Size = Size {
+    name: "lists-short",
+    organizations: 5,
+    large_portal_roles: 345,
+    applications: 25_000,
+    crowd: 25_000,
+    usage_rows: 500_000,
+};
 
 /// Keys of members, in every file the same: one of each user.
 pub(crate) const KEYS: usize = 1_000;

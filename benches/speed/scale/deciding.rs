@@ -115,7 +115,10 @@ const OPEN_STEP: &str = "UPDATE candidate_role_steps
 
 const OPEN_APPLICATION: &str = "UPDATE candidate_roles
     SET status = 'In Progress', hired_date = NULL, offer_accepted_date = NULL, external_position_id = NULL,
-      hire_notes = NULL
+      hire_notes = NULL, at_since = applied_at, at_role_step_id = (
+        SELECT role_step_id FROM candidate_role_steps s
+        WHERE s.candidate_role_id = candidate_roles.id AND s.status = 'in_progress'
+      )
     WHERE id = $1 AND status <> 'In Progress'";
 
 const UNDO_HIRE: &str = "UPDATE organization_statuses

@@ -41,6 +41,14 @@ impl Finding {
         Self::cpu_of(name, Figure::Cpu.words(), (firsts, 1.0), (seconds, 1.0))
     }
 
+    /// The median of the latencies of each round, over the rounds of two sides that took turns.
+    pub(crate) fn latency(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
+        let pairs = firsts.iter().zip(seconds);
+        let pairs: Vec<_> = pairs.map(|(first, second)| (Figure::P50.of(first), Figure::P50.of(second))).collect();
+        let rounds = [firsts, seconds].map(|rounds| rounds.iter().map(Round::json).collect());
+        Self { rounds: rounds.to_vec(), ..Self::ratio(name, Figure::P50.words(), &pairs) }
+    }
+
     /// The same, for as many units as a request has.
     pub(crate) fn cpu_of(
         name: impl Into<String>,

@@ -13,6 +13,7 @@ use crate::line::in_turns;
 use crate::load::Course;
 use crate::place::Place;
 use crate::round::Round;
+use crate::template::Copy;
 
 /// Rows of a page of the usage log, when nobody says how many.
 const PAGE_ROWS: usize = 100;
@@ -21,6 +22,12 @@ const PAGE_ROWS: usize = 100;
 pub(crate) struct Side {
     pub(crate) size: &'static Size,
     pub(crate) place: Place,
+}
+
+impl Side {
+    pub(crate) fn on(setting: &Setting, size: &'static Size, copy: Copy) -> Self {
+        Self { size, place: Place::on(&setting.cores, copy) }
+    }
 }
 
 /// Something that can be asked of any file.

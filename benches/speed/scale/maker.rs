@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use appliance::domain::search;
+use rusqlite::{Connection, Statement};
 use serde_json::json;
 
+use super::crowd;
 use super::data::{self, ADMIN, KEYS, MADE_AT, Size};
 use super::progress::Progress;
 use super::usage::fill_usage;
@@ -12,7 +14,7 @@ use crate::company::{self, ORG_ROLES, PORTAL_ROLES};
 use crate::template::run;
 
 /// To be counted up whenever something here makes another file than before.
-pub(crate) const VERSION: usize = 1;
+pub(crate) const VERSION: usize = 2;
 
 /// Nothing is lost where this is cut off: the file is made again.
 const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
@@ -27,7 +29,7 @@ pub(crate) fn make(db: &Path, size: &Size) {
     run(&["bootstrap-admin", "--db", path, "--email", "first@appliance.example"]);
     let connection = Connection::open(db).unwrap();
     connection.execute_batch(PRAGMAS).unwrap();
-    for fill in [people, organizations, memberships, applications, fill_usage, statuses] {
+    for fill in [people, organizations, memberships, applications, crowd::fill, fill_usage, statuses] {
         connection.execute_batch("BEGIN").unwrap();
         fill(&connection, size);
         connection.execute_batch("COMMIT").unwrap();
@@ -40,8 +42,8 @@ pub(crate) fn make(db: &Path, size: &Size) {
 
 /// Users with a key each; the last one is an admin.
 fn people(connection: &Connection, _: &Size) {
-    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, created_at, updated_at)
-               VALUES ($1, $2, $2, 'Kim Member', $3, $4, $4)";
+    let sql = "INSERT INTO users (id, email, email_key, name, platform_role, enabled, created_at, updated_at)
+               VALUES ($1, $2, $2, 'Kim Member', $3, 1, $4, $4)";
     let mut user = connection.prepare(sql).unwrap();
     let sql = "INSERT INTO api_keys (number, id, digest, user_id, name, start, scopes, enabled, created_at, updated_at)
                VALUES ($1, $2, $3, $4, 'scale', $5, 'candidates:read roles:read pipeline:write', 1, $6, $6)";
@@ -58,8 +60,8 @@ fn people(connection: &Connection, _: &Size) {
 
 fn organizations(connection: &Connection, size: &Size) {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
-                 require_external_position_id, created_at, updated_at)
-               VALUES ($1, $2, $2, $3, $4, $5, 1, $6, 0, $7, $7)";
+                 require_external_position_id, enabled, time_zone, pay_transparency, created_at, updated_at)
+               VALUES ($1, $2, $2, $3, $4, $5, 1, $6, 0, 1, 'UTC', 0, $7, $7)";
     let mut insert = connection.prepare(sql).unwrap();
     let theme = json!({ "primaryColor": "#0f766e", "showSalary": true }).to_string();
     let large = usize::from(size.large_portal_roles > 0);
@@ -135,12 +137,14 @@ fn memberships(connection: &Connection, size: &Size) {
 fn applications(connection: &Connection, size: &Size) {
     let prepare = |sql| connection.prepare(sql).unwrap();
     let mut candidate = prepare(
-        "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
-         VALUES ($1, $2, 'Jo Candidate', $3, $3, $4, $4)",
+        "INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $5, $6, $6)",
     );
+    let mut words = Words::of(connection);
     let mut application = prepare(
-        "INSERT INTO candidate_roles (id, organization_id, candidate_id, role_id, status, applied_at, updated_at)
-         VALUES ($1, $2, $3, $4, 'In Progress', $5, $5)",
+        "INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status,
+           at_role_step_id, at_since, applied_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, 'In Progress', $6, $7, $7, $7)",
     );
     let mut step = prepare(
         "INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type, status,
@@ -152,8 +156,11 @@ fn applications(connection: &Connection, size: &Size) {
         let of = size.organization_of(nth);
         let (organization, role) = (company::organization_id(of), data::decided_role_id(of));
         let (person, id) = (company::candidate_id(nth), company::application_id(nth));
-        candidate.execute((&person, &organization, format!("candidate{nth}@people.example"), MADE_AT)).unwrap();
-        application.execute((&id, &organization, &person, &role, MADE_AT)).unwrap();
+        let (number, name, email) = (nth as i64 + 1, "Jo Candidate", format!("candidate{nth}@people.example"));
+        candidate.execute((number, &person, &organization, name, &email, MADE_AT)).unwrap();
+        words.add(&organization, number, name, &email);
+        let here = data::role_step_id(of, STEPS.len());
+        application.execute((&id, &organization, &person, number, &role, here, MADE_AT)).unwrap();
         for (order, name, step_type) in STEPS {
             let (status, at) = if order == 1 { ("validated", Some(MADE_AT)) } else { ("in_progress", None) };
             let role_step = data::role_step_id(of, order);
@@ -164,15 +171,35 @@ fn applications(connection: &Connection, size: &Size) {
     }
 }
 
-/// The status caches. Everything is open, or in progress; `check` counts it again.
+/// The words that candidates are found by.
+pub(super) struct Words<'a>(Statement<'a>);
+
+impl<'a> Words<'a> {
+    pub(super) fn of(connection: &'a Connection) -> Self {
+        let sql = "INSERT INTO candidate_words (organization_id, word, candidate_number, in_name)
+                   VALUES ($1, $2, $3, $4)";
+        Self(connection.prepare(sql).unwrap())
+    }
+
+    /// As the service itself takes them from a name and an address.
+    pub(super) fn add(&mut self, organization: &str, number: i64, name: &str, email: &str) {
+        for (word, in_name) in search::of_candidate(name, email) {
+            self.0.execute((organization, word, number, in_name)).unwrap();
+        }
+    }
+}
+
+/// The status caches. Every role is open; `check` counts it again.
 fn statuses(connection: &Connection, _: &Size) {
     let sql = "INSERT INTO organization_statuses
                  (organization_id, open_roles, open_positions, in_progress, hired, not_selected, withdrawn)
                SELECT o.id,
                  (SELECT count(*) FROM roles r WHERE r.organization_id = o.id),
-                 (SELECT sum(r.positions) FROM roles r WHERE r.organization_id = o.id),
-                 (SELECT count(*) FROM candidate_roles a WHERE a.organization_id = o.id),
-                 0, 0, 0
-               FROM organizations o";
+                 (SELECT sum(r.positions - r.hired) FROM roles r WHERE r.organization_id = o.id),
+                 count(*) FILTER (WHERE a.status = 'In Progress'), count(*) FILTER (WHERE a.status = 'Hired'),
+                 count(*) FILTER (WHERE a.status = 'Not Selected'), count(*) FILTER (WHERE a.status = 'Withdrawn')
+               FROM organizations o
+               LEFT JOIN candidate_roles a ON a.organization_id = o.id
+               GROUP BY o.id";
     connection.execute(sql, []).unwrap();
 }

@@ -1,7 +1,7 @@
 //! The table, and the same as JSON.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::report::{folder, row};
 pub(crate) struct Report {
     machine: String,
     cores: String,
-    files: [String; 2],
+    files: Vec<String>,
     is_short: bool,
     parts: Vec<(&'static str, Vec<Finding>)>,
 }
@@ -22,16 +22,19 @@ pub(crate) struct Report {
 pub(crate) struct Part<'a>(&'a mut Report);
 
 impl Report {
-    pub(crate) fn new(machine: String, cores: String, sizes: [&Size; 2], kept: &[PathBuf; 2], is_short: bool) -> Self {
-        let words = |nth: usize| {
-            let Size { name, applications, usage_rows, .. } = sizes[nth];
-            let (roles, megabytes) = (sizes[nth].roles(), kept[nth].metadata().unwrap().len() as f64 / 1e6);
-            format!(
-                "{name}: {applications} candidates with an application, {roles} roles, {usage_rows} rows of usage, \
-                 {KEYS} keys, {megabytes:.1} MB"
-            )
-        };
-        Self { machine, cores, files: [words(0), words(1)], is_short, parts: Vec::new() }
+    pub(crate) fn new(machine: String, cores: String, is_short: bool) -> Self {
+        Self { machine, cores, files: Vec::new(), is_short, parts: Vec::new() }
+    }
+
+    /// Says what is in a file.
+    pub(crate) fn file(&mut self, size: &Size, kept: &Path) {
+        let Size { name, applications, crowd, usage_rows, .. } = size;
+        let (roles, megabytes) = (size.roles(), kept.metadata().unwrap().len() as f64 / 1e6);
+        let candidates = applications + crowd;
+        self.files.push(format!(
+            "{name}: {candidates} candidates with an application, {roles} roles, {usage_rows} rows of usage, {KEYS} keys, \
+             {megabytes:.1} MB"
+        ));
     }
 
     /// Begins another part.
@@ -73,9 +76,9 @@ impl Part<'_> {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { machine, cores, files: [small, big], .. } = self;
+        let Self { machine, cores, files, .. } = self;
         writeln!(f, "The service at scale, on {machine}; {cores}")?;
-        writeln!(f, "{small}\n{big}; the log goes to /dev/null")?;
+        writeln!(f, "{}; the log goes to /dev/null", files.join("\n"))?;
         writeln!(f, "Medians (least to most). Ratios are of the rounds beside each other: the second by the first.")?;
         if self.is_short {
             writeln!(f, "A small big file and short rounds: not for figures that anybody keeps.")?;
@@ -83,6 +86,7 @@ impl fmt::Display for Report {
         for (part, findings) in &self.parts {
             let sides = match *part {
                 "growth" => ["small, or 30 roles", "big"],
+                "lists" => ["a hundredth", "whole"],
                 "mixed" => ["quiet", "meanwhile"],
                 _ => ["", ""],
             };
