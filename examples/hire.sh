@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+#
+# From an empty file to a hired candidate, over HTTP alone: the first admin key is made on the command line, everything
+# behind it is a call that you can copy. Read it from top to bottom.
+#
+#     examples/hire.sh [APPLIANCE]
+#
+# APPLIANCE is the program, as an argument or in the environment. Without it, the `appliance` of the PATH is taken, or else
+# target/release/appliance. The script needs curl and jq; it works in a directory of its own, on a free port of the
+# loopback, and leaves nothing behind. The end is a line that says who was hired, and exit status 0.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+appliance=${1:-${APPLIANCE:-}}
+if [[ -z $appliance ]]; then
+  appliance=$(command -v appliance || echo "$here/../target/release/appliance")
+fi
+for program in "$appliance" curl jq; do
+  if ! command -v "$program" >/dev/null; then
+    echo "hire: there is no program $program" >&2
+    exit 2
+  fi
+done
+# This run must not depend on settings that happen to be in the environment.
+# shellcheck disable=SC2086
+unset ${!APPLIANCE_@}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/appliance-hire.XXXXXX")
+server=
+tidy() {
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap tidy EXIT
+
+# ------------------------------------------------------------------ start ----
+
+admin=$("$appliance" bootstrap-admin --db "$work/jobs.db" --email ada@acme.example --name Ada 2>"$work/log")
+"$appliance" serve --db "$work/jobs.db" --listen 127.0.0.1:0 2>>"$work/log" &
+server=$!
+for _ in $(seq 100); do
+  base=$(sed -n 's/^.*listening on \(http:[^ ]*\).*$/\1/p' "$work/log")
+  [[ -n $base ]] && break
+  kill -0 "$server" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
+  sleep 0.1
+done
+
+# call KEY METHOD PATH [BODY]: the answer's body; anything but a 2xx ends the script. Each POST carries an Idempotency-Key,
+# so that a call whose answer was lost on the way could be sent again without doing it twice.
+calls=0
+call() {
+  local key=$1 method=$2 path=$3 body=${4:-}
+  calls=$((calls + 1))
+  local options=(--silent --show-error --request "$method" --header "Authorization: Bearer $key")
+  [[ $method != POST ]] || options+=(--header "Idempotency-Key: \"hire-$calls-$path\"")
+  [[ -z $body ]] || options+=(--header 'Content-Type: application/json' --data "$body")
+  local status
+  status=$(curl "${options[@]}" --output "$work/answer" --write-out '%{http_code}' "$base$path")
+  if [[ $status != 2* ]]; then
+    echo "hire: $method $path was answered $status: $(cat "$work/answer")" >&2
+    exit 1
+  fi
+  cat "$work/answer"
+}
+
+# say WHAT EXPECTED GOT: a line of progress; something else than expected ends the script.
+say() {
+  if [[ $2 != "$3" ]]; then
+    echo "hire: $1: expected $2, got $3" >&2
+    exit 1
+  fi
+  echo "$1"
+}
+
+# ------------------------------------------------------- an organization ----
+
+organization=$(call "$admin" POST /api/admin/organizations '{
+  "name": "Acme", "slug": "acme", "domain": "acme.example", "timeZone": "Europe/Zurich",
+  "portal": { "enabled": true, "theme": { "primaryColor": "#0f766e", "showSalary": true } }
+}' | jq -er .data.id)
+say "organization $organization" true "$(call "$admin" GET "/api/admin/organizations/$organization" | jq .data.portal.enabled)"
+
+# Rosa recruits for it. Her key acts as her, and may do what she and its scopes both may.
+rosa=$(call "$admin" POST /api/admin/users '{ "email": "rosa@acme.example", "name": "Rosa" }' | jq -er .data.id)
+call "$admin" PUT "/api/admin/organizations/$organization/memberships/$rosa" '{ "orgRole": "hr_representative" }' >"$work/ignored"
+key=$(call "$admin" POST /api/admin/api-keys "$(jq -n --arg user "$rosa" '{ name: "Rosa", userId: $user, scopes:
+  ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"] }')" | jq -er .data.key)
+say "user $rosa" rosa@acme.example "$(call "$key" GET /api/v1/me | jq -r .user.email)"
+
+# ------------------------------------------------------------------ a role ----
+
+role=$(call "$key" POST "/api/v1/organizations/$organization/roles" '{
+  "name": "Platform Engineer", "department": "Engineering", "location": "Zurich", "workType": "hybrid",
+  "description": { "format": "markdown", "body": "You keep the lights on." },
+  "salaryMin": 110000, "salaryMax": 140000, "salaryCurrency": "CHF", "salaryPeriod": "year",
+  "public": true, "positions": 1
+}' | jq -er .data.id)
+for step in '{ "name": "Application", "stepType": "application" }' '{ "name": "Interview", "stepType": "interview" }' \
+  '{ "name": "Offer", "stepType": "offer" }'; do
+  call "$key" POST "/api/v1/roles/$role/steps" "$step" >"$work/ignored"
+done
+say "role $role" open "$(call "$key" POST "/api/v1/roles/$role/open" | jq -r .data.status)"
+say "it is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
+
+# ------------------------------------------------------------- a candidate ----
+
+candidate=$(call "$key" POST "/api/v1/organizations/$organization/candidates" "$(jq -n --arg role "$role" \
+  '{ name: "Zoë Meier", email: "zoe@example.org", roleId: $role }')" | jq -er .data.id)
+say "candidate $candidate" "$candidate" \
+  "$(call "$key" GET "/api/v1/organizations/$organization/candidates?q=zoe" | jq -r '.data[0].id')"
+
+# She passes the first two steps, and is hired at the last.
+step() {
+  call "$key" GET "/api/v1/candidates/$candidate" |
+    jq -er '.data.applications[0].steps | map(select(.status == "in_progress"))[0].id'
+}
+for name in Application Interview; do
+  say "$name: validated" validated "$(call "$key" POST "/api/v1/candidate-steps/$(step)/validate" | jq -r .step.status)"
+done
+say "the offer stands" true "$(call "$key" POST "/api/v1/candidate-steps/$(step)/hire?dryRun=true" | jq .dryRun)"
+last=$(step)
+hired=$(call "$key" POST "/api/v1/candidate-steps/$last/hire" '{ "notes": "Starts in May.", "hiredDate": "2026-11-21" }')
+say "hired at $last" validated "$(jq -r .step.status <<<"$hired")"
+
+# --------------------------------------------------- what is there afterwards ----
+
+say "the role is filled" filled "$(call "$key" GET "/api/v1/roles/$role" | jq -r .data.status)"
+say "one hired, nobody in progress" "1 0" "$(call "$key" GET "/api/v1/organizations/$organization/status" |
+  jq -r '"\(.data.applications.hired) \(.data.applications.inProgress)"')"
+say "the record has it" candidate_step.hired "$(call "$key" GET "/api/v1/candidates/$candidate/activity" | jq -r '.data[0].action')"
+"$appliance" check --db "$work/jobs.db" 2>"$work/ignored"
+echo "Zoë Meier is hired."
