@@ -231,15 +231,18 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 
 -- The words that candidates are found by, lower-cased and without accents: those of their names, and the parts of their
--- addresses that are not. Words of names come first, so that who looks for a name never reads what all addresses have. Each
--- page of an organization's words is near the others, however many organizations there are.
+-- addresses that are not. Words of names are by themselves, so that who looks for a name never reads what all addresses
+-- have. A rare word is found by itself; one that many have is looked for in one `block` of candidates after the other, from
+-- the newest on, so that a page of them costs the same however many there are.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
   word TEXT NOT NULL CHECK (word <> ''),
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
+  block INTEGER NOT NULL CHECK (block = candidate_number / 1024),
   PRIMARY KEY (organization_id, in_name, word, candidate_number)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_name, block, word, candidate_number);
 
 -- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
 -- `candidate_number` is the candidate's, so that lists of candidates come in their order. While it is in progress,

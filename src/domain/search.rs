@@ -44,6 +44,11 @@ const MARKS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
 /// The words of a text, in its order.
 pub fn words(text: &str) -> Vec<String> {
+    if text.is_ascii() {
+        // As nearly all texts are: they need no look at each letter.
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        return words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_ascii_lowercase()).collect();
+    }
     let mut words = Vec::new();
     let mut word = String::new();
     for letter in text.chars().flat_map(char::to_lowercase).filter(|letter| !MARKS.contains(letter)) {
@@ -64,12 +69,17 @@ fn end(word: &mut String, words: &mut Vec<String>) {
     }
 }
 
+/// The words of a candidate, those of the name first, as often as they are there; and whether each is one of the name.
+fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
+    let in_name = words(name).into_iter().map(|word| (word, true));
+    let in_email = words(email).into_iter().map(|word| (word, false));
+    in_name.chain(in_email).take(WORDS_OF_CANDIDATE_MAX)
+}
+
 /// What a candidate is found by: each word once, and whether it is one of the name.
 pub fn of_candidate(name: &str, email: &str) -> Vec<(String, bool)> {
     let mut found = BTreeMap::new();
-    let in_name = words(name).into_iter().map(|word| (word, true));
-    let in_email = words(email).into_iter().map(|word| (word, false));
-    for (word, is_in_name) in in_name.chain(in_email).take(WORDS_OF_CANDIDATE_MAX) {
+    for (word, is_in_name) in all_words(name, email) {
         *found.entry(word).or_insert(false) |= is_in_name;
     }
     found.into_iter().collect()
@@ -86,9 +96,22 @@ pub fn of_search(text: &str) -> Option<Vec<String>> {
     (words.len() <= WORDS_OF_SEARCH_MAX).then_some(words)
 }
 
-/// Whether one of a candidate's words begins with this one; of the name only, where that is asked for.
-pub fn begins(found_by: &[(String, bool)], word: &str, in_name_only: bool) -> bool {
-    found_by.iter().any(|(found, in_name)| (*in_name || !in_name_only) && found.starts_with(word))
+/// A beginning of words that a candidate is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    /// The beginning.
+    pub text: String,
+    /// Whether only words of the name count.
+    pub in_name_only: bool,
+}
+
+/// Whether a candidate is found by all of these.
+pub fn is_found_by(name: &str, email: &str, beginnings: &[Beginning]) -> bool {
+    let words: Vec<(String, bool)> = all_words(name, email).collect();
+    let has = |word: &(String, bool), wanted: &Beginning| {
+        (word.1 || !wanted.in_name_only) && word.0.starts_with(&wanted.text)
+    };
+    beginnings.iter().all(|wanted| words.iter().any(|word| has(word, wanted)))
 }
 
 /// The least text that is behind all that begin with this word.
@@ -108,7 +131,10 @@ mod tests {
         assert_eq!(words("Zoe\u{308}"), ["zoe"]);
         assert_eq!(words("Ευγενία 王 小明 4u"), ["ευγενία", "王", "小明", "4u"]);
         assert_eq!(words(" .,;\0\n"), Vec::<String>::new());
-        assert_eq!(words(&"x".repeat(100))[0].len(), WORD_CHARACTERS_MAX);
+        for (long, letter) in [("x".repeat(100), "x"), ("é".repeat(100), "e")] {
+            assert_eq!(words(&long), [letter.repeat(WORD_CHARACTERS_MAX)]);
+        }
+        assert_eq!(words("A-b  C_d\u{0}9"), ["a", "b", "c", "d", "9"]);
     }
 
     #[test]
@@ -131,9 +157,14 @@ mod tests {
 
     #[test]
     fn a_word_is_the_beginning_of_one_of_the_candidates() {
-        let found_by = of_candidate("Zoë Lovelace", "zl@example.org");
-        assert!(begins(&found_by, "zo", true) && begins(&found_by, "ex", false));
-        assert!(!begins(&found_by, "ex", true) && !begins(&found_by, "oe", false));
+        let found = |text: &str, in_name_only| {
+            is_found_by("Zoë Lovelace", "zl@example.org", &[Beginning { text: text.to_owned(), in_name_only }])
+        };
+        assert!(found("zo", true) && found("ex", false) && found("zl", false));
+        assert!(!found("ex", true) && !found("oe", false));
+        let both = ["love", "org"].map(|text| Beginning { text: text.to_owned(), in_name_only: false });
+        assert!(is_found_by("Zoë Lovelace", "zl@example.org", &both));
+        assert!(!is_found_by("Zoë Lovelace", "zl@example.net", &both));
     }
 
     #[test]

@@ -112,8 +112,8 @@ fn a_finding_is_on_standard_output_and_fails() {
         ),
         ("DELETE FROM candidate_words WHERE word = (SELECT min(word) FROM candidate_words)", &["found by"]),
         (
-            "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number)
-             SELECT organization_id, 0, 'zzz', number FROM candidates WHERE id = 'cand_1'",
+            "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
+             SELECT organization_id, 0, 'zzz', number, number / 1024 FROM candidates WHERE id = 'cand_1'",
             &["1 words", "no name and address"],
         ),
         ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "place"]),

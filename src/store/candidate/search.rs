@@ -1,16 +1,14 @@
 //! Lists of candidates, newest first, whatever they are narrowed by: order and cursors are the same for all of them.
 //!
 //! A page costs what it shows and not what the organization has. Each condition is a source of candidates in that order, and
-//! sources that must agree skip to each other's next; a beginning of words that is too common to have an order is asked of
-//! the candidates that the others bring, and is given one where they bring too many in vain.
+//! sources that must agree skip to each other's next. What few meet is gathered and sorted; of what many meet, only as much
+//! is read as the page takes.
 
-use std::collections::VecDeque;
-
-use super::source::{Beginning, Source};
+use super::source::{self, Range, Source};
 use super::{BY_NUMBER, Candidate, NEWEST, candidate, with_email};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
-use crate::domain::search;
+use crate::domain::search::{self, Beginning};
 use crate::domain::text::Email;
 use crate::store::tx::{Error, Tx};
 
@@ -29,25 +27,11 @@ pub struct Filter {
     pub status: Option<ApplicationStatus>,
 }
 
-/// Rows of a beginning that are few enough to be read and sorted for every page.
-const FEW_ROWS: usize = 500;
+/// Rows that are few enough to be read and sorted for every page.
+const FEW_ROWS: i64 = 1_000;
 
-/// Words with one beginning that are few enough to be followed each by itself.
-const FEW_WORDS: usize = 32;
-
-/// Rows of a beginning of many words that cost less to sort than to look among all candidates for who has one of them: with
-/// a million of these, one in a hundred is one of them.
-const MANY_ROWS: usize = 10_000;
-
-/// Candidates in vain until beginnings are looked up that were not, and until the rarest of them is sorted whatever it takes.
-const VAIN_MAX: usize = 500;
-const VAIN_IN_ORDER_MAX: usize = 8_000;
-
-/// How far rows are counted to learn which beginning is the rarest.
-const COUNTED_MAX: i64 = 200_000;
-
-/// Candidates read at once by whoever looks at one after the other.
-const WALKED_MAX: usize = 1_024;
+/// The same where other conditions are to be met: many may have to be read for one that meets them.
+const FEW_ROWS_OF_SEVERAL: i64 = 4_000;
 
 /// At most `rows` candidates of an organization whose number is below `before`, newest first.
 ///
@@ -60,21 +44,19 @@ pub fn page(
     before: i64,
     rows: usize,
 ) -> Result<Vec<Candidate>, Error> {
-    let mut found = Vec::new();
-    let Some(mut search) = Search::of(tx, organization, filter, rows)? else { return Ok(found) };
-    let (mut at_most, mut in_vain) = (before.saturating_sub(1), 0);
+    let at_most = before.saturating_sub(1);
+    if *filter == Filter::default() {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        return tx.all(NEWEST, (organization.as_str(), at_most, rows), candidate);
+    }
+    let Some(mut search) = Search::of(tx, organization, filter)? else { return Ok(Vec::new()) };
+    search.put_in_order(at_most)?;
+    let (mut found, mut at_most) = (Vec::new(), at_most);
     while found.len() < rows {
         let Some(candidate) = search.next(at_most)? else { break };
         at_most = candidate.number - 1;
         if search.is_met_by(&candidate) {
             found.push(candidate);
-            continue;
-        }
-        in_vain += 1;
-        match in_vain {
-            VAIN_MAX => search.put_in_order()?,
-            VAIN_IN_ORDER_MAX => search.put_rarest_in_order()?,
-            _ => {}
         }
     }
     Ok(found)
@@ -84,149 +66,98 @@ pub fn page(
 struct Search<'a> {
     tx: &'a Tx<'a>,
     organization: &'a OrganizationId,
-    /// Who is found is in each of them; without any, everybody is looked at.
+    /// Who is found is in each of them.
     sources: Vec<Source>,
-    /// What is asked of those who come from there.
+    /// What is asked of those who are.
     asked: Vec<Beginning>,
-    walked: VecDeque<Candidate>,
-    /// Candidates to read at once.
-    walk: usize,
-    /// Whether what is asked is so because it is too common to be a source.
-    is_in_order: bool,
 }
 
 impl<'a> Search<'a> {
-    /// The cheapest way to begin; `None` where nobody can be found.
-    fn of(
-        tx: &'a Tx<'a>,
-        organization: &'a OrganizationId,
-        filter: &Filter,
-        rows: usize,
-    ) -> Result<Option<Self>, Error> {
-        let mut search = Self {
-            tx,
-            organization,
-            sources: Vec::new(),
-            asked: beginnings(filter),
-            walked: VecDeque::new(),
-            walk: rows,
-            is_in_order: false,
-        };
+    /// The cheapest way; `None` where nobody can be found.
+    fn of(tx: &'a Tx<'a>, organization: &'a OrganizationId, filter: &Filter) -> Result<Option<Self>, Error> {
+        let mut search = Self { tx, organization, sources: Vec::new(), asked: Vec::new() };
+        let mut beginnings = beginnings(filter);
+        let mut are_few = false;
         if let Some(email) = &filter.email {
             let Some(candidate) = with_email(tx, organization, email)? else { return Ok(None) };
-            search.sources.push(Source::gathered(vec![candidate.number]));
+            search.sources.push(Source::only(candidate.number));
+            search.asked.append(&mut beginnings);
         }
         match (&filter.role_id, filter.status) {
-            (Some(role), status) => search.sources.push(Source::of_role(role, status)),
+            (Some(role), status) => {
+                are_few = !source::is_common(tx, organization, role, FEW_ROWS)?;
+                search.sources.push(Source::of_role(role, status));
+            }
             (None, Some(status)) => search.sources.push(Source::of_status(status)),
             (None, None) => {}
         }
-        if filter.email.is_none() {
-            search.begin_with_the_rarest_word()?;
-        }
-        let is_empty = search.sources.iter().any(|source| source.len() == Some(0));
-        if search.sources.is_empty() {
-            search.put_in_order()?;
-        }
-        Ok(Some(search).filter(|_| !is_empty))
-    }
-
-    /// The word with the fewest rows is a source, where those are few. One that nobody has is seen here.
-    fn begin_with_the_rarest_word(&mut self) -> Result<(), Error> {
-        let mut rarest: Option<(usize, Source)> = None;
-        let mut few = FEW_ROWS;
-        for (index, beginning) in self.asked.iter().enumerate() {
-            if let Some(source) = beginning.gather(self.tx, self.organization, few)? {
-                few = source.len().unwrap_or(few);
-                rarest = Some((index, source));
+        let is_alone = search.sources.is_empty() && beginnings.len() == 1;
+        let few_rows = if is_alone { FEW_ROWS } else { FEW_ROWS_OF_SEVERAL };
+        let mut common = Vec::new();
+        for beginning in beginnings {
+            let range = Range::of(&beginning);
+            if range.is_common(tx, organization, few_rows)? {
+                common.push((beginning, range));
+            } else {
+                search.sources.push(range.gather(tx, organization)?);
+                are_few = true;
             }
         }
-        if let Some((index, source)) = rarest {
-            self.asked.remove(index);
-            self.sources.push(source);
+        // To ask each of a few costs less than to look for them in as many blocks.
+        for (beginning, range) in common {
+            match are_few {
+                true => search.asked.push(beginning),
+                false => search.sources.push(range.in_blocks()),
+            }
         }
-        Ok(())
+        Ok(Some(search))
     }
 
-    /// Makes sources of the beginnings that are asked, but for the most common.
-    fn put_in_order(&mut self) -> Result<(), Error> {
-        if std::mem::replace(&mut self.is_in_order, true) {
+    /// Puts sources of few before those of many.
+    fn put_in_order(&mut self, at_most: i64) -> Result<(), Error> {
+        if self.sources.len() < 2 {
             return Ok(());
         }
-        for beginning in std::mem::take(&mut self.asked) {
-            let few_words = beginning.words(self.tx, self.organization, FEW_WORDS)?;
-            let source = match few_words {
-                None => beginning.gather(self.tx, self.organization, MANY_ROWS)?,
-                few_words => few_words,
-            };
-            match source {
-                Some(source) => self.sources.push(source),
-                None => self.asked.push(beginning),
-            }
+        let mut ranked = Vec::with_capacity(self.sources.len());
+        for mut source in self.sources.drain(..) {
+            ranked.push((source.rank(self.tx, self.organization, at_most)?, source));
         }
-        Ok(())
-    }
-
-    /// Makes a source of the rarest of those that are still asked.
-    fn put_rarest_in_order(&mut self) -> Result<(), Error> {
-        let mut rarest = None;
-        for (index, beginning) in self.asked.iter().enumerate() {
-            let count = beginning.count(self.tx, self.organization, COUNTED_MAX)?;
-            if rarest.is_none_or(|(fewest, _)| count < fewest) {
-                rarest = Some((count, index));
-            }
-        }
-        if let Some((_, index)) = rarest {
-            let beginning = self.asked.remove(index);
-            self.sources.extend(beginning.gather(self.tx, self.organization, usize::MAX)?);
-        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        self.sources.extend(ranked.into_iter().map(|(_, source)| source));
         Ok(())
     }
 
     /// The next candidate to be looked at.
     fn next(&mut self, at_most: i64) -> Result<Option<Candidate>, Error> {
-        if self.sources.is_empty() {
-            return self.walk(at_most);
-        }
         let Some(number) = self.agreed(at_most)? else { return Ok(None) };
-        let found = self.tx.one(BY_NUMBER, (number, self.organization.as_str()), candidate)?;
-        match found {
+        match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), candidate)? {
             None => Err(Error::Defect(format!("candidate {number} is not of the organization that finds them"))),
             found => Ok(found),
         }
     }
 
-    /// Everybody, one after the other.
-    fn walk(&mut self, at_most: i64) -> Result<Option<Candidate>, Error> {
-        if self.walked.is_empty() {
-            let rows = i64::try_from(self.walk).unwrap_or(i64::MAX);
-            let params = (self.organization.as_str(), at_most, rows);
-            self.walked = self.tx.all(NEWEST, params, candidate)?.into();
-            self.walk = (self.walk * 2).min(WALKED_MAX);
-        }
-        Ok(self.walked.pop_front())
-    }
-
-    /// The newest that every source has: each skips to where the one before it is.
+    /// The newest that every source has. Those of many skip to where those of few are, and are asked no more than that.
     fn agreed(&mut self, at_most: i64) -> Result<Option<i64>, Error> {
-        let (mut number, mut agreeing, count) = (at_most, 0, self.sources.len());
-        for index in (0..count).cycle() {
-            let Some(newest) = self.sources[index].newest(self.tx, self.organization, number)? else { return Ok(None) };
-            agreeing = if newest < number { 1 } else { agreeing + 1 };
-            number = newest;
-            if agreeing == count {
-                break;
+        let mut number = at_most;
+        'again: loop {
+            let mut is_first = true;
+            for source in &mut self.sources {
+                let Some(newest) = source.newest(self.tx, self.organization, number)? else { return Ok(None) };
+                let is_behind = newest < number;
+                number = newest;
+                if is_behind && !is_first {
+                    continue 'again;
+                }
+                is_first = false;
             }
+            return Ok(Some(number));
         }
-        Ok(Some(number))
     }
 
     fn is_met_by(&self, candidate: &Candidate) -> bool {
-        if self.asked.is_empty() {
-            return true;
-        }
-        let words = search::of_candidate(&candidate.name, &candidate.email);
-        !candidate.is_erased && self.asked.iter().all(|asked| search::begins(&words, &asked.text, asked.in_name_only))
+        let Candidate { name, email, is_erased, .. } = candidate;
+        // Of whoever was erased there are no words, whatever stands in the place of their name.
+        self.asked.is_empty() || !is_erased && search::is_found_by(name, email, &self.asked)
     }
 }
 

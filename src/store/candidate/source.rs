@@ -1,25 +1,13 @@
 //! Where the candidates of a list come from: each condition of a search as numbers of candidates, newest first, read a few
-//! at a time. What each shape of condition costs is in its query: all are ranges of an index, in its order.
+//! at a time. What each shape of condition costs is in its query: all are ranges of an index.
 
+use super::words::block;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search;
 use crate::store::tx::{Error, Tx};
 
-/// Those who have a word.
-pub(super) const OF_WORD: &str = "SELECT candidate_number
-  FROM candidate_words
-  WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number <= $4
-  ORDER BY candidate_number DESC
-  LIMIT $5";
-
-/// Those who have a word that begins so, in the order of the words: a rare beginning is sorted by the program.
-pub(super) const OF_BEGINNING: &str = "SELECT candidate_number
-  FROM candidate_words
-  WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
-  LIMIT $5";
-
-/// How many those are, counted to a bound.
+/// How many rows a beginning has, counted to a bound.
 pub(super) const COUNT_OF_BEGINNING: &str = "SELECT count(*)
   FROM (
     SELECT 1
@@ -28,12 +16,32 @@ pub(super) const COUNT_OF_BEGINNING: &str = "SELECT count(*)
     LIMIT $5
   ) AS counted";
 
-/// The first word of a range: each of them has its candidates in order, and they are found by skipping from word to word.
-pub(super) const NEXT_WORD: &str = "SELECT word
+/// Those who have a word that begins so, in the order of the words.
+pub(super) const OF_BEGINNING: &str = "SELECT candidate_number
   FROM candidate_words
-  WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
-  ORDER BY word
+  WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4";
+
+/// Those of them who are in one block.
+pub(super) const OF_BEGINNING_IN_BLOCK: &str = "SELECT candidate_number
+  FROM candidate_words
+  WHERE organization_id = $1 AND in_name = $2 AND block = $3 AND word >= $4 AND word < $5";
+
+/// The newest block that anybody of the organization is in, from one on.
+pub(super) const NEXT_BLOCK: &str = "SELECT block
+  FROM candidate_words
+  WHERE organization_id = $1 AND in_name = $2 AND block <= $3
+  ORDER BY block DESC
   LIMIT 1";
+
+/// How many applications a role has, counted to a bound.
+pub(super) const COUNT_OF_ROLE: &str = "SELECT count(*)
+  FROM (
+    SELECT 1
+    FROM roles r
+    JOIN candidate_roles a ON a.role_id = r.id
+    WHERE r.id = $1 AND r.organization_id = $2
+    LIMIT $3
+  ) AS counted";
 
 /// Those whose application to a role has a status. The role is one of the organization's.
 pub(super) const OF_ROLE: &str = "SELECT a.candidate_number
@@ -50,88 +58,74 @@ pub(super) const OF_STATUS: &str = "SELECT candidate_number
   ORDER BY candidate_number DESC
   LIMIT $4";
 
-/// A beginning of words that a candidate must have.
+/// A beginning of words that candidates must have, as a range of the index.
 #[derive(Debug, Clone)]
-pub(super) struct Beginning {
-    pub(super) text: String,
-    /// Whether only words of the name count.
-    pub(super) in_name_only: bool,
+pub(super) struct Range {
+    from: String,
+    /// The least text that is behind all words that begin so.
+    behind: String,
+    /// The words of names, and where those of addresses count these too.
+    places: &'static [bool],
 }
 
-impl Beginning {
-    /// In which ranges of the index its words are.
-    fn places(&self) -> &'static [bool] {
-        if self.in_name_only { &[true] } else { &[true, false] }
+impl Range {
+    pub(super) fn of(beginning: &search::Beginning) -> Self {
+        let places: &[bool] = if beginning.in_name_only { &[true] } else { &[true, false] };
+        Self { from: beginning.text.clone(), behind: search::behind(&beginning.text), places }
     }
 
-    /// The candidates who have it, where its rows are at most so many.
-    pub(super) fn gather(
-        &self,
-        tx: &Tx<'_>,
-        organization: &OrganizationId,
-        rows_max: usize,
-    ) -> Result<Option<Source>, Error> {
-        let (mut numbers, behind) = (Vec::new(), search::behind(&self.text));
-        for in_name in self.places() {
-            let limit = rows_max.saturating_add(1) - numbers.len();
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let params = (organization.as_str(), in_name, &self.text, &behind, limit);
+    /// Whether it has more rows than this.
+    pub(super) fn is_common(&self, tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<bool, Error> {
+        let mut rows = 0;
+        for in_name in self.places {
+            let params = (organization.as_str(), in_name, &self.from, &self.behind, rows_max + 1);
+            rows += tx.one(COUNT_OF_BEGINNING, params, |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
+        }
+        Ok(rows > rows_max)
+    }
+
+    /// Everybody in it.
+    pub(super) fn gather(&self, tx: &Tx<'_>, organization: &OrganizationId) -> Result<Source, Error> {
+        let mut numbers = Vec::new();
+        for in_name in self.places {
+            let params = (organization.as_str(), in_name, &self.from, &self.behind);
             numbers.extend(tx.all(OF_BEGINNING, params, |row| Ok(row.get::<_, i64>(0)?))?);
-            if numbers.len() > rows_max {
-                return Ok(None);
-            }
         }
-        Ok(Some(Source::gathered(numbers)))
+        Ok(Source::Gathered(Newest::of(numbers)))
     }
 
-    /// How many rows it has, counted to about this many.
-    pub(super) fn count(&self, tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<i64, Error> {
-        let (mut count, behind) = (0, search::behind(&self.text));
-        for in_name in self.places() {
-            let params = (organization.as_str(), in_name, &self.text, &behind, rows_max);
-            count += tx.one(COUNT_OF_BEGINNING, params, |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
-        }
-        Ok(count)
+    /// Whoever is in it, block by block.
+    pub(super) fn in_blocks(self) -> Source {
+        Source::Blocks(Blocks { range: self, block: None, here: Newest::default() })
     }
+}
 
-    /// The words that begin so, each with its candidates in order, where they are at most so many.
-    pub(super) fn words(
-        &self,
-        tx: &Tx<'_>,
-        organization: &OrganizationId,
-        words_max: usize,
-    ) -> Result<Option<Source>, Error> {
-        let (mut streams, behind) = (Vec::new(), search::behind(&self.text));
-        for &in_name in self.places() {
-            let mut from = self.text.clone();
-            loop {
-                let params = (organization.as_str(), in_name, &from, &behind);
-                let Some(word) = tx.one(NEXT_WORD, params, |row| Ok(row.get::<_, String>(0)?))? else { break };
-                if streams.len() == words_max {
-                    return Ok(None);
-                }
-                // The least text behind a word; none of them holds this character.
-                from = format!("{word}\0");
-                streams.push(Stream::new(Shape::Word { in_name, word }));
-            }
-        }
-        Ok(Some(Source::Streams(streams)))
-    }
+/// Whether a role has more applications than this.
+pub(super) fn is_common(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    role: &RoleId,
+    rows_max: i64,
+) -> Result<bool, Error> {
+    let params = (role.as_str(), organization.as_str(), rows_max + 1);
+    let rows = tx.one(COUNT_OF_ROLE, params, |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
+    Ok(rows > rows_max)
 }
 
 /// Those who meet one condition, newest first.
 pub(super) enum Source {
-    /// All of them, once each.
-    Gathered { numbers: Vec<i64>, at: usize },
+    /// All of them.
+    Gathered(Newest),
     /// Those of several ranges, of which each is in order.
     Streams(Vec<Stream>),
+    /// Those of a beginning of words, a block at a time.
+    Blocks(Blocks),
 }
 
 impl Source {
-    pub(super) fn gathered(mut numbers: Vec<i64>) -> Self {
-        numbers.sort_unstable_by(|a, b| b.cmp(a));
-        numbers.dedup();
-        Self::Gathered { numbers, at: 0 }
+    /// Nobody but this one.
+    pub(super) fn only(number: i64) -> Self {
+        Self::Gathered(Newest::of(vec![number]))
     }
 
     /// Those whose application to a role has this status, or any.
@@ -147,12 +141,21 @@ impl Source {
         Self::Streams(vec![Stream::new(Shape::Status(status))])
     }
 
-    /// How many are known to be in it; `None` where that was not looked at.
-    pub(super) fn len(&self) -> Option<usize> {
-        match self {
-            Self::Gathered { numbers, .. } => Some(numbers.len()),
-            Self::Streams(_) => None,
-        }
+    /// How many there are, as far as that can be told at a glance: those of few are looked at before those of many.
+    pub(super) fn rank(
+        &mut self,
+        tx: &Tx<'_>,
+        organization: &OrganizationId,
+        at_most: i64,
+    ) -> Result<(u8, usize), Error> {
+        Ok(match self {
+            Self::Gathered(all) => (0, all.numbers.len()),
+            Self::Streams(_) => (1, 0),
+            Self::Blocks(blocks) => {
+                blocks.newest(tx, organization, at_most)?;
+                (2, blocks.here.numbers.len())
+            }
+        })
     }
 
     /// The newest that is not behind `at_most`, which only ever falls from call to call.
@@ -163,10 +166,7 @@ impl Source {
         at_most: i64,
     ) -> Result<Option<i64>, Error> {
         match self {
-            Self::Gathered { numbers, at } => {
-                *at += numbers[*at..].partition_point(|number| *number > at_most);
-                Ok(numbers.get(*at).copied())
-            }
+            Self::Gathered(all) => Ok(all.newest(at_most)),
             Self::Streams(streams) => {
                 let mut newest = None;
                 for stream in streams {
@@ -174,13 +174,82 @@ impl Source {
                 }
                 Ok(newest)
             }
+            Self::Blocks(blocks) => blocks.newest(tx, organization, at_most),
         }
+    }
+}
+
+/// Numbers in order, as far as they are still to come.
+#[derive(Default)]
+pub(super) struct Newest {
+    numbers: Vec<i64>,
+    at: usize,
+}
+
+impl Newest {
+    fn of(mut numbers: Vec<i64>) -> Self {
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        Self { numbers, at: 0 }
+    }
+
+    fn newest(&mut self, at_most: i64) -> Option<i64> {
+        self.at += self.numbers[self.at..].partition_point(|number| *number > at_most);
+        self.numbers.get(self.at).copied()
+    }
+}
+
+/// A range as far as it was read: all of one block.
+pub(super) struct Blocks {
+    range: Range,
+    block: Option<i64>,
+    here: Newest,
+}
+
+impl Blocks {
+    fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
+        let mut wanted = block(at_most);
+        loop {
+            if self.block != Some(wanted) {
+                self.here = self.read(tx, organization, wanted)?;
+                self.block = Some(wanted);
+            }
+            if let Some(number) = self.here.newest(at_most) {
+                return Ok(Some(number));
+            }
+            // An organization may have nobody in many blocks, where a file has many organizations.
+            let next = if self.here.numbers.is_empty() { self.next(tx, organization, wanted - 1)? } else { wanted - 1 };
+            if next < 0 {
+                return Ok(None);
+            }
+            wanted = next;
+        }
+    }
+
+    fn read(&self, tx: &Tx<'_>, organization: &OrganizationId, block: i64) -> Result<Newest, Error> {
+        let (mut numbers, range) = (Vec::new(), &self.range);
+        for in_name in range.places {
+            let params = (organization.as_str(), in_name, block, &range.from, &range.behind);
+            numbers.extend(tx.all(OF_BEGINNING_IN_BLOCK, params, |row| Ok(row.get::<_, i64>(0)?))?);
+        }
+        Ok(Newest::of(numbers))
+    }
+
+    /// The next block where there is anybody; a negative one where there is none.
+    fn next(&self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<i64, Error> {
+        let mut next = -1;
+        for in_name in self.range.places {
+            let params = (organization.as_str(), in_name, at_most);
+            next = next.max(tx.one(NEXT_BLOCK, params, |row| Ok(row.get(0)?))?.unwrap_or(-1));
+            if next == at_most {
+                break;
+            }
+        }
+        Ok(next)
     }
 }
 
 /// A range of an index that is in the order of candidates.
 enum Shape {
-    Word { in_name: bool, word: String },
     Role { role: RoleId, status: ApplicationStatus },
     Status(ApplicationStatus),
 }
@@ -191,7 +260,6 @@ impl Shape {
         let number = |row: &rusqlite::Row<'_>| Ok(row.get::<_, i64>(0)?);
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         match self {
-            Self::Word { in_name, word } => tx.all(OF_WORD, (organization, in_name, word, at_most, rows), number),
             Self::Role { role, status } => {
                 tx.all(OF_ROLE, (role.as_str(), organization, status.as_str(), at_most, rows), number)
             }
@@ -200,10 +268,10 @@ impl Shape {
     }
 }
 
-/// Rows of a range that are read at first, and wherever some of it were skipped: whoever skips takes one of them.
+/// Rows of a range that are read at first, and wherever many were skipped: whoever skips takes one of them.
 const ROWS_MIN: usize = 8;
 
-/// Rows that are read at once by whoever takes one after the other.
+/// Rows that are read at once by whoever leaves few of them out.
 const ROWS_MAX: usize = 256;
 
 /// A range as far as it was read.
@@ -223,8 +291,10 @@ impl Stream {
     fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
         self.at += self.rows[self.at..].partition_point(|number| *number > at_most);
         if self.at == self.rows.len() && self.rows.len() == self.asked {
-            let is_next = self.rows.last().is_some_and(|last| *last == at_most + 1);
-            self.asked = if is_next { (self.asked * 4).min(ROWS_MAX) } else { ROWS_MIN };
+            // Whoever goes on near the end of what was read will go on.
+            let ends = self.rows.first().zip(self.rows.last());
+            let is_near = ends.is_some_and(|(first, last)| last - at_most <= ((first - last) / 2).max(1));
+            self.asked = if is_near { (self.asked * 4).min(ROWS_MAX) } else { ROWS_MIN };
             self.rows = self.shape.read(tx, organization, at_most, self.asked)?;
             self.at = 0;
         }

@@ -1,10 +1,18 @@
-//! What the queries of lists cost, as SQLite plans them.
+//! What the queries of lists cost, as SQLite plans them, and that searches find whoever meets them, all of them and in order.
 
 use rusqlite::Connection;
 
-use super::source::{COUNT_OF_BEGINNING, NEXT_WORD, OF_BEGINNING, OF_ROLE, OF_STATUS, OF_WORD};
-use super::{BY_EMAIL, BY_NUMBER, NEWEST};
+use super::search::{Filter, page};
+use super::source::{
+    COUNT_OF_BEGINNING, COUNT_OF_ROLE, NEXT_BLOCK, OF_BEGINNING, OF_BEGINNING_IN_BLOCK, OF_ROLE, OF_STATUS,
+};
+use super::{BY_EMAIL, BY_NUMBER, NEWEST, Record, insert};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
+use crate::domain::search;
+use crate::domain::text::Email;
 use crate::store::candidate_role::OF_CANDIDATE;
+use crate::store::tx;
 
 /// How a query is carried out, a line a step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
@@ -19,14 +27,16 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     let words = "SEARCH candidate_words USING PRIMARY KEY (organization_id=? AND in_name=? AND word";
+    let block = "candidate_words_of_block (organization_id=? AND in_name=? AND block";
     for (sql, expected) in [
         (NEWEST, "SEARCH candidates USING INDEX candidates_of_organization (organization_id=? AND number<?)"),
         (BY_NUMBER, "SEARCH candidates USING INTEGER PRIMARY KEY (rowid=?)"),
         (BY_EMAIL, "SEARCH candidates USING INDEX sqlite_autoindex_candidates_2 (organization_id=? AND email_key=?)"),
-        (OF_WORD, &format!("{words}=? AND candidate_number<?)")),
         (OF_BEGINNING, &format!("{words}>? AND word<?)")),
         (COUNT_OF_BEGINNING, &format!("{words}>? AND word<?)")),
-        (NEXT_WORD, &format!("{words}>? AND word<?)")),
+        (OF_BEGINNING_IN_BLOCK, &format!("{block}=? AND word>? AND word<?)")),
+        (NEXT_BLOCK, &format!("{block}<?)")),
+        (COUNT_OF_ROLE, "candidate_roles_of_role (role_id=?)"),
         (OF_ROLE, "candidate_roles_of_role (role_id=? AND status=? AND candidate_number<?)"),
         (OF_STATUS, "candidate_roles_of_organization (organization_id=? AND status=? AND candidate_number<?)"),
     ] {
@@ -39,4 +49,121 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
     let plan = plan(&connection, OF_CANDIDATE);
     assert!(plan[1].contains("SEARCH a USING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)"), "{plan:?}");
     assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
+}
+
+/// One candidate of [`crowd`] as a search sees them.
+struct Person {
+    id: String,
+    name: String,
+    email: String,
+    words: Vec<(String, bool)>,
+    role: usize,
+    status: ApplicationStatus,
+}
+
+/// People of two organizations, who came by turns; more than are gathered for a page, in more than one block. Those of the
+/// first.
+fn crowd(connection: &Connection) -> Vec<Person> {
+    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    connection.set_prepared_statement_cache_capacity(128);
+    let application =
+        "INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status,
+                         applied_at, updated_at, hired_date)
+                       SELECT id, organization_id, id, number, $1, $2, 1, 1, iif($2 = 'Hired', 1, NULL)
+                       FROM candidates
+                       WHERE id = $3";
+    let role =
+        "INSERT INTO roles (id, organization_id, name, description, department, location, status, public, positions,
+                  hired, created_at, updated_at)
+                VALUES ($1, $2, 'Role', '{}', '', '', 'open', 0, 9, 0, 1, 1)";
+    for (organization, number) in [("org_1", 0), ("org_1", 1), ("org_1", 2), ("org_2", 3)] {
+        connection.execute(role, (format!("role_{number}"), organization)).unwrap();
+    }
+    let people = (0..10_000).map(|number: usize| {
+        let organization = if number.is_multiple_of(2) { "org_1" } else { "org_2" };
+        let person = person(number / 2, number);
+        tx::in_upgrade(connection, |tx| {
+            let id = CandidateId::parse(&person.id).unwrap();
+            let email = Email::parse(&person.email).unwrap();
+            let record = Record { id, name: person.name.clone(), email };
+            insert(tx, &OrganizationId::parse(organization).unwrap(), &record)
+        })
+        .unwrap();
+        let role = if organization == "org_1" { person.role } else { 3 };
+        connection.execute(application, (format!("role_{role}"), person.status.as_str(), &person.id)).unwrap();
+        (organization, person)
+    });
+    people.filter(|(organization, _)| *organization == "org_1").map(|(_, person)| person).collect()
+}
+
+fn person(nth: usize, number: usize) -> Person {
+    // Nearly all are called so, some otherwise; the last word is of nearly nobody else.
+    let first = ["Anna", "Annabel", "Zoë"][if nth.is_multiple_of(97) { 2 } else { nth % 2 }];
+    let statuses = [ApplicationStatus::InProgress, ApplicationStatus::Hired, ApplicationStatus::Withdrawn];
+    let name = format!("{first} S{}", nth / 3);
+    let email = format!("p{nth}.{first}@{}.example", if nth < 4_500 { "old" } else { "new" });
+    Person {
+        id: format!("cand_{number}"),
+        words: search::of_candidate(&name, &email),
+        name,
+        email,
+        role: if nth.is_multiple_of(10) { 1 } else { usize::from(nth % 1_000 == 7) * 2 },
+        status: statuses[if nth % 50 == 3 { 1 } else { usize::from(nth.is_multiple_of(5)) * 2 }],
+    }
+}
+
+#[test]
+fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
+    let connection = Connection::open_in_memory().unwrap();
+    let people = crowd(&connection);
+    let texts = ["", "anna", "zoe", "s12", "s1234", "old", "new example", "a s p", "x"];
+    let narrowed = [(None, None), (Some(0), None), (Some(2), None), (None, Some("Hired"))];
+    let narrowed = narrowed.into_iter().chain([(Some(1), Some("Withdrawn"))]);
+    for (role, status) in narrowed {
+        let status = status.and_then(ApplicationStatus::parse);
+        for (text, of_name) in texts.iter().flat_map(|text| [(*text, ""), ("", *text), (*text, "annab")]) {
+            let filter = Filter {
+                words: search::of_search(text).unwrap(),
+                words_of_name: search::of_search(of_name).unwrap(),
+                role_id: role.and_then(|role| RoleId::parse(&format!("role_{role}"))),
+                status,
+                email: None,
+            };
+            let asked = |person: &&Person| {
+                let has = |wanted: &String, in_name_only: bool| {
+                    person.words.iter().any(|(word, in_name)| (*in_name || !in_name_only) && word.starts_with(wanted))
+                };
+                filter.words.iter().all(|wanted| has(wanted, false))
+                    && filter.words_of_name.iter().all(|wanted| has(wanted, true))
+                    && role.is_none_or(|role| person.role == role)
+                    && status.is_none_or(|status| person.status == status)
+            };
+            let expected: Vec<&str> = people.iter().rev().filter(asked).map(|person| person.id.as_str()).collect();
+            // The first pages, and the last ones.
+            let far = expected.len().saturating_sub(30);
+            let found = pages(&connection, &filter, i64::MAX, 2);
+            assert_eq!(found, expected[..expected.len().min(found.len())], "{filter:?}");
+            assert_eq!(found.len(), expected.len().min(80), "{filter:?}");
+            let before = expected.get(far.wrapping_sub(1)).map_or(i64::MAX, |id| number(&connection, id));
+            assert_eq!(pages(&connection, &filter, before, 2), expected[far..], "{filter:?}");
+        }
+    }
+}
+
+fn number(connection: &Connection, id: &str) -> i64 {
+    connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get(0)).unwrap()
+}
+
+/// The ids of so many pages of 40.
+fn pages(connection: &Connection, filter: &Filter, before: i64, count: usize) -> Vec<String> {
+    let organization = OrganizationId::parse("org_1").unwrap();
+    let (mut found, mut before) = (Vec::new(), before);
+    for _ in 0..count {
+        let page = tx::in_upgrade(connection, |tx| page(tx, &organization, filter, before, 40)).unwrap();
+        let Some(last) = page.last() else { break };
+        before = last.number;
+        found.extend(page.into_iter().map(|candidate| candidate.id.to_string()));
+    }
+    found
 }

@@ -6,6 +6,15 @@ use rusqlite::Row;
 use crate::domain::search;
 use crate::store::tx::{Error, Tx};
 
+/// Candidates of one block: so few that to read all of a common beginning in one is next to nothing, so many that a page of
+/// a beginning too common to be sorted is found in some tens of blocks.
+pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
+
+/// The block of a candidate.
+pub(super) fn block(number: i64) -> i64 {
+    number / BLOCK_CANDIDATES
+}
+
 /// What words are made of.
 pub struct Worded<'a> {
     /// The candidate's organization.
@@ -23,10 +32,11 @@ pub struct Worded<'a> {
 /// # Errors
 /// When SQLite fails.
 pub(super) fn index(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
-    let sql = "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number)
-               VALUES ($1, $2, $3, $4)";
+    let sql = "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
+               VALUES ($1, $2, $3, $4, $5)";
     let words = search::of_candidate(candidate.name, candidate.email).into_iter();
-    tx.run_each(sql, words, |(word, in_name)| Ok((candidate.organization_id, in_name, word, candidate.number)))
+    let Worded { organization_id, number, .. } = *candidate;
+    tx.run_each(sql, words, |(word, in_name)| Ok((organization_id, in_name, word, number, block(number))))
 }
 
 /// Lets a candidate not be found any more by the words of the name and address that they have had.

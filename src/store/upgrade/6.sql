@@ -171,8 +171,10 @@ CREATE TABLE candidate_words (
   in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
   word TEXT NOT NULL CHECK (word <> ''),
   candidate_number INTEGER NOT NULL REFERENCES candidates (number),
+  block INTEGER NOT NULL CHECK (block = candidate_number / 1024),
   PRIMARY KEY (organization_id, in_name, word, candidate_number)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_name, block, word, candidate_number);
 
 ALTER TABLE candidate_roles RENAME TO candidate_roles_before;
 CREATE TABLE candidate_roles (
