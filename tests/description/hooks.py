@@ -4,9 +4,11 @@
   one, its ids become ids that are in the file; so do those of a valid body.
 - A cursor that it makes up is one that no page gave, which is a 400. A valid request goes without.
 - To JSON Schema 1.0 is an integer; to this service it is none.
-- Not all that looks like an IPv6 address is one.
+- Not all that looks like an IPv6 address is one, and few texts are time zones.
 - What is deleted is gone to schemathesis, but a key that was revoked keeps its usage log (decided in section 3): after
   that, the log that is read is that of the run's own key.
+- What is made is there to schemathesis, with all that its path can be followed by, but a new organization has no HR
+  integration (section 6): those that are asked for are of the organizations in the file.
 - Nothing may take the run's own credential away: a change of its key or of its user goes to an id of nothing.
 """
 
@@ -93,14 +95,18 @@ def fill_path(case):
 def before_call(context, case, kwargs):
     # What follows from an earlier answer has its ids from there.
     follows = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
-    if not follows and is_valid(case, ParameterLocation.PATH) and chance.random() < 0.8:
+    is_of_file = "/hr-integration" in case.operation.path or (not follows and chance.random() < 0.8)
+    if is_of_file and is_valid(case, ParameterLocation.PATH):
         fill_path(case)
     if is_valid(case, ParameterLocation.BODY) and isinstance(case.body, dict):
         case.body = with_integers(case.body)
         for name in sorted(IN_BODIES.keys() & case.body.keys()):
             case.body[name] = chance.choice(IDS[IN_BODIES[name]])
-        if "://[" in (case.body.get("url") or ""):
-            case.body["url"] = "http://[::1]:8080/"
+        for name in ("url", "logo"):
+            if "://[" in (case.body.get(name) or ""):
+                case.body[name] = "http://[::1]:8080/"
+        if isinstance(case.body.get("timeZone"), str):
+            case.body["timeZone"] = "Europe/Berlin"
     if is_valid(case, ParameterLocation.QUERY) and case.query:
         case.query.pop("cursor", None)
     instead = KEPT_AFTER_DELETE.get(case.operation.path)
@@ -111,4 +117,4 @@ def before_call(context, case, kwargs):
             if value in OWN:
                 case.path_parameters[name] = NOBODY
     if case.method == "DELETE":
-        DELETED.update(value for value in case.path_parameters.values() if isinstance(value, str))
+        DELETED.update(value for value in (case.path_parameters or {}).values() if isinstance(value, str))
