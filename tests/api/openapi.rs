@@ -141,6 +141,7 @@ fn every_schema_has_a_name_of_its_own() {
         if let Some(title) = value.get("title").and_then(Value::as_str) {
             assert!(names.insert(title.to_owned()), "{title} is there twice");
         }
+        assert!(value.get("allOf").is_none(), "only a schema with a name can be another and more: {value}");
     });
 }
 

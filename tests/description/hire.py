@@ -2,13 +2,76 @@
 
 import sys
 
+from generated.api.api_keys import create_api_key
 from generated.api.caller import get_me
+from generated.api.candidate_steps import hire_candidate_step, validate_candidate_step
+from generated.api.candidates import add_candidate, get_candidate
+from generated.api.organizations import create_organization
+from generated.api.roles import add_role_step, create_role, get_role, open_role
+from generated.api.users import create_user, put_membership
 from generated.client import AuthenticatedClient
+from generated.models import (
+    HireWish,
+    MembershipWish,
+    NewApiKey,
+    NewCandidate,
+    NewOrganization,
+    NewRole,
+    NewRoleStep,
+    NewUser,
+    OrgRole,
+    Problem,
+    Scope,
+    StepType,
+    ValidateWish,
+)
 
 base, key = sys.argv[1:]
-client = AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=True)
 
-me = get_me.sync(client=client)
-assert me.user.email == "admin@appliance.example", me
-assert me.auth.type_ == "api_key" and "pipeline:write" in me.auth.scopes, me
-print("the client works")
+
+def client(key):
+    return AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=True)
+
+
+def data(answer):
+    assert not isinstance(answer, Problem), answer
+    return answer.data
+
+
+admin = client(key)
+me = get_me.sync(client=admin)
+assert (me.user.email, me.auth.type_) == ("admin@appliance.example", "api_key"), me
+
+# An admin sets the organization up, and gives its recruiter a key.
+organization = data(create_organization.sync(client=admin, body=NewOrganization(slug="halmwind", name="Halmwind")))
+user = data(create_user.sync(client=admin, body=NewUser(email="ingrid@halmwind.example", name="Ingrid Aalto")))
+membership = MembershipWish(org_role=OrgRole.HR_REPRESENTATIVE)
+data(put_membership.sync(organization.id, user.id, client=admin, body=membership))
+scopes = [Scope.ROLESREAD, Scope.ROLESWRITE, Scope.CANDIDATESREAD, Scope.CANDIDATESWRITE, Scope.PIPELINEWRITE]
+made = data(create_api_key.sync(client=admin, body=NewApiKey(name="recruiting", user_id=user.id, scopes=scopes)))
+recruiter = client(made.key)
+assert get_me.sync(client=recruiter).user.id == user.id
+
+# The recruiter makes a role with a pipeline and opens it.
+role = data(create_role.sync(organization.id, client=recruiter, body=NewRole(name="Turbine Technician", positions=1)))
+for name, kind in [("Application", StepType.APPLICATION), ("Interview", StepType.INTERVIEW), ("Offer", StepType.OFFER)]:
+    data(add_role_step.sync(role.id, client=recruiter, body=NewRoleStep(name=name, step_type=kind)))
+assert data(open_role.sync(role.id, client=recruiter)).status == "open"
+
+# A candidate comes, is moved on twice and hired.
+wish = NewCandidate(name="Ada Lovelace", email="ada@example.org", role_id=role.id)
+candidate = data(add_candidate.sync(organization.id, client=recruiter, body=wish))
+step = candidate.applications[0].steps[0]
+for _ in range(2):
+    step = validate_candidate_step.sync(step.id, client=recruiter, body=ValidateWish()).next_step
+hired = hire_candidate_step.sync(step.id, client=recruiter, body=HireWish(notes="Starts in January"))
+assert (hired.step.status, hired.step.step_type) == ("validated", "offer"), hired
+
+application = data(get_candidate.sync(candidate.id, client=recruiter)).applications[0]
+assert (application.status, application.hire_notes) == ("Hired", "Starts in January"), application
+assert data(get_role.sync(role.id, client=recruiter)).status == "filled"
+
+# A second hire is refused, in the words of the description.
+again = hire_candidate_step.sync(step.id, client=recruiter, body=HireWish())
+assert isinstance(again, Problem) and again.code == "conflict", again
+print("the client that was made has hired", candidate.name)

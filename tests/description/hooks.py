@@ -5,10 +5,6 @@
 - A cursor that it makes up is one that no page gave, which is a 400. A valid request goes without.
 - To JSON Schema 1.0 is an integer; to this service it is none.
 - Not all that looks like an IPv6 address is one, and few texts are time zones.
-- What is deleted is gone to schemathesis, but a key that was revoked keeps its usage log (decided in section 3): after
-  that, the log that is read is that of the run's own key.
-- What is made is there to schemathesis, with all that its path can be followed by, but a new organization has no HR
-  integration (section 6): those that are asked for are of the organizations in the file.
 - Nothing may take the run's own credential away: a change of its key or of its user goes to an id of nothing.
 """
 
@@ -58,8 +54,6 @@ ME = ask("/api/v1/me")
 OWN = {ME["user"]["id"], ME["auth"]["keyId"]}
 IDS["users"] = [user for user in IDS["users"] if user not in OWN]
 IDS["api-keys"] = [key["id"] for key in ask("/api/admin/api-keys")["data"] if key["id"] not in OWN]
-KEPT_AFTER_DELETE = {"/api/admin/api-keys/{id}/usage": ME["auth"]["keyId"]}
-DELETED = set()
 IN_BODIES = {"userId": "users", "roleId": "roles", "organizationId": "organizations"}
 
 
@@ -95,8 +89,7 @@ def fill_path(case):
 def before_call(context, case, kwargs):
     # What follows from an earlier answer has its ids from there.
     follows = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
-    is_of_file = "/hr-integration" in case.operation.path or (not follows and chance.random() < 0.8)
-    if is_of_file and is_valid(case, ParameterLocation.PATH):
+    if not follows and is_valid(case, ParameterLocation.PATH) and chance.random() < 0.8:
         fill_path(case)
     if is_valid(case, ParameterLocation.BODY) and isinstance(case.body, dict):
         case.body = with_integers(case.body)
@@ -109,12 +102,7 @@ def before_call(context, case, kwargs):
             case.body["timeZone"] = "Europe/Berlin"
     if is_valid(case, ParameterLocation.QUERY) and case.query:
         case.query.pop("cursor", None)
-    instead = KEPT_AFTER_DELETE.get(case.operation.path)
-    if instead and case.path_parameters and case.path_parameters.get("id") in DELETED:
-        case.path_parameters["id"] = instead
     if case.method not in ("GET", "HEAD", "OPTIONS"):
         for name, value in (case.path_parameters or {}).items():
             if value in OWN:
                 case.path_parameters[name] = NOBODY
-    if case.method == "DELETE":
-        DELETED.update(value for value in (case.path_parameters or {}).values() if isinstance(value, str))

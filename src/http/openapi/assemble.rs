@@ -42,6 +42,7 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cooki
         }
         tags.push(tag);
     }
+    flatten(member(&mut components, "schemas"));
     for route in routes {
         let method = route.method.as_str().to_ascii_lowercase();
         let operation = paths.get_mut(route.path).and_then(|operations| operations.get_mut(&method));
@@ -54,6 +55,21 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cooki
     prune(&mut components, &document["paths"]);
     document.insert("components".to_owned(), Value::Object(components));
     Value::Object(document)
+}
+
+/// Gives a schema that is another and more (`allOf` and `properties`) all members itself: some generators of clients
+/// take it for the other.
+fn flatten(schemas: &mut Object) {
+    while let Some((name, part)) =
+        schemas.iter().find_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?[0].clone())))
+    {
+        let base = example::referred(&part).and_then(|base| schemas.get(base)).cloned().unwrap_or_default();
+        let Some(whole) = schemas.get_mut(&name).and_then(Value::as_object_mut) else { return };
+        whole.remove("allOf");
+        let mut members = object(base.get("properties").cloned());
+        members.extend(object(whole.remove("properties")));
+        whole.insert("properties".to_owned(), Value::Object(members));
+    }
 }
 
 /// Leaves out what no operation comes to by its references: the common fragment has words that not every one needs.
@@ -199,8 +215,14 @@ fn path_parameter(name: &str, before: &str) -> Value {
 }
 
 fn request_body(name: &str, schemas: &mut Object) -> Value {
-    if let Some(schema) = schemas.get_mut(name) {
-        accept_null(schema);
+    let (mut done, mut next) = (BTreeSet::new(), vec![name.to_owned()]);
+    while let Some(name) = next.pop() {
+        if !done.insert(name.clone()) {
+            continue;
+        }
+        if let Some(schema) = schemas.get_mut(&name).filter(|schema| schema.get("properties").is_some()) {
+            accept_null(schema, &mut next);
+        }
     }
     let schema = schemas.get(name).cloned().unwrap_or_default();
     let is_required = schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
@@ -210,19 +232,28 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
     })
 }
 
-/// Lets every member that is not required be null too: that counts as not given.
-fn accept_null(schema: &mut Value) {
+/// Lets every member that is not required be null too: that counts as not given. Names the schemas that its members
+/// refer to, for the same to be done to them.
+fn accept_null(schema: &mut Value, inside: &mut Vec<String>) {
     let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
+    if let Some(items) = schema.get_mut("items") {
+        accept_null(items, inside);
+    }
+    inside.extend(example::referred(schema).map(str::to_owned));
     let members = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for (_, member) in members.into_iter().flatten().filter(|(name, _)| !required.contains(name)) {
-        accept_null(member);
+    for (name, member) in members.into_iter().flatten() {
+        accept_null(member, inside);
+        if required.contains(name) {
+            continue;
+        }
         let types: Vec<String> = example::types(member).into_iter().map(str::to_owned).collect();
         let choices = ["anyOf", "oneOf"].into_iter().find(|name| member.get(name).is_some());
         if types.iter().any(|one| one == "null") {
             continue;
         } else if let Some(name) = choices {
-            let choices = member[name].as_array_mut();
-            choices.into_iter().for_each(|choices| choices.push(json!({ "type": "null" })));
+            let null = json!({ "type": "null" });
+            let choices = member[name].as_array_mut().filter(|choices| !choices.contains(&null));
+            choices.into_iter().for_each(|choices| choices.push(null.clone()));
         } else if types.is_empty() {
             let but_null = member.take();
             *member = json!({ "anyOf": [but_null, { "type": "null" }] });

@@ -31,13 +31,12 @@ pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     if let Some(choice) = first("anyOf").or(first("oneOf")) {
         return of(choice, schemas);
     }
-    if let Some(parts) = schema.get("allOf").and_then(Value::as_array) {
-        let parts = parts.iter().map(|part| of(part, schemas)).chain([own_members(schema, schemas)]);
-        let members = parts.filter_map(|part| part.as_object().cloned()).flatten();
-        return Value::Object(members.collect());
-    }
     match types(schema).first() {
-        Some(&"object") => own_members(schema, schemas),
+        Some(&"object") => {
+            let members = schema.get("properties").and_then(Value::as_object);
+            let members = members.into_iter().flatten().map(|(name, member)| (name.clone(), of(member, schemas)));
+            Value::Object(members.collect())
+        }
         Some(&"array") => schema.get("items").map_or(json!([]), |items| json!([of(items, schemas)])),
         Some(&"string") if schema.get("format").is_some_and(|format| format == "date-time") => json!(MOMENT),
         Some(&"string") => json!("text"),
@@ -45,10 +44,4 @@ pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
         Some(&"boolean") => json!(true),
         _ => Value::Null,
     }
-}
-
-fn own_members(schema: &Value, schemas: &Map<String, Value>) -> Value {
-    let members = schema.get("properties").and_then(Value::as_object);
-    let members = members.into_iter().flatten().map(|(name, member)| (name.clone(), of(member, schemas)));
-    Value::Object(members.collect())
 }

@@ -24,7 +24,8 @@
 //! `parameters`, and in one word each:
 //!
 //! - `body`: the schema of the request's object. Its members that are not `required` may be null too, which counts as
-//!   not given: that is added, so it is said only where null means something else.
+//!   not given: that is added, also to the objects in it (which are not to be those of answers), so it is said only
+//!   where null means something else.
 //! - one of `data` (`{ success, data }` of this schema), `list` (the same with an array of it), `page` (with
 //!   `pagination` too; adds `limit` and `cursor`), `answer` (this very schema), `success` (`true`: nothing but that).
 //!   Anything else is told as OpenAPI has it, in `responses`.
@@ -32,7 +33,7 @@
 //!
 //! A schema for answers lists all its members in `required` but for those that can be absent, and is strict without
 //! saying so: the tests refuse a member that is not in it. Null is `"type": ["string", "null"]`, or `anyOf` with a
-//! reference. A schema for bodies says every limit. An example is composed of the members' `examples`; those that
+//! reference. A schema that is another and more has `allOf` with that one reference. A schema for bodies says every limit. An example is composed of the members' `examples`; those that
 //! `common.json` has (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) bring theirs. Each answer of the test suite
 //! is held against all this.
 

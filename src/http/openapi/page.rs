@@ -132,9 +132,6 @@ fn show_schema(page: &mut String, name: &str, schema: &Value) {
     page.push_str(&prose(text(&schema["description"])));
     let mut rows = Vec::new();
     member_rows(&mut rows, "", schema);
-    for part in list(&schema["allOf"]) {
-        page.push_str(&format!("<p>All members of {}, and:</p>\n", kind(part)));
-    }
     if rows.is_empty() {
         page.push_str(&format!("<p>{} {}</p>\n", kind(schema), limits(schema)));
     } else {

@@ -29,14 +29,11 @@ const GENERAL: [&str; 11] = [
 /// The description.
 pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(TABLE.routes(), "appliance_session"));
 
-/// The same with its schemas twice more: `closed`, which refuse a member that they do not have, and `part`, which do
-/// so only inside their members, because they are parts of a larger schema.
+/// The same with its schemas once more: `closed`, which refuse a member that they do not have.
 static CLOSED: LazyLock<Value> = LazyLock::new(|| {
     let schemas = DOCUMENT["components"]["schemas"].as_object().unwrap();
-    let all = |whole: bool| -> Map<String, Value> {
-        schemas.iter().map(|(name, schema)| (name.clone(), close(schema, whole))).collect()
-    };
-    json!({ "components": DOCUMENT["components"], "closed": all(true), "part": all(false) })
+    let closed: Map<String, Value> = schemas.iter().map(|(name, schema)| (name.clone(), close(schema))).collect();
+    json!({ "components": DOCUMENT["components"], "closed": closed })
 });
 
 static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
@@ -135,34 +132,30 @@ pub(crate) fn misfits(strictness: Strictness, schema: &Value, value: &Value) -> 
 
 fn compile(schema: &Value, strictness: Strictness) -> Validator {
     let mut root = CLOSED.clone();
-    let own = if strictness == Strictness::Closed { close(schema, true) } else { schema.clone() };
+    let own = if strictness == Strictness::Closed { close(schema) } else { schema.clone() };
     root.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
     let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
     options.build(&root).unwrap_or_else(|error| panic!("{schema} is no schema: {error}"))
 }
 
-/// A schema that refuses members that it does not have; where it is not `whole`, only inside its members.
-fn close(schema: &Value, whole: bool) -> Value {
+/// A schema that refuses members that it does not have.
+fn close(schema: &Value) -> Value {
     let Some(object) = schema.as_object() else { return schema.clone() };
     let mut closed = Map::new();
     for (name, value) in object {
         let value = match (name.as_str(), value) {
-            ("$ref", Value::String(to)) => {
-                json!(to.replace("#/components/schemas/", if whole { "#/closed/" } else { "#/part/" }))
-            }
+            ("$ref", Value::String(to)) => json!(to.replace("#/components/schemas/", "#/closed/")),
             ("properties", Value::Object(members)) => {
-                members.iter().map(|(name, member)| (name.clone(), close(member, true))).collect()
+                members.iter().map(|(name, member)| (name.clone(), close(member))).collect()
             }
-            ("items" | "additionalProperties", schema) => close(schema, true),
-            ("anyOf" | "oneOf", Value::Array(all)) => all.iter().map(|one| close(one, true)).collect(),
-            ("allOf", Value::Array(all)) => all.iter().map(|one| close(one, false)).collect(),
+            ("items" | "additionalProperties", schema) => close(schema),
+            ("anyOf" | "oneOf", Value::Array(all)) => all.iter().map(close).collect(),
             (_, other) => other.clone(),
         };
         closed.insert(name.clone(), value);
     }
-    let has_members = object.contains_key("properties") || object.contains_key("allOf");
-    if whole && has_members && !object.contains_key("additionalProperties") {
-        closed.insert("unevaluatedProperties".to_owned(), json!(false));
+    if object.contains_key("properties") && !object.contains_key("additionalProperties") {
+        closed.insert("additionalProperties".to_owned(), json!(false));
     }
     Value::Object(closed)
 }
