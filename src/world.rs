@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use jiff::Span;
 use jiff::tz::TimeZone;
 
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
@@ -37,8 +38,20 @@ pub trait World: Send + Sync {
     /// The time zone of this name (IANA's, in any case) as the machine spells it; `None` for one that it does not know.
     fn time_zone(&self, name: &str) -> Option<String>;
 
+    /// The beginning of a local day in this time zone: so many days before the day that `at` is in. `None` where the zone is
+    /// not known, or no calendar has the day.
+    fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
+
     /// The cost of hashing a password: memory in KiB, passes.
     fn hashing_cost(&self) -> (u32, u32);
+}
+
+/// The beginning of the local day that is so many days before the one that `at` is in.
+fn days_before(zone: TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
+    let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
+    let date = zone.to_datetime(at).date().checked_sub(Span::new().try_days(days).ok()?).ok()?;
+    // Where clocks go forward at midnight, the day begins when they have.
+    Some(Timestamp::from_micros(date.to_zoned(zone).ok()?.timestamp().as_microsecond()))
 }
 
 impl dyn World + '_ {
@@ -132,6 +145,10 @@ impl World for Real {
         (!zone.is_unknown()).then(|| name.to_owned())
     }
 
+    fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp> {
+        days_before(TimeZone::get(zone).ok()?, at, days)
+    }
+
     /// What RFC 9106 and OWASP name for a server that signs people in: 19 MiB, 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
@@ -177,6 +194,14 @@ impl Scripted {
     }
 }
 
+/// The zones of a scripted world, and their rules (POSIX `TZ`).
+const ZONES: [(&str, &str); 4] = [
+    ("UTC", "UTC0"),
+    ("Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3"),
+    ("America/New_York", "EST5EDT,M3.2.0,M11.1.0"),
+    ("Asia/Kathmandu", "<+0545>-5:45"),
+];
+
 impl World for Scripted {
     fn now(&self) -> Timestamp {
         *self.now.lock().expect("no test holds this lock while it fails")
@@ -199,8 +224,12 @@ impl World for Scripted {
 
     /// A world of few zones, whatever the machine knows.
     fn time_zone(&self, name: &str) -> Option<String> {
-        let known = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu"];
-        known.into_iter().find(|known| known.eq_ignore_ascii_case(name)).map(str::to_owned)
+        ZONES.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(known, _)| known.to_owned())
+    }
+
+    fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp> {
+        let (_, rule) = ZONES.into_iter().find(|(known, _)| *known == zone)?;
+        days_before(TimeZone::posix(rule).ok()?, at, days)
     }
 
     fn hashing_cost(&self) -> (u32, u32) {
@@ -221,6 +250,28 @@ mod tests {
         {
             assert_eq!(world.time_zone(none), None, "{none:?}");
         }
+    }
+
+    #[test]
+    fn days_begin_where_the_zone_has_them_begin() {
+        let at = |text: &str| Timestamp::parse(text, crate::domain::timestamp::Rounding::Down).unwrap();
+        let world = Scripted::at(at("2026-11-21"));
+        for (zone, now, days, begin) in [
+            ("UTC", "2026-11-21T00:00:00Z", 0, "2026-11-21T00:00:00Z"),
+            ("UTC", "2026-11-21T23:59:59Z", 21, "2026-10-31T00:00:00Z"),
+            ("Europe/Berlin", "2026-11-20T23:30:00Z", 0, "2026-11-20T23:00:00Z"),
+            // Across the end of the summer time, and its beginning.
+            ("Europe/Berlin", "2026-11-21T12:00:00Z", 30, "2026-10-21T22:00:00Z"),
+            ("Europe/Berlin", "2026-04-01T12:00:00Z", 7, "2026-03-24T23:00:00Z"),
+            ("America/New_York", "2026-11-21T04:59:59Z", 1, "2026-11-19T05:00:00Z"),
+            ("Asia/Kathmandu", "2026-11-20T18:15:00Z", 0, "2026-11-20T18:15:00Z"),
+        ] {
+            assert_eq!(world.days_before(zone, at(now), days), Some(at(begin)), "{zone} {now}");
+        }
+        assert_eq!(world.days_before("Nowhere/City", at("2026-11-21"), 1), None);
+        assert_eq!(world.days_before("UTC", at("2026-11-21"), i64::MAX), None);
+        let real = Real::new();
+        assert_eq!(real.days_before("UTC", at("2026-11-21T12:00:00Z"), 1), Some(at("2026-11-20")));
     }
 
     #[test]

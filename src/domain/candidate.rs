@@ -9,9 +9,11 @@ use super::role::RoleStatus;
 /// `POST …/organizations/{id}/candidates`: whether someone can be added to a role of this status with so many steps.
 ///
 /// # Errors
-/// `conflict` where the role is not open, where nobody could be anywhere in its pipeline, or where they have applied to it.
-pub fn apply(role: RoleStatus, steps: usize, has_applied: bool) -> Result<(), Refusal> {
+/// `conflict` where the role is not open, where nobody could be anywhere in its pipeline, where they were erased, or have
+/// applied to it.
+pub fn apply(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
     match role {
+        _ if is_erased => Err(Refusal::Conflict("the candidate with this email was erased; nobody is reached by it")),
         RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
         RoleStatus::Filled => {
             Err(Refusal::Conflict("the role is filled; raise its positions before adding candidates"))
@@ -97,15 +99,16 @@ mod tests {
 
     #[test]
     fn only_an_open_role_with_steps_takes_a_candidate_and_only_once() {
-        for (role, steps, has_applied, words) in [
-            (RoleStatus::Open, 1, false, None),
-            (RoleStatus::Open, 1, true, Some("already applied")),
-            (RoleStatus::Open, 0, false, Some("no steps")),
-            (RoleStatus::Draft, 1, false, Some("a draft")),
-            (RoleStatus::Filled, 1, false, Some("filled")),
-            (RoleStatus::Closed, 1, true, Some("closed")),
+        for (role, steps, is_erased, has_applied, words) in [
+            (RoleStatus::Open, 1, false, false, None),
+            (RoleStatus::Open, 1, false, true, Some("already applied")),
+            (RoleStatus::Open, 0, false, false, Some("no steps")),
+            (RoleStatus::Open, 1, true, true, Some("was erased")),
+            (RoleStatus::Draft, 1, false, false, Some("a draft")),
+            (RoleStatus::Filled, 1, false, false, Some("filled")),
+            (RoleStatus::Closed, 1, false, true, Some("closed")),
         ] {
-            let found = apply(role, steps, has_applied).err().map(|refusal| refusal.sentence());
+            let found = apply(role, steps, is_erased, has_applied).err().map(|refusal| refusal.sentence());
             assert_eq!(found.is_some(), words.is_some(), "{role:?}");
             assert!(found.unwrap_or_default().contains(words.unwrap_or_default()), "{role:?}");
         }

@@ -116,7 +116,8 @@ fn page(tx: &Tx<'_>, subject: &Subject, wish: &Wish) -> Result<Reply, Error> {
     Ok(wish.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
 }
 
-fn wire(activity: &Activity) -> Result<WireActivity<'_>, Error> {
+/// What was done, as it is told.
+pub(super) fn wire(activity: &Activity) -> Result<WireActivity<'_>, Error> {
     let mut detail = match &activity.detail {
         Some(text) => serde_json::from_str(text)
             .map_err(|error| Error::Defect(format!("the detail of {} is not JSON: {error}", activity.id)))?,
@@ -147,7 +148,7 @@ fn hex(bytes: &[u8]) -> String {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireActivity<'a> {
+pub(super) struct WireActivity<'a> {
     id: &'a str,
     at: String,
     action: &'a str,

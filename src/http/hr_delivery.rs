@@ -125,13 +125,17 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
 fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
+    Ok(Reply::json(&WireData { success: true, data: in_full(tx, &delivery)? }))
+}
+
+/// A delivery with its message and its attempts.
+pub(super) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Value, Error> {
     let payload = store::hr_delivery::payload(tx, delivery.number)?.ok_or(NO_DELIVERY)?;
-    let payload =
-        serde_json::from_str(&payload).map_err(|error| Error::Defect(format!("a payload is not JSON: {error}")))?;
+    let unreadable = |error: serde_json::Error| Error::Defect(format!("a delivery cannot be told: {error}"));
+    let payload = serde_json::from_str(&payload).map_err(unreadable)?;
     let attempts = store::hr_delivery::attempts(tx, delivery.number)?;
-    let data =
-        WireDeliveryInFull { delivery: wire(&delivery), payload, history: attempts.iter().map(wire_attempt).collect() };
-    Ok(Reply::json(&WireData { success: true, data }))
+    let history = attempts.iter().map(wire_attempt).collect();
+    serde_json::to_value(WireDeliveryInFull { delivery: wire(delivery), payload, history }).map_err(unreadable)
 }
 
 /// `POST /api/admin/hr-deliveries/{id}/retry`: sends a delivery now, under the same id, with its whole schedule before

@@ -15,6 +15,7 @@ mod candidate_role;
 mod candidate_step;
 pub mod ctx;
 mod erasure;
+mod export;
 mod fields;
 mod gate;
 mod health;

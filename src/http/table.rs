@@ -6,8 +6,8 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, erasure, health, hr_delivery,
-    hr_integration, me, openapi, portal, report, request, role, role_step, session, signup, status, usage,
+    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, erasure, export, health,
+    hr_delivery, hr_integration, me, openapi, portal, report, request, role, role_step, session, signup, status, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -54,6 +54,7 @@ impl Table {
             candidate_role::routes(),
             candidate_step::routes(),
             erasure::routes(),
+            export::routes(),
             me::routes(),
             api_key::routes(),
             usage::routes(),

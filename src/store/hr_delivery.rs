@@ -7,7 +7,7 @@ use rusqlite::Row;
 use super::outbox;
 use super::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{Event, Standing, State};
-use crate::domain::id::{CandidateRoleId, DeliveryId, Id, OrganizationId};
+use crate::domain::id::{CandidateId, CandidateRoleId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 
 /// A delivery.
@@ -140,6 +140,27 @@ pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
          ORDER BY d.number"
     );
     tx.all(&sql, [], delivery)
+}
+
+/// Every delivery about a candidate of an organization, oldest first.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_candidate(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+) -> Result<Vec<HrDelivery>, Error> {
+    let sql = format!(
+        "{SELECT}
+         WHERE d.number IN (
+           SELECT e.number FROM candidate_roles r
+           JOIN hr_deliveries e ON e.candidate_role_id = r.id
+           WHERE r.organization_id = $1 AND r.candidate_id = $2
+         )
+         ORDER BY d.number"
+    );
+    tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
 /// How many deliveries have not arrived, pings aside; with what was decided and is no message yet.

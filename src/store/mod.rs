@@ -18,6 +18,7 @@ mod checkpoint;
 mod connection;
 mod engine;
 pub mod erasure;
+pub mod export;
 pub mod file;
 pub mod health;
 pub mod hr_delivery;
@@ -72,6 +73,7 @@ pub struct Store {
     erasures: Arc<erasure::Erasures>,
     erased_again: usize,
     wiping: thread::Periodic,
+    retention: thread::Periodic,
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -96,7 +98,9 @@ impl Store {
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()), Arc::clone(&erasures))?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
         let marking = marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer))?;
-        let wiping = erasure::start(path, Arc::clone(&erasures), Arc::clone(&writer))?;
+        let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer))?;
+        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
+        let retention = erasure::start_retention(path, Arc::clone(&world), ours, theirs)?;
         Ok(Self {
             writer,
             memory,
@@ -107,6 +111,7 @@ impl Store {
             erasures,
             erased_again,
             wiping,
+            retention,
             world,
             _lock: lock,
         })
@@ -215,6 +220,7 @@ impl Store {
     pub fn close(&self) {
         self.changes.stop();
         self.marking.stop();
+        self.retention.stop();
         self.wiping.stop();
         self.checkpoints.stop();
         self.writer.stop();

@@ -23,6 +23,7 @@ crate::tests![
     a_list_with_a_damaged_line_keeps_the_file_from_being_opened,
     an_erasure_whose_list_cannot_be_written_does_not_happen,
     an_id_that_none_can_have_is_not_found,
+    nobody_is_added_by_the_address_of_an_erased_candidate,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
@@ -282,6 +283,16 @@ fn an_id_that_none_can_have_is_not_found() {
     for id in ["none", "a%20b", "%C3%A4"] {
         owner.delete(&format!("/api/v1/candidates/{id}")).refused(404, "not_found");
     }
+}
+
+fn nobody_is_added_by_the_address_of_an_erased_candidate() {
+    let (app, hiring) = start();
+    erase(&app, &hiring, 0);
+    let address = format!("{}@erased.invalid", hiring.candidates[0].candidate_id);
+    let body = json!({ "name": "Ada", "email": address, "roleId": hiring.role_id });
+    let path = format!("/api/v1/organizations/{}/candidates", hiring.organization_id);
+    let problem = app.admin().post(&path, &body).refused(409, "conflict").json();
+    assert!(problem["detail"].as_str().unwrap().contains("erased"), "{problem}");
 }
 
 fn list_of(app: &App) -> std::path::PathBuf {

@@ -16,6 +16,7 @@ mod body;
 mod candidate_add;
 mod candidate_change;
 mod candidate_erase;
+mod candidate_export;
 mod candidate_hold;
 mod candidate_list;
 mod candidate_read;
@@ -51,6 +52,7 @@ mod race_privacy;
 mod race_roles;
 mod rate_limit;
 mod report;
+mod retention;
 mod role_change;
 mod role_create;
 mod role_list;
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         candidate_list::tests(),
         candidate_read::tests(),
         candidate_erase::tests(),
+        candidate_export::tests(),
         candidate_hold::tests(),
         candidate_step_hire::tests(),
         candidate_step_record::tests(),
@@ -141,6 +144,7 @@ fn main() -> ExitCode {
         role_list::tests(),
         role_state::tests(),
         role_step::tests(),
+        retention::tests(),
         session::tests(),
         signup::tests(),
         status::tests(),

@@ -14,6 +14,8 @@ crate::tests![
     an_erasure_and_a_hold_that_meet_exclude_each_other,
     two_holds_that_meet_happen_one_after_the_other,
     two_releases_that_meet_are_one,
+    two_exports_that_meet_are_both_on_record,
+    an_export_and_an_erasure_that_meet_happen_one_after_the_other,
 ];
 
 const ROUNDS: usize = 200;
@@ -50,6 +52,10 @@ impl Ground {
 
     fn release(&self, candidate: usize) -> Lane {
         Lane::new("DELETE", &format!("/api/v1/candidates/{}/hold", self.candidate_id(candidate)), &self.key)
+    }
+
+    fn export(&self, candidate: usize) -> Lane {
+        Lane::new("GET", &format!("/api/v1/candidates/{}/export", self.candidate_id(candidate)), &self.key)
     }
 
     fn hire(&self, candidate: usize) -> Lane {
@@ -207,5 +213,42 @@ fn two_releases_that_meet_are_one() {
         assert!(answers.iter().all(|answer| answer.clone().expect(200).json()["data"]["holdReason"].is_null()));
         assert_eq!(actions(&app, &ground.candidate_id(round)), ["candidate.held", "candidate.released"]);
     }
+    require_sound(&app);
+}
+
+fn two_exports_that_meet_are_both_on_record() {
+    let app = App::start();
+    let ground = Ground::of(&app);
+    let mut clients = connected(&app, 4);
+    for round in 0..ROUNDS {
+        let lane = ground.export(round);
+        let answers = together(&mut clients, |_, client| lane.send(client));
+        let done = |answer: &Answer| answer.clone().expect(200).json()["data"]["activity"].as_array().unwrap().len();
+        let mut before: Vec<usize> = answers.iter().map(done).collect();
+        before.sort_unstable();
+        assert_eq!(before, [0, 1, 2, 3]);
+    }
+    require_sound(&app);
+}
+
+fn an_export_and_an_erasure_that_meet_happen_one_after_the_other() {
+    let app = App::start();
+    let grounds = RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let (ground, at) = ground_of_round(&app, &mut grounds, round);
+        [ground.export(at), ground.erase(at)]
+    };
+    duel(&app, lanes, |_, answers| {
+        assert_eq!(statuses(answers), [200, 200]);
+        let data = answers[0].json()["data"].clone();
+        if data["erasedAt"].is_null() {
+            assert!(data["candidate"]["name"].as_str().unwrap().starts_with("Quixworth"));
+            First::Left
+        } else {
+            assert!(!answers[0].text().contains("Quixworth"), "{}", answers[0].text());
+            First::Right
+        }
+    });
     require_sound(&app);
 }

@@ -70,6 +70,7 @@ fn the_table_is_the_contract() {
         "PATCH /api/v1/candidates/{id}",
         "POST /api/v1/candidate-roles/{id}/withdraw",
         "DELETE /api/v1/candidates/{id}",
+        "GET /api/v1/candidates/{id}/export",
         "PUT /api/v1/candidates/{id}/hold",
         "DELETE /api/v1/candidates/{id}/hold",
         "POST /api/auth/sign-in",

@@ -57,7 +57,8 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
         None => false,
     };
     let role_steps = store::role_step::of_role(tx, role)?;
-    candidate::apply(seats.status, role_steps.len(), has_applied)?;
+    let is_erased = known.as_ref().is_some_and(|candidate| candidate.is_erased);
+    candidate::apply(seats.status, role_steps.len(), is_erased, has_applied)?;
     let stamp = || store::activity::stamp(&*ctx.world);
     let candidate = match known {
         Some(candidate) => candidate,

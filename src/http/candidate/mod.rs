@@ -7,6 +7,7 @@ mod list;
 pub(super) mod wire;
 
 use hyper::Method;
+use serde_json::Value;
 
 use super::api_key::WireData;
 use super::ctx::Ctx;
@@ -106,7 +107,7 @@ fn organization<'a>(
 ///
 /// # Errors
 /// `not_found`.
-fn find(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candidate, Standing), Error> {
+pub(super) fn find(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candidate, Standing), Error> {
     let id = id.ok_or(NO_CANDIDATE)?;
     let (organization, standing) = store::access::to_candidate(tx, who, id)?.ok_or(NO_CANDIDATE)?;
     let candidate = store::candidate::find(tx, &organization, id)?.ok_or(NO_CANDIDATE)?;
@@ -115,6 +116,12 @@ fn find(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candi
 
 /// The answer that tells all of a candidate.
 fn told(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply, Error> {
+    let id = candidate.id.clone();
+    Ok(Reply::json(&WireData { success: true, data: in_full(tx, candidate)? }).about(id))
+}
+
+/// A candidate with their applications and the steps of these.
+pub(super) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error> {
     let applications = store::candidate_role::of_candidate(tx, &candidate.organization_id, &candidate.id)?;
     let stepped = |application: store::candidate_role::Application| -> Result<Stepped, Error> {
         let steps = store::candidate_step::of_application(tx, &application.record.id)?;
@@ -122,8 +129,8 @@ fn told(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply, Error> {
     };
     let stepped = applications.into_iter().map(stepped).collect::<Result<Vec<_>, Error>>()?;
     let applications = stepped.iter().map(WireApplicationInFull::of).collect();
-    let id = candidate.id.clone();
-    Ok(Reply::json(&WireData { success: true, data: WireCandidate::of(candidate, applications) }).about(id))
+    serde_json::to_value(WireCandidate::of(candidate, applications))
+        .map_err(|error| Error::Defect(format!("a candidate cannot be told: {error}")))
 }
 
 /// The address that a body gives a candidate.

@@ -8,13 +8,15 @@
 mod list;
 mod page;
 mod restore;
+mod retention;
 mod wipe;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(super) use self::restore::restore;
-pub(super) use self::wipe::start;
+pub(super) use self::retention::start as start_retention;
+pub(super) use self::wipe::start as start_wiping;
 use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};

@@ -76,6 +76,7 @@ pub(crate) fn lines() -> Vec<Line> {
             ask(format!("/api/v1/candidate-roles/{}/withdraw", ground.candidates[0].application_id))
         }),
         erases("DELETE /api/v1/candidates/{id}", |_, ground| ask(ground.candidate_path(0))),
+        manages("GET /api/v1/candidates/{id}/export", |_, ground| ask(format!("{}/export", ground.candidate_path(0)))),
         erases("PUT /api/v1/candidates/{id}/hold", |_, ground| {
             ask(format!("{}/hold", ground.candidate_path(0))).with(json!({ "reason": "a case" }))
         }),
