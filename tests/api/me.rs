@@ -252,7 +252,7 @@ fn every_route_that_needs_a_credential_refuses_whoever_has_none() {
     let app = App::start();
     let table = Table::new();
     let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
-    assert_eq!(closed.len(), 15);
+    assert!(closed.len() >= 15);
     for route in closed {
         let (method, path) = (route.method.as_str(), filled(route.path));
         let answer = app.anonymous().send(method, &path, &[], b"").expect(401);

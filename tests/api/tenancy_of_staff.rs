@@ -223,6 +223,12 @@ fn trace(app: &App) -> Vec<String> {
     )
 }
 
+/// The path of a request to a route that whoever may is granted, on this ground.
+pub(crate) fn granted_path(app: &App, ground: &Hiring, route: &Route) -> Option<String> {
+    let line = lines::lines().into_iter().find(|line| line.place == place(route));
+    line.map(|line| (line.ask)(app, ground).path)
+}
+
 fn place(route: &Route) -> String {
     format!("{} {}", route.method, route.path)
 }
