@@ -5,6 +5,8 @@
 - A cursor that it makes up is one that no page gave, which is a 400. A valid request goes without.
 - To JSON Schema 1.0 is an integer; to this service it is none.
 - Not all that looks like an IPv6 address is one, and few texts are time zones.
+- An Idempotency-Key stands for one request: each valid one is new. A dry run takes no heed of it, so it tells nothing of
+  an invalid one.
 - Nothing may take the run's own credential away: a change of its key or of its user goes to an id of nothing.
 """
 
@@ -102,6 +104,11 @@ def before_call(context, case, kwargs):
             case.body["timeZone"] = "Europe/Berlin"
     if is_valid(case, ParameterLocation.QUERY) and case.query:
         case.query.pop("cursor", None)
+    if "Idempotency-Key" in (case.headers or {}):
+        if is_valid(case, ParameterLocation.HEADER):
+            case.headers["Idempotency-Key"] = f"{chance.getrandbits(128):032x}"
+        elif case.query:
+            case.query.pop("dryRun", None)
     if case.method not in ("GET", "HEAD", "OPTIONS"):
         for name, value in (case.path_parameters or {}).items():
             if value in OWN:
