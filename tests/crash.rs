@@ -13,6 +13,8 @@ mod company;
 mod history;
 #[path = "crash/load.rs"]
 mod load;
+#[path = "crash/repeat.rs"]
+mod repeat;
 #[path = "crash/service.rs"]
 mod service;
 
@@ -25,6 +27,7 @@ use client::{Client, Request};
 use company::Company;
 use history::History;
 use load::{Load, Moment};
+use repeat::Repeats;
 use service::{Service, run, run_with_input};
 
 /// How often the service is killed when `APPLIANCE_CRASH_ROUNDS` does not say.
@@ -96,7 +99,7 @@ fn what_was_answered_is_in_the_file_after_kill_9() {
     let place = Place::of(&company);
     let mut service = Service::start(&place.db, &[]);
     let keys = load_keys(&service, &place, &company);
-    let mut history = History::default();
+    let (mut history, mut repeats) = (History::default(), Repeats::default());
     for round in 1..=rounds {
         let counts = (0..KILLS_MAX).any(|kill| {
             let load = Load::begin(&company, &service, &keys, &format!("{round}-{kill}"), true);
@@ -111,6 +114,10 @@ fn what_was_answered_is_in_the_file_after_kill_9() {
             history.add(&crash.answered, &crash.unanswered);
             let findings = history.settle(&place.db, &company);
             assert!(findings.is_empty(), "round {round}: {} findings:\n{}", findings.len(), findings.join("\n"));
+            repeats.send(&service, &place.db, &keys, &crash);
+            history.add(&repeats.answered, &[]);
+            let findings = [std::mem::take(&mut repeats.findings), history.settle(&place.db, &company)].concat();
+            assert!(findings.is_empty(), "round {round}, again: {} findings:\n{}", findings.len(), findings.join("\n"));
             check(&place.db);
             if round.is_multiple_of(2) {
                 history::checkpoint(&place.db);
@@ -120,6 +127,7 @@ fn what_was_answered_is_in_the_file_after_kill_9() {
         assert!(counts, "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} requests unanswered");
     }
     history.require_variety();
+    repeats.require_variety();
 }
 
 #[test]

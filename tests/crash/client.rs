@@ -18,6 +18,8 @@ pub(crate) struct Request {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// Whether it says that it was given before.
+    pub(crate) is_replayed: bool,
     cookie: Option<String>,
     body: Vec<u8>,
 }
@@ -104,7 +106,7 @@ impl Client {
     pub(crate) fn receive(&mut self) -> io::Result<Answer> {
         let broken = || io::Error::from(ErrorKind::InvalidData);
         let status = self.line()?.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
-        let (mut length, mut cookie) = (0, None);
+        let (mut length, mut cookie, mut is_replayed) = (0, None, false);
         loop {
             let line = self.line()?;
             if line.is_empty() {
@@ -113,13 +115,14 @@ impl Client {
             let (name, value) = line.split_once(": ").ok_or_else(broken)?;
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.parse().map_err(|_| broken())?,
+                "idempotency-replayed" => is_replayed = true,
                 "set-cookie" => cookie = value.split(';').next().map(str::to_owned),
                 _ => {}
             }
         }
         let mut body = vec![0; length];
         self.connection.read_exact(&mut body)?;
-        Ok(Answer { status, cookie, body })
+        Ok(Answer { status, is_replayed, cookie, body })
     }
 
     fn line(&mut self) -> io::Result<String> {

@@ -1,6 +1,6 @@
 //! What was answered over all rounds, held against the file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -205,6 +205,11 @@ impl History {
         findings.extend(figures(file));
         findings
     }
+}
+
+/// The agents of all requests that have a row in the usage log.
+pub(crate) fn agents(db: &Path) -> HashSet<String> {
+    usage_rows(&open(db)).into_keys().collect()
 }
 
 /// Moves the write-ahead log into the file, so that the next round begins a new one.

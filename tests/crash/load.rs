@@ -270,11 +270,19 @@ impl Shared {
 
 impl Record {
     fn request(&self, key: &str) -> Request {
-        let request = Request::new(self.method(), &self.path()).with_header("User-Agent", &self.agent);
+        self.repeat(key, &self.agent)
+    }
+
+    /// The same request by another agent.
+    pub(crate) fn repeat(&self, key: &str, agent: &str) -> Request {
+        let request = Request::new(self.method(), &self.path()).with_header("User-Agent", agent);
         match &self.ask {
             Ask::Me => request.with_key(key),
             Ask::Apply { role_id, .. } => request.with_body(&json!({ "roleId": role_id })),
-            Ask::Hire(_) => request.with_key(key).with_body(&json!({ "notes": "-".repeat(HIRE_NOTES_CHARACTERS) })),
+            Ask::Hire(_) => request
+                .with_key(key)
+                .with_header("Idempotency-Key", &self.agent)
+                .with_body(&json!({ "notes": "-".repeat(HIRE_NOTES_CHARACTERS) })),
             Ask::Reject { notes, .. } => request.with_key(key).with_body(&json!({ "outcomeNotes": notes })),
         }
     }
