@@ -11,6 +11,7 @@ use super::import::Counts;
 use super::{Application, Role};
 use crate::domain::candidate_role::{default_statuses, statuses_at};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, OrganizationId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
@@ -187,7 +188,8 @@ impl<'t> Applicants<'t> {
         match self.known(&email)? {
             Some(number) => Ok(number),
             None => {
-                Ok(self.push(Applicant { record: store::candidate::Record { id: id(), name, email }, is_new: true }))
+                let record = store::candidate::Record { id: id(), name, email, privacy: Privacy::default() };
+                Ok(self.push(Applicant { record, is_new: true }))
             }
         }
     }

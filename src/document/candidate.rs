@@ -13,7 +13,9 @@ use crate::domain::candidate_role::contradiction;
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus,
 };
+use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{CandidateId, CandidateRoleId};
+use crate::domain::text;
 use crate::store::candidate_role;
 
 /// An application with its steps.
@@ -41,6 +43,8 @@ impl Object for Entry {
         "applicationId",
         "name",
         "email",
+        "holdReason",
+        "erasedAt",
         "appliedAt",
         "status",
         "hiredDate",
@@ -73,7 +77,13 @@ impl Object for Entry {
         let status = fields.word("status", ApplicationStatus::WORDS, ApplicationStatus::parse);
         let status = status.map(|status| status.unwrap_or(ApplicationStatus::InProgress));
         let hire = hire(&mut fields, status);
-        let candidate = match fields.context.admit(id?, name?, email?) {
+        let privacy = privacy(&mut fields);
+        let (name, email, privacy) = (name?, email?, privacy?);
+        if let Some(contradiction) = privacy.contradiction(&name, &email, status?) {
+            fields.clash(contradiction);
+            return None;
+        }
+        let candidate = match fields.context.admit(id?, name, email, privacy) {
             Ok(candidate) => candidate,
             Err(clash) => {
                 fields.clash(clash);
@@ -89,6 +99,18 @@ impl Object for Entry {
 fn application_id(fields: &mut Fields<'_, '_>) -> Option<CandidateRoleId> {
     let Some(id) = fields.optional_id("applicationId")? else { return Some(fields.context.made()) };
     fields.taken_once(&id).then_some(id)
+}
+
+/// Whether the candidate is held or erased.
+fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
+    let must_be = format!("a text of at most {REASON_CHARACTERS_MAX} characters that is not blank");
+    let hold_reason = fields.optional("holdReason", &must_be, |value| {
+        let reason = value.as_str()?.trim();
+        let is_good = !reason.is_empty() && text::characters(reason) <= REASON_CHARACTERS_MAX;
+        is_good.then(|| reason.to_owned())
+    });
+    let erased_at = fields.time("erasedAt");
+    Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
 
 /// The record of the hire, which an application has exactly while it is `Hired`.

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::findings::Findings;
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, UserId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -36,6 +37,7 @@ struct Person {
     id: Option<CandidateId>,
     name: String,
     email: Email,
+    privacy: Privacy,
     /// The last role that the candidate was seen under.
     role: usize,
 }
@@ -87,7 +89,13 @@ impl<'w> Context<'w> {
     ///
     /// # Errors
     /// A sentence where the candidate is there under this role already, or ids and addresses disagree.
-    pub(super) fn admit(&mut self, id: Option<CandidateId>, name: String, email: Email) -> Result<usize, String> {
+    pub(super) fn admit(
+        &mut self,
+        id: Option<CandidateId>,
+        name: String,
+        email: Email,
+        privacy: Privacy,
+    ) -> Result<usize, String> {
         let known = self.people.by_address.get(email.key()).copied();
         if let Some(number) = known {
             self.require_same(number, id.as_ref(), &email)?;
@@ -102,12 +110,15 @@ impl<'w> Context<'w> {
         if let Some(number) = known {
             let person = &mut self.people.all[number];
             person.id = person.id.take().or(id);
+            let Privacy { hold_reason, erased_at } = &mut person.privacy;
+            *hold_reason = hold_reason.take().or(privacy.hold_reason);
+            *erased_at = erased_at.or(privacy.erased_at);
             person.role = role;
             return Ok(number);
         }
         let number = self.people.all.len();
         self.people.by_address.insert(email.key().to_owned(), number);
-        self.people.all.push(Person { id, name, email, role });
+        self.people.all.push(Person { id, name, email, privacy, role });
         Ok(number)
     }
 
@@ -129,10 +140,11 @@ impl<'w> Context<'w> {
     pub(super) fn admitted(&mut self) -> Vec<candidate::Record> {
         let people = std::mem::take(&mut self.people).all.into_iter();
         people
-            .map(|Person { id, name, email, .. }| candidate::Record {
+            .map(|Person { id, name, email, privacy, .. }| candidate::Record {
                 id: id.unwrap_or_else(|| self.made()),
                 name,
                 email,
+                privacy,
             })
             .collect()
     }

@@ -283,6 +283,10 @@ struct Candidate<'s> {
     application_id: String,
     name: String,
     email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    erased_at: Option<String>,
     applied_at: String,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -332,6 +336,8 @@ fn candidate<'s>(source: &'s Source<'s>, (application, candidate): Applied) -> R
         application_id,
         name: candidate.name,
         email: candidate.email.as_str().to_owned(),
+        hold_reason: candidate.privacy.hold_reason,
+        erased_at: shown(candidate.privacy.erased_at),
         applied_at: applied_at.to_string(),
         status: status.as_str(),
         hired_date,

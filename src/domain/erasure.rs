@@ -1,8 +1,10 @@
 //! Erasing a candidate's personal data, and holding a candidate so that nobody does: what may be done when, and what is left
 //! in the place of a name and an address.
 
+use super::candidate_step::ApplicationStatus;
 use super::id::CandidateId;
 use super::refusal::Refusal;
+use super::text::Email;
 use super::timestamp::Timestamp;
 
 /// The longest reason of a hold, in characters.
@@ -13,6 +15,33 @@ pub const NAME: &str = "Erased";
 
 /// Where the addresses of erased candidates are: nobody can have one there (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
+
+/// Whether a candidate is held or erased, as a document tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Privacy {
+    /// Why they are held, where they are.
+    pub hold_reason: Option<String>,
+    /// When they were erased, where they were.
+    pub erased_at: Option<Timestamp>,
+}
+
+impl Privacy {
+    /// What is wrong with it beside a candidate's name and address, and where their application is; `None` where they agree.
+    /// What an erasure leaves agrees, so whatever the service writes it also takes back.
+    pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
+        self.erased_at?;
+        let is_at_home = email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'));
+        if self.hold_reason.is_some() {
+            Some("a candidate who is erased has nothing left to hold, and no holdReason")
+        } else if name != NAME || !is_at_home {
+            Some("a candidate who is erased has the name Erased and an address at erased.invalid")
+        } else if status == ApplicationStatus::InProgress {
+            Some("the application of a candidate who is erased does not go on; one like that is Withdrawn")
+        } else {
+            None
+        }
+    }
+}
 
 /// What is known of a candidate who is to be erased, held or released.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +104,6 @@ pub fn address(id: &CandidateId, number: i64, attempt: usize) -> String {
 mod tests {
     use super::*;
     use crate::domain::id::Id;
-    use crate::domain::text::Email;
 
     fn facts(hold_reason: Option<&str>, erased_at: Option<i64>) -> Facts {
         Facts {
@@ -98,6 +126,27 @@ mod tests {
         assert_eq!(hold(&facts(Some("a case"), None), "a case"), Ok(false));
         assert_eq!(hold(&facts(Some("a case"), None), "another"), Ok(true));
         assert!(matches!(hold(&facts(None, Some(5)), "a case"), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
+    fn who_is_erased_has_nothing_left_to_tell_or_to_hold() {
+        use ApplicationStatus::{Hired, InProgress};
+        let erased = |hold: Option<&str>| Privacy {
+            hold_reason: hold.map(str::to_owned),
+            erased_at: Some(Timestamp::from_micros(5)),
+        };
+        let agrees = |privacy: &Privacy, name: &str, email: &str, status| {
+            privacy.contradiction(name, &Email::parse(email).unwrap(), status).is_none()
+        };
+        let here = "cand_1@erased.invalid";
+        assert!(agrees(&erased(None), NAME, here, Hired));
+        assert!(!agrees(&erased(Some("a case")), NAME, here, Hired));
+        assert!(!agrees(&erased(None), "Ada", here, Hired));
+        assert!(!agrees(&erased(None), NAME, "ada@example.org", Hired));
+        assert!(!agrees(&erased(None), NAME, "ada@noterased.invalid", Hired));
+        assert!(!agrees(&erased(None), NAME, here, InProgress));
+        let held = Privacy { hold_reason: Some("a case".to_owned()), erased_at: None };
+        assert!(agrees(&held, "Ada", "ada@example.org", InProgress));
     }
 
     #[test]

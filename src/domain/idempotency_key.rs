@@ -62,6 +62,12 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     digest.finalize().into()
 }
 
+/// What a key is kept as once the candidate is erased whom its request was about: enough to know it again.
+pub fn erased(key: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
+    digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
+}
+
 /// What a request was answered, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {

@@ -5,6 +5,7 @@ use rusqlite::Row;
 use super::candidate;
 use super::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepType};
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -214,7 +215,7 @@ pub fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &CandidateRoleId
 /// When SQLite fails.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(Record, candidate::Record)>, Error> {
     let sql = "SELECT a.id, a.status, a.applied_at, a.hired_date, a.offer_accepted_date, a.external_position_id,
-                 a.hire_notes, c.id, c.name, c.email
+                 a.hire_notes, c.id, c.name, c.email, c.hold_reason, c.erased_at
                FROM candidate_roles a
                JOIN candidates c ON c.id = a.candidate_id
                WHERE a.role_id = $1
@@ -228,6 +229,7 @@ fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
         id: tx::word(&row.get::<_, String>(7)?, CandidateId::parse)?,
         name: row.get(8)?,
         email: tx::word(&row.get::<_, String>(9)?, Email::parse)?,
+        privacy: Privacy { hold_reason: row.get(10)?, erased_at: tx::time_or_none(row, 11)? },
     };
     Ok((record, candidate))
 }

@@ -13,11 +13,18 @@ const CLEARED_MAX: i64 = 16;
 /// # Errors
 /// When SQLite fails.
 pub fn find(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey) -> Result<Option<Kept>, Error> {
+    match find_as(tx, api_key_number, key.as_str())? {
+        Some(kept) => Ok(Some(kept)),
+        None => find_as(tx, api_key_number, &idempotency_key::erased(key.as_str())),
+    }
+}
+
+fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<Kept>, Error> {
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
     let after = idempotency_key::counts_after(tx.now).micros();
-    tx.one(sql, (api_key_number, key.as_str(), after), |row| {
+    tx.one(sql, (api_key_number, key, after), |row| {
         let candidate_id: Option<String> = row.get(4)?;
         let answer = match (row.get(2)?, row.get(3)?) {
             (Some(text), _) => Answer::Whole(text),
@@ -64,4 +71,20 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
     let (fingerprint, now) = (kept.fingerprint, tx.now.micros());
     tx.run(sql, (api_key_number, key.as_str(), fingerprint, now, kept.status, answer, made_id, candidate_id))?;
     Ok(())
+}
+
+/// Takes away what requests about a candidate were answered, and what was asked: a repeat is told that it is gone. Who chose
+/// their keys may have made them of a name.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn forget_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
+    let sql = "SELECT key_number, idempotency_key
+               FROM idempotency_keys
+               WHERE candidate_id = $1 AND answer IS NOT NULL";
+    let keys = tx.all(sql, [candidate.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    let sql = "UPDATE idempotency_keys
+               SET answer = NULL, fingerprint = $1, idempotency_key = $2
+               WHERE key_number = $3 AND idempotency_key = $4";
+    tx.run_each(sql, keys.into_iter(), |(number, key)| Ok(([0_u8; 32], idempotency_key::erased(&key), number, key)))
 }

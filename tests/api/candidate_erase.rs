@@ -200,17 +200,24 @@ fn an_hr_system_is_still_owed_what_was_decided_with_ids_only() {
 
 fn answers_that_are_kept_for_repeats_are_forgotten() {
     let (app, hiring) = start();
-    let id = |candidate: usize| &hiring.candidates[candidate].candidate_id;
-    for (candidate, key) in [(0, "one"), (1, "two")] {
-        app.change(&format!(
-            "INSERT INTO idempotency_keys (key_number, idempotency_key, fingerprint, created_at, status, answer, candidate_id)
-             VALUES (1, '{key}', zeroblob(32), 1, 200, 'Quixworth {candidate}', '{}')",
-            id(candidate)
-        ));
-    }
-    erase(&app, &hiring, 0);
-    let kept = app.sql("SELECT idempotency_key, answer FROM idempotency_keys ORDER BY idempotency_key");
-    assert_eq!(kept, ["one|null", "two|Quixworth 1"]);
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let add = |name: &str| {
+        // Whoever sends it may make the key of anything.
+        let client = owner.with_header("Idempotency-Key", &format!("add-{name}@mail.example"));
+        let body = json!({ "name": name, "email": format!("{name}@mail.example"), "roleId": hiring.role_id });
+        client.post(&format!("/api/v1/organizations/{}/candidates", hiring.organization_id), &body)
+    };
+    let id = add("hapax").expect(200).json()["data"]["id"].as_str().unwrap().to_owned();
+    let other = add("legomenon").expect(200);
+    owner.delete(&format!("/api/v1/candidates/{id}")).expect(200);
+    assert_eq!(app.sql("SELECT count(*) FROM idempotency_keys WHERE idempotency_key LIKE '%hapax%'"), ["0"]);
+    let kept = "SELECT answer, fingerprint = zeroblob(32), made_id FROM idempotency_keys WHERE answer IS NULL";
+    assert_eq!(app.sql(kept), ["null|1|null"]);
+    // A repeat does not bring them back.
+    add("hapax").refused(410, "gone");
+    assert_eq!(app.sql("SELECT count(*) FROM candidates WHERE name = 'hapax'"), ["0"]);
+    assert_eq!(add("legomenon").expect(200).json(), other.json());
+    assert_eq!(app.check(), Vec::<String>::new());
 }
 
 fn samples_of_an_analysis_are_forgotten() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{CANDIDATES, ORGANIZATION, ROLE, assert_refused, findings, set, sound, with};
+use crate::support::{CANDIDATES, ORGANIZATION, ROLE, assert_refused, findings, read, set, sound, with};
 
 fn hired(number: usize) -> Value {
     json!({ "name": "Hired", "email": format!("hired-{number}@example.org"), "status": "Hired" })
@@ -231,4 +231,25 @@ fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
     set(&mut document, &format!("{CANDIDATES}/0/name"), json!(1));
     assert_refused(&document, &format!("{CANDIDATES}/0/name"), "must be a text");
     assert_refused(&with(&format!("{ORGANIZATION}/slug"), json!("a b")), &format!("{ORGANIZATION}/slug"), "must be");
+}
+
+#[test]
+fn whoever_is_erased_has_nothing_left_to_tell_or_to_hold() {
+    let candidate = format!("{CANDIDATES}/2");
+    let erased = |change: &dyn Fn(&mut Value)| {
+        let mut document = with(&format!("{candidate}/erasedAt"), json!("2026-11-01"));
+        set(&mut document, &format!("{candidate}/name"), json!("Erased"));
+        set(&mut document, &format!("{candidate}/email"), json!("cand_3@erased.invalid"));
+        change(&mut document);
+        document
+    };
+    read(&erased(&|_| {}));
+    for (name, value) in [("name", "Ada"), ("email", "ada@example.org"), ("holdReason", "a case")] {
+        let document = erased(&|document| set(document, &format!("{candidate}/{name}"), json!(value)));
+        assert_refused(&document, &candidate, "a candidate who is erased");
+    }
+    let mut running = with(&format!("{CANDIDATES}/0/erasedAt"), json!("2026-11-01"));
+    set(&mut running, &format!("{CANDIDATES}/0/name"), json!("Erased"));
+    set(&mut running, &format!("{CANDIDATES}/0/email"), json!("cand_1@erased.invalid"));
+    assert_refused(&running, &format!("{CANDIDATES}/0"), "does not go on");
 }

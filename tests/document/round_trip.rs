@@ -284,3 +284,18 @@ fn why_a_role_was_closed_comes_out() {
     assert_eq!(through(&document).pointer(&format!("{ROLE}/closeReason")), Some(&json!("no budget")));
     assert_eq!(through(&sound()).pointer(&format!("{ROLE}/closeReason")), None);
 }
+
+#[test]
+fn whoever_is_held_or_erased_stays_so() {
+    let mut document = with(&format!("{CANDIDATES}/0/holdReason"), json!("a case"));
+    let erased = json!({ "name": "Erased", "email": "cand_3@erased.invalid", "erasedAt": NOW });
+    for (name, value) in erased.as_object().unwrap() {
+        set(&mut document, &format!("{CANDIDATES}/2/{name}"), value.clone());
+    }
+    let came_out = through(&document);
+    let candidates = came_out.pointer(CANDIDATES).unwrap();
+    assert_within(&json!({ "holdReason": "a case" }), &candidates[0], "");
+    assert_within(&erased, &candidates[2], "");
+    assert_eq!(candidates[0].get("erasedAt"), None);
+    assert_eq!(candidates[1].get("holdReason"), None);
+}

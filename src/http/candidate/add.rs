@@ -6,6 +6,7 @@ use super::super::request::Request;
 use super::{NO_ROLE, email, organization, told};
 use crate::domain::candidate::{self, Template};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
@@ -63,7 +64,12 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
     let candidate = match known {
         Some(candidate) => candidate,
         None => {
-            let record = Record { id: ctx.world.id(), name: wish.name.clone(), email: wish.email.clone() };
+            let record = Record {
+                id: ctx.world.id(),
+                name: wish.name.clone(),
+                email: wish.email.clone(),
+                privacy: Privacy::default(),
+            };
             acts::add(tx, who, organization, &record, &stamp())?
         }
     };

@@ -1,23 +1,15 @@
 //! The document, put together: the fragments say what only they know, the table of routes says the rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::example;
+use super::parts::{Object, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
+use super::{example, refusals};
 use crate::http::route::{Entry, Route};
-use crate::http::table::ANYWHERE;
-
-type Object = Map<String, Value>;
 
 /// What is known of each code of a refusal, in the common fragment; it does not go into the document.
 const PROBLEMS: &str = "x-problems";
-
-/// The fields that tell a caller what is left of the rate limit: on whatever an identified caller is answered.
-const RATE_LIMIT: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
-
-/// The field that tells a repeat's answer from a first one.
-const REPLAYED: &str = "Idempotency-Replayed";
 
 pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cookie: &str) -> Value {
     let mut document = read(common);
@@ -133,7 +125,7 @@ fn complete(mut told: Object, route: &Route, components: &mut Object, problems: 
         headers.extend(header_references(&success_headers(route)));
         headers.extend(own);
     }
-    responses.extend(refusals(route, components, problems));
+    responses.extend(refusals::of(route, components, problems));
     whole.insert("responses".to_owned(), Value::Object(responses));
     whole
 }
@@ -141,11 +133,6 @@ fn complete(mut told: Object, route: &Route, components: &mut Object, problems: 
 /// Whether it answers a caller who has its newest answer that they do.
 fn is_tagged(route: &Route) -> bool {
     route.answers.contains(&(304, ""))
-}
-
-/// Whether a repeat is given the answer of the first.
-fn is_repeatable(route: &Route) -> bool {
-    route.answers.contains(&(422, "idempotency_key_reused"))
 }
 
 fn entry_words(entry: Entry) -> String {
@@ -330,85 +317,6 @@ fn success_headers(route: &Route) -> Vec<&'static str> {
     names
 }
 
-/// The errors of a route by status. Each is a component that all routes with the same codes share.
-fn refusals(route: &Route, components: &mut Object, problems: &Object) -> Object {
-    let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
-    for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
-        let codes = by_status.entry(*status).or_default();
-        if !codes.contains(code) {
-            codes.push(code);
-        }
-    }
-    let mut responses = Object::new();
-    for (status, mut codes) in by_status {
-        codes.sort_unstable();
-        let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // What came of the state of things is given to repeats, too.
-        let is_repeated = is_repeatable(route) && [400, 404, 409].contains(&status);
-        let kind = match () {
-            () if route.page => "Page",
-            () if is_repeated => "Repeatable",
-            () => "",
-        };
-        let name = format!("{}{kind}", names.join("Or"));
-        let response = json!({ "$ref": format!("#/components/responses/{name}") });
-        responses.insert(status.to_string(), response);
-        let known = member(components, "responses");
-        if !known.contains_key(&name) {
-            known.insert(name, refusal(status, &codes, is_repeated.then_some(REPLAYED), route.page, problems));
-        }
-    }
-    responses
-}
-
-/// `insufficient_scope` as `InsufficientScope`.
-fn capitalized(code: &str) -> String {
-    let words = code.split('_').map(|word| word[..1].to_ascii_uppercase() + &word[1..]);
-    words.collect()
-}
-
-fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: bool, problems: &Object) -> Value {
-    let mut headers: Vec<&str> = ["X-Request-Id"].into_iter().chain(more).collect();
-    let (mut examples, mut words) = (Object::new(), Vec::new());
-    for code in codes {
-        let Some(problem) = problems.get(*code) else { continue };
-        words.push(format!("`{code}`: {}", problem["description"].as_str().unwrap_or_default()));
-        headers.extend(problem["headers"].as_array().into_iter().flatten().filter_map(Value::as_str));
-        let mut body = json!({
-            "type": "about:blank", "title": problem["title"], "status": status, "detail": problem["detail"],
-            "success": false, "code": code, "requestId": "req_01kbj8v6crfqnrs7r2wz5m6d3e"
-        });
-        if let Some(errors) = problem.get("errors") {
-            body["errors"] = errors.clone();
-        }
-        examples.insert((*code).to_owned(), json!({ "value": body }));
-    }
-    if ![401, 414, 431].contains(&status) {
-        headers.extend(RATE_LIMIT);
-    }
-    let mut headers = header_references(&headers);
-    // Only one of the codes of a 403 brings it.
-    if codes.len() > 1 && headers.contains_key("WWW-Authenticate") {
-        headers["WWW-Authenticate"] = json!({ "$ref": "#/components/headers/WWW-Authenticate-Scope" });
-    }
-    let mut content = json!({
-        "application/problem+json": { "schema": reference("Problem"), "examples": examples }
-    });
-    if is_page {
-        content["text/html"] = json!({ "schema": { "type": "string" } });
-    }
-    json!({ "description": words.join(" "), "headers": headers, "content": content })
-}
-
-fn header_references(names: &[&str]) -> Object {
-    let reference = |name: &str| json!({ "$ref": format!("#/components/headers/{name}") });
-    names.iter().map(|name| ((*name).to_owned(), reference(name))).collect()
-}
-
-fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
 fn read(fragment: &str) -> Object {
     serde_json::from_str(fragment).expect("a fragment is a JSON object, which a test has seen")
 }
@@ -418,12 +326,6 @@ fn object(value: Option<Value>) -> Object {
         Some(Value::Object(object)) => object,
         _ => Object::new(),
     }
-}
-
-/// The object that a member is, made where it is missing.
-fn member<'a>(object: &'a mut Object, name: &str) -> &'a mut Object {
-    let value = object.entry(name).or_insert_with(|| json!({}));
-    value.as_object_mut().expect("a fragment has an object here, which a test has seen")
 }
 
 fn text(value: &Value) -> String {

@@ -40,6 +40,8 @@
 mod assemble;
 mod example;
 mod page;
+mod parts;
+mod refusals;
 
 use hyper::Method;
 use serde_json::Value;

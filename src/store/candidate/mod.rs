@@ -9,6 +9,7 @@ pub mod words;
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -23,6 +24,8 @@ pub struct Record {
     pub name: String,
     /// The candidate's address.
     pub email: Email,
+    /// Whether they are held or erased.
+    pub privacy: Privacy,
 }
 
 /// A candidate as they are in the file.
@@ -54,7 +57,8 @@ impl Candidate {
     /// # Errors
     /// [`Error::Defect`] where their address is none: they were erased.
     pub fn into_record(self) -> Result<Record, Error> {
-        Ok(Record { email: tx::word(&self.email, Email::parse)?, id: self.id, name: self.name })
+        let email = tx::word(&self.email, Email::parse)?;
+        Ok(Record { id: self.id, name: self.name, email, privacy: Privacy::default() })
     }
 }
 
@@ -63,13 +67,19 @@ impl Candidate {
 /// # Errors
 /// When SQLite fails.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, candidate: &Record) -> Result<bool, Error> {
-    let sql = "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $6)
+    let sql = "INSERT INTO candidates (id, organization_id, name, email, email_key, hold_reason, erased_at, created_at,
+                 updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
                ON CONFLICT DO NOTHING
                RETURNING number";
-    let Record { id, name, email } = candidate;
-    let params = (id.as_str(), organization.as_str(), name, email.as_str(), email.key(), tx.now.micros());
+    let Record { id, name, email, privacy } = candidate;
+    let (hold_reason, erased_at) = (&privacy.hold_reason, privacy.erased_at.map(Timestamp::micros));
+    let (organization_id, now) = (organization.as_str(), tx.now.micros());
+    let params = (id.as_str(), organization_id, name, email.as_str(), email.key(), hold_reason, erased_at, now);
     let Some(number) = tx.one(sql, params, |row| Ok(row.get(0)?))? else { return Ok(false) };
+    if erased_at.is_some() {
+        return Ok(true);
+    }
     words::index(tx, &Worded { organization_id: organization.as_str(), number, name, email: email.as_str() })?;
     Ok(true)
 }

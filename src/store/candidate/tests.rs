@@ -8,6 +8,7 @@ use super::source::{
 };
 use super::{BY_EMAIL, BY_NUMBER, NEWEST, Record, insert};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::search;
 use crate::domain::text::Email;
@@ -86,7 +87,7 @@ fn crowd(connection: &Connection) -> Vec<Person> {
         tx::in_upgrade(connection, |tx| {
             let id = CandidateId::parse(&person.id).unwrap();
             let email = Email::parse(&person.email).unwrap();
-            let record = Record { id, name: person.name.clone(), email };
+            let record = Record { id, name: person.name.clone(), email, privacy: Privacy::default() };
             insert(tx, &OrganizationId::parse(organization).unwrap(), &record)
         })
         .unwrap();

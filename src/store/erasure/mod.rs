@@ -21,7 +21,7 @@ use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};
 use super::tx::{self, Error, Tx};
-use super::{candidate_role, outbox};
+use super::{candidate_role, idempotency_key, outbox};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::{self, Facts};
@@ -138,7 +138,7 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
         forget_applications(tx, candidate)?;
         forget_activities(tx, candidate)?;
         outbox::forget_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
-        forget_answers(tx, candidate)?;
+        idempotency_key::forget_candidate(tx, &candidate.id)?;
         withdraw(tx, world, who, candidate)?;
         let detail = activity::detail(&None::<Erased>, &Erased { erased_at: tx.now.to_string() })?;
         activity::append(tx, &activity::stamp(world), who, Action::CandidateErased, &subject(candidate), &detail)?;
@@ -223,16 +223,6 @@ fn forget_activities(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
                SET detail = '{}', salt = NULL
                WHERE candidate_id = $1 AND salt IS NOT NULL";
     tx.run(sql, [candidate.id.as_str()])?;
-    Ok(())
-}
-
-/// The answers that are kept for repeats of requests about the candidate, and the digests of what was asked: names and
-/// addresses can be guessed from one.
-fn forget_answers(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
-    let sql = "UPDATE idempotency_keys
-               SET answer = NULL, fingerprint = $1
-               WHERE candidate_id = $2 AND answer IS NOT NULL";
-    tx.run(sql, ([0_u8; 32], candidate.id.as_str()))?;
     Ok(())
 }
 
