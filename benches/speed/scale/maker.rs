@@ -176,8 +176,8 @@ pub(super) struct Words<'a>(Statement<'a>);
 
 impl<'a> Words<'a> {
     pub(super) fn of(connection: &'a Connection) -> Self {
-        let sql = "INSERT INTO candidate_words (organization_id, word, candidate_number, in_name)
-                   VALUES ($1, $2, $3, $4)";
+        let sql = "INSERT INTO candidate_words (organization_id, word, candidate_number, in_name, block)
+                   VALUES ($1, $2, $3, $4, $3 / 1024)";
         Self(connection.prepare(sql).unwrap())
     }
 
