@@ -5,6 +5,8 @@
 
 -- A company on this appliance. Everything but users belongs to exactly one. One that is switched off has no portal, and
 -- only admins see it. `retention_days`: that long after the last decision a candidate is erased; null for never.
+-- `privacy_notice`: what candidates consent to, Markdown; blank for the service's own words.
+-- `decision_visible_after_hours`: that long after a decision its candidate sees it; null for never.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -20,10 +22,21 @@ CREATE TABLE organizations (
   time_zone TEXT NOT NULL CHECK (time_zone <> ''),
   pay_transparency INTEGER NOT NULL CHECK (pay_transparency IN (0, 1)),
   retention_days INTEGER CHECK (retention_days BETWEEN 1 AND 3650),
+  privacy_notice TEXT NOT NULL,
+  decision_visible_after_hours INTEGER CHECK (decision_visible_after_hours BETWEEN 0 AND 8760),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX organizations_by_time ON organizations (created_at, id);
+
+-- The picture that an organization's pages show, so that nothing of them is loaded from elsewhere.
+CREATE TABLE organization_logos (
+  organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
+  media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
+  content BLOB NOT NULL CHECK (length(content) BETWEEN 1 AND 262144),
+  digest BLOB NOT NULL CHECK (length(digest) = 32),
+  updated_at INTEGER NOT NULL
+) STRICT;
 
 -- Where an organization's HR system listens. A row without a secret is never enabled. After a rotation the previous
 -- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it. `timed_out`:
@@ -302,6 +315,72 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
+-- What somebody applied with, as they typed it (`/signup/{token}`). One without an application has changed nothing: the same
+-- address had applied to the role already, and an address alone proves nothing. Its page tells whoever sent it no more than
+-- what they sent. `links` is a JSON array of texts, `locale` the language of the page that it was sent from.
+CREATE TABLE signups (
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL,
+  role_id TEXT NOT NULL,
+  candidate_role_id TEXT UNIQUE,
+  name TEXT NOT NULL CHECK (name <> ''),
+  email TEXT NOT NULL,
+  email_key TEXT NOT NULL CHECK (email_key <> ''),
+  phone TEXT NOT NULL,
+  links TEXT NOT NULL CHECK (json_type(links) = 'array'),
+  note TEXT NOT NULL,
+  locale TEXT NOT NULL CHECK (locale <> ''),
+  consented_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+) STRICT;
+CREATE INDEX signups_of_address ON signups (organization_id, email_key);
+
+-- The page where a candidate sees where they stand (`/status/{token}`): of an application, or of a signup that has none. Only
+-- the SHA-256 of the token is here; a new link takes the place of the old one. `withdrawn_at`: when they took it back.
+CREATE TABLE status_pages (
+  number INTEGER NOT NULL PRIMARY KEY,
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  candidate_role_id TEXT UNIQUE REFERENCES candidate_roles (id),
+  signup_id TEXT UNIQUE REFERENCES signups (id),
+  locale TEXT NOT NULL CHECK (locale <> ''),
+  issued_at INTEGER NOT NULL,
+  withdrawn_at INTEGER,
+  CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
+) STRICT;
+
+-- What was uploaded, in pieces of at most 64 KiB, each its own short write. Without a signup it is staged: sent, and not yet
+-- applied with, under a token of which the SHA-256 is here. What stays staged goes after an hour. `bytes` and `media_type`
+-- are there once all of it is.
+CREATE TABLE documents (
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  signup_id TEXT REFERENCES signups (id),
+  digest BLOB UNIQUE CHECK (length(digest) = 32),
+  file_name TEXT NOT NULL CHECK (file_name <> ''),
+  media_type TEXT CHECK (media_type <> ''),
+  bytes INTEGER CHECK (bytes BETWEEN 1 AND 10485760),
+  created_at INTEGER NOT NULL,
+  CHECK ((media_type IS NULL) = (bytes IS NULL)),
+  CHECK (signup_id IS NULL OR bytes IS NOT NULL)
+) STRICT;
+CREATE INDEX documents_of_signup ON documents (signup_id) WHERE signup_id IS NOT NULL;
+CREATE INDEX documents_staged ON documents (created_at) WHERE signup_id IS NULL;
+CREATE TABLE document_pieces (
+  document_number INTEGER NOT NULL REFERENCES documents (number),
+  number INTEGER NOT NULL CHECK (number >= 1),
+  content BLOB NOT NULL CHECK (length(content) BETWEEN 1 AND 65536),
+  PRIMARY KEY (document_number, number)
+) STRICT;
+
+-- What forms are signed with, so that a form proves when it was made, also behind a restart.
+CREATE TABLE form_secrets (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  secret BLOB NOT NULL CHECK (length(secret) = 32)
+) STRICT;
+
 -- What was done: who (a user and the key they used; nobody where the service does it by itself), when, to what, and the
 -- facts as JSON. `number` is the order in which it happened. Rows are a chain: `hash` is the SHA-256 of the row's own
 -- columns with `detail_hash` in place of the detail, and of the hash of the row before. The detail may hold personal data
@@ -410,10 +489,32 @@ CREATE TABLE portal_changes (
   number INTEGER NOT NULL UNIQUE
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER portal_changes_organization
-AFTER UPDATE OF slug, slug_key, name, domain, logo, portal_enabled, portal_theme, enabled ON organizations
+AFTER UPDATE OF slug, slug_key, name, domain, logo, portal_enabled, portal_theme, enabled, time_zone,
+  privacy_notice ON organizations
 BEGIN
   INSERT INTO portal_changes (organization_id, number)
   SELECT new.id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+CREATE TRIGGER portal_changes_logo_added
+AFTER INSERT ON organization_logos
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT new.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+CREATE TRIGGER portal_changes_logo
+AFTER UPDATE ON organization_logos
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT new.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+CREATE TRIGGER portal_changes_logo_removed
+AFTER DELETE ON organization_logos
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT old.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
   ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
 END;
 CREATE TRIGGER portal_changes_role_added

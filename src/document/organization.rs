@@ -10,7 +10,8 @@ use super::reader::{self, Array, Object};
 use super::role::Role;
 use crate::domain::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use crate::domain::organization::{
-    DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, RETENTION_DAYS, TIME_ZONE_DEFAULT, is_hex_color,
+    DECISION_VISIBLE_AFTER_HOURS_DEFAULT, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, RETENTION_DAYS,
+    TIME_ZONE_DEFAULT, is_hex_color,
 };
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, Secret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
@@ -122,6 +123,8 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
         time_zone: time_zone?,
         pay_transparency: pay_transparency?.unwrap_or(false),
         retention_days: retention_days?,
+        privacy_notice: String::new(),
+        decision_visible_after_hours: Some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT),
     })
 }
 

@@ -79,6 +79,10 @@ ids! {
     CandidateRoleId = "app",
     /// One step of that application.
     CandidateStepId = "cstep",
+    /// What somebody applied with.
+    SignupId = "sign",
+    /// What was uploaded with it.
+    DocumentId = "doc",
     /// A key that acts as a user.
     ApiKeyId = "key",
     /// One row of what was decided.

@@ -15,6 +15,7 @@ pub mod hr_turn;
 pub mod id;
 pub mod idempotency_key;
 pub mod invitation;
+pub mod language;
 pub mod organization;
 pub mod rate;
 pub mod refusal;

@@ -11,6 +11,15 @@ pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 /// Where the days of an organization begin that says nothing.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
+/// The hours after which a decision shows to its candidate, at most a year; 0 for at once.
+pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
+
+/// What an organization has that says nothing: three days to change its mind, or to call first.
+pub const DECISION_VISIBLE_AFTER_HOURS_DEFAULT: i64 = 72;
+
+/// The longest privacy notice, in characters: some eight printed pages.
+pub const PRIVACY_NOTICE_CHARACTERS_MAX: usize = 20_000;
+
 /// The longest `domain`: the longest name of a host (RFC 1035 §2.3.4).
 pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 

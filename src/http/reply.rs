@@ -153,6 +153,30 @@ impl Reply {
         Self::html(StatusCode::OK, title, paragraphs, nonce)
     }
 
+    /// 200 with a page made from a template. Nobody keeps it but by its own fields.
+    pub(super) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
+        let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be written: {error}")))?;
+        Ok(Self::ok("text/html; charset=utf-8", body.into()).with(header::CONTENT_SECURITY_POLICY, PAGE_POLICY))
+    }
+
+    /// The same with the status of a refusal: what the page says is why.
+    pub(super) fn rendered_refusal(refusal: &Refusal, page: &impl askama::Template) -> Result<Self, Error> {
+        let (status, _, headers) = verdict(&Error::Refused(refusal.clone()), "");
+        let mut reply = Self { status, ..Self::rendered(page)? }.with(header::CACHE_CONTROL, "no-store");
+        reply.headers.extend(headers);
+        Ok(reply)
+    }
+
+    /// 303: what was asked for is done, and this page shows it. The path is of this service.
+    pub(super) fn see_other(path: &str) -> Self {
+        Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
+    }
+
+    /// 200 of any other type, with a strong `ETag`.
+    pub(super) fn tagged_file(content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self::ok(content_type, body.into()).with_tag()
+    }
+
     /// With one more header field. A value that no field can hold is left out.
     pub(super) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -268,6 +292,10 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
     }
     response
 }
+
+/// What a page for candidates may do: show itself in this service's styles and pictures, and send its forms here.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                           frame-ancestors 'none'";
 
 /// What a page may do: show itself in this style, and nothing else.
 fn policy(style: &str) -> String {

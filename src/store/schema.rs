@@ -36,7 +36,7 @@ pub(super) enum Step {
 
 /// The schema of this program.
 pub(super) const CURRENT: Schema = Schema {
-    version: 6,
+    version: 7,
     sql: include_str!("../../schema.sql"),
     upgrades: &[
         &[Step::Sql(include_str!("upgrade/2.sql"))],
@@ -49,6 +49,7 @@ pub(super) const CURRENT: Schema = Schema {
             Step::Code(activity::chain_all),
             Step::Sql(include_str!("upgrade/6_activities.sql")),
         ],
+        &[Step::Sql(include_str!("upgrade/7.sql"))],
     ],
 };
 

@@ -118,6 +118,8 @@ impl Wish {
             time_zone: self.time_zone.clone().unwrap_or(before.time_zone),
             pay_transparency: self.pay_transparency.unwrap_or(before.pay_transparency),
             retention_days: self.retention_days.unwrap_or(before.retention_days),
+            privacy_notice: before.privacy_notice,
+            decision_visible_after_hours: before.decision_visible_after_hours,
         })
     }
 

@@ -10,7 +10,7 @@ use super::activity;
 use super::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId};
-use crate::domain::organization::{SLUG_TAKEN, TIME_ZONE_DEFAULT};
+use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, SLUG_TAKEN, TIME_ZONE_DEFAULT};
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
@@ -43,6 +43,10 @@ pub struct Record {
     pub pay_transparency: bool,
     /// A candidate is erased that many days after the last decision; never without.
     pub retention_days: Option<i64>,
+    /// What candidates consent to, as Markdown; blank for the service's own words.
+    pub privacy_notice: String,
+    /// A candidate sees a decision that many hours after it was made; never without.
+    pub decision_visible_after_hours: Option<i64>,
 }
 
 impl Record {
@@ -61,6 +65,8 @@ impl Record {
             time_zone: TIME_ZONE_DEFAULT.to_owned(),
             pay_transparency: false,
             retention_days: None,
+            privacy_notice: String::new(),
+            decision_visible_after_hours: Some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT),
         }
     }
 }
@@ -125,6 +131,8 @@ struct Told<'a> {
     time_zone: &'a str,
     pay_transparency: bool,
     retention_days: Option<i64>,
+    privacy_notice: &'a str,
+    decision_visible_after_hours: Option<i64>,
 }
 
 impl<'a> Told<'a> {
@@ -143,6 +151,8 @@ impl<'a> Told<'a> {
             time_zone: &organization.time_zone,
             pay_transparency: organization.pay_transparency,
             retention_days: organization.retention_days,
+            privacy_notice: &organization.privacy_notice,
+            decision_visible_after_hours: organization.decision_visible_after_hours,
         })
     }
 }
@@ -154,9 +164,9 @@ impl<'a> Told<'a> {
 /// When SQLite fails.
 pub fn insert(tx: &Tx<'_>, organization: &Record, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
-                 require_external_position_id, enabled, time_zone, pay_transparency, retention_days, created_at,
-                 updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
+                 require_external_position_id, enabled, time_zone, pay_transparency, retention_days,
+                 privacy_notice, decision_visible_after_hours, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
                ON CONFLICT DO NOTHING";
     let touched = tx.run(
         sql,
@@ -174,6 +184,8 @@ pub fn insert(tx: &Tx<'_>, organization: &Record, created_at: Timestamp) -> Resu
             &organization.time_zone,
             organization.pay_transparency,
             organization.retention_days,
+            &organization.privacy_notice,
+            organization.decision_visible_after_hours,
             created_at.micros(),
         ),
     )?;
@@ -184,8 +196,8 @@ fn update(tx: &Tx<'_>, organization: &Record) -> Result<(), Error> {
     let sql = "UPDATE organizations
                SET slug = $1, slug_key = $2, name = $3, domain = $4, logo = $5, portal_enabled = $6, portal_theme = $7,
                  require_external_position_id = $8, enabled = $9, time_zone = $10, pay_transparency = $11,
-                 retention_days = $12, updated_at = $13
-               WHERE id = $14";
+                 retention_days = $12, privacy_notice = $13, decision_visible_after_hours = $14, updated_at = $15
+               WHERE id = $16";
     tx.run(
         sql,
         (
@@ -201,6 +213,8 @@ fn update(tx: &Tx<'_>, organization: &Record) -> Result<(), Error> {
             &organization.time_zone,
             organization.pay_transparency,
             organization.retention_days,
+            &organization.privacy_notice,
+            organization.decision_visible_after_hours,
             tx.now.micros(),
             organization.id.as_str(),
         ),
@@ -210,7 +224,8 @@ fn update(tx: &Tx<'_>, organization: &Record) -> Result<(), Error> {
 
 /// The columns of [`Organization`].
 const COLUMNS: &str = "id, slug, name, domain, logo, portal_enabled, portal_theme, require_external_position_id,
-  enabled, time_zone, pay_transparency, retention_days, created_at, updated_at";
+  enabled, time_zone, pay_transparency, retention_days, privacy_notice, decision_visible_after_hours, created_at,
+  updated_at";
 
 fn organization(row: &Row<'_>) -> Result<Organization, Error> {
     Ok(Organization {
@@ -227,9 +242,11 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
             time_zone: row.get(9)?,
             pay_transparency: row.get(10)?,
             retention_days: row.get(11)?,
+            privacy_notice: row.get(12)?,
+            decision_visible_after_hours: row.get(13)?,
         },
-        created_at: tx::time(row, 12)?,
-        updated_at: tx::time(row, 13)?,
+        created_at: tx::time(row, 14)?,
+        updated_at: tx::time(row, 15)?,
     })
 }
 
