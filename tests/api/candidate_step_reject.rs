@@ -104,11 +104,11 @@ fn a_step_of_every_status_can_be_rejected() {
             set_steps(document, 0, "In Progress", &["validated", status, "pending", "pending"]);
         });
         let staff = app.user(&hiring.staff("moderator"));
-        assert_eq!(statuses(&app, &hiring, 0)[1], status);
+        assert_eq!(hiring.step_statuses(&app, 0)[1], status);
         let step = staff.post_empty(&hiring.decision(0, 1, "reject")).expect(200).json()["step"].clone();
         assert_eq!(step["status"], "rejected", "{status}");
         assert_eq!(step.get("validatedAt"), None, "{status}");
-        assert_eq!(statuses(&app, &hiring, 0), ["validated", "rejected", "pending", "pending"]);
+        assert_eq!(hiring.step_statuses(&app, 0), ["validated", "rejected", "pending", "pending"]);
         assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null", "{status}");
         staff.post_empty(&hiring.decision(0, 1, "reject")).refused(409, "conflict");
     }
@@ -151,7 +151,7 @@ fn other_steps_stay_as_they_are() {
     staff.post(&hiring.reject(0), &json!({ "outcomeNotes": "no" })).expect(200);
     assert_eq!(others(1), before);
     assert_eq!(before.len(), 11);
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "rejected", "pending", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "rejected", "pending", "pending"]);
     for other in [1, 2] {
         assert_eq!(application(&app, &hiring, other), "In Progress|null|null|null|null");
     }
@@ -167,7 +167,7 @@ fn a_second_rejection_at_another_step_leaves_the_first_ones_record() {
     assert_eq!(answer.json()["step"]["rejectionReason"], "second");
     assert_eq!(answer.json()["step"]["rejectedAt"], "2026-11-21T09:01:00.000000Z");
     assert_eq!(record(&app, &hiring, 0, 1), before);
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "rejected", "pending", "rejected"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "rejected", "pending", "rejected"]);
     assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null");
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -181,7 +181,7 @@ fn a_withdrawn_application_becomes_not_selected() {
     assert_eq!(application(&app, &hiring, 0), "Withdrawn|null|null|null|null");
     staff.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
     assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null");
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "rejected", "rejected", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "rejected", "rejected", "pending"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -198,7 +198,7 @@ fn texts_are_limited_in_code_points() {
         assert_eq!(answer.json()["errors"][0]["detail"], "must have at most 10000 characters");
         assert_eq!(answer.json()["errors"][1]["detail"], "must have at most 255 characters");
     }
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
     for (index, character) in ["a", "ä", "😀", "\u{1}"].into_iter().enumerate() {
         let longest = [character.repeat(10_000), character.repeat(255)];
         let body = json!({ "outcomeNotes": longest[0], "outcomeType": longest[1], "outcomeReason": longest[1] });
@@ -221,7 +221,7 @@ fn wrong_types_are_told_all_at_once() {
     let body = json!({ "outcomeNotes": "fine", "outcomeType": null, "outcomeReason": 7 });
     let answer = staff.post(&hiring.reject(0), &body).refused(400, "bad_request");
     assert_eq!(answer.fields(), ["outcomeReason"]);
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
 fn a_body_that_is_no_json_object_is_refused() {
@@ -234,7 +234,7 @@ fn a_body_that_is_no_json_object_is_refused() {
     }
     let bytes = b"{\"outcomeNotes\":\"\xff\"}";
     staff.send("POST", &hiring.reject(0), &[], bytes).refused(400, "bad_request");
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
 fn a_body_too_large_or_of_another_type_is_refused() {
@@ -246,7 +246,7 @@ fn a_body_too_large_or_of_another_type_is_refused() {
     for media_type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "multipart/form-data"] {
         send(media_type, b"{}").refused(415, "unsupported_media_type");
     }
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
     send("application/json", padded(131_072).as_bytes()).expect(200);
     staff.send("POST", &hiring.reject(1), &[("Content-Type", "application/vnd.x+json")], b"{}").expect(200);
 }
@@ -259,7 +259,7 @@ fn a_key_over_its_limit_rejects_nothing() {
         staff.post(&hiring.reject(0), &json!({ "outcomeNotes": 1 })).refused(400, "bad_request");
     }
     staff.post_empty(&hiring.reject(0)).refused(429, "rate_limited");
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
 fn who_may_not_decide_is_refused_before_the_state_is_looked_at() {
@@ -284,7 +284,7 @@ fn a_step_that_is_not_there_is_not_found() {
         staff.post_empty(&path).refused(404, "not_found");
         staff.post(&path, &json!({ "outcomeNotes": 1 })).refused(400, "bad_request");
     }
-    assert_eq!(statuses(&app, &other, 0)[1], "in_progress");
+    assert_eq!(other.step_statuses(&app, 0)[1], "in_progress");
 }
 
 /// A hire at the second step, then a rejection at each: the final one, the one addressed, skipped and validated ones.
@@ -297,7 +297,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
     ] {
         let (app, hiring, staff) = start();
         staff.post(&hiring.decision(0, 1, "hire"), &hire_body()).expect(200);
-        assert_eq!(statuses(&app, &hiring, 0), ["validated", "validated", "skipped", "validated"]);
+        assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "skipped", "validated"]);
         let hired = application(&app, &hiring, 0);
         assert!(hired.starts_with("Hired|") && !hired.contains("null"), "{hired}");
         app.pass(3_600);
@@ -306,7 +306,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
         assert_eq!(step["id"], hiring.candidates[0].steps[addressed]);
         assert_eq!((&step["status"], &step["rejectedAt"]), (&json!("rejected"), &json!("2026-11-21T10:00:00.000000Z")));
         assert_eq!(step.get("validatedAt"), None);
-        assert_eq!(statuses(&app, &hiring, 0), expected, "at {addressed}");
+        assert_eq!(hiring.step_statuses(&app, 0), expected, "at {addressed}");
         assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null");
         assert_eq!(role(&app, &hiring), "open|0");
         assert_eq!(app.check(), Vec::<String>::new());
@@ -377,11 +377,6 @@ fn hire_body() -> Value {
         "offerAcceptedDate": "2026-11-19",
         "externalPositionId": "A-1",
     })
-}
-
-fn statuses(app: &App, hiring: &Hiring, candidate: usize) -> Vec<String> {
-    let id = &hiring.candidates[candidate].application_id;
-    app.sql(&format!("SELECT status FROM candidate_role_steps WHERE candidate_role_id = '{id}' ORDER BY step_order"))
 }
 
 /// What a step's rejection is recorded with.

@@ -119,7 +119,7 @@ fn a_reversed_hire_is_not_restored() {
         staff.post_empty(&hiring.decision(0, rejected, "reject")).expect(200);
         let shown = reopen(&staff, &hiring, 0, rejected)["step"].take();
         assert_eq!((&shown["status"], shown.get("validatedAt")), (&json!("in_progress"), None));
-        assert_eq!(statuses(&app, &hiring, 0), expected, "at {rejected}");
+        assert_eq!(hiring.step_statuses(&app, 0), expected, "at {rejected}");
         let columns = "status, hired_date, offer_accepted_date, external_position_id, hire_notes, at_role_step_id";
         let id = &hiring.candidates[0].application_id;
         let found = app.sql(&format!("SELECT {columns} FROM candidate_roles WHERE id = '{id}'"));
@@ -191,7 +191,7 @@ fn an_imported_rejection_is_undone_where_it_stands() {
         let hiring = app.hiring_with(|document| set_steps(document, 0, "Not Selected", &before));
         let staff = app.user(&hiring.staff("owner"));
         reopen(&staff, &hiring, 0, step);
-        assert_eq!(statuses(&app, &hiring, 0), expected, "{before:?}");
+        assert_eq!(hiring.step_statuses(&app, 0), expected, "{before:?}");
         assert_eq!(application(&app, &hiring, 0), "In Progress");
         assert_eq!(app.check(), Vec::<String>::new());
     }
@@ -202,7 +202,7 @@ fn a_rejection_of_which_the_record_was_erased_is_undone_where_it_stands() {
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
     app.change("UPDATE activities SET detail = '{}', salt = NULL");
     reopen(&staff, &hiring, 0, 0);
-    assert_eq!(statuses(&app, &hiring, 0), ["skipped", "in_progress", "pending", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["skipped", "in_progress", "pending", "pending"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -241,7 +241,7 @@ fn rejected_and_reopened_again_and_again_it_is_what_it_was() {
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     staff.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
     reopen(&staff, &hiring, 0, 2);
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "validated", "in_progress", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -274,11 +274,6 @@ fn reason() -> Value {
 #[track_caller]
 fn reopen(staff: &Client, hiring: &Hiring, candidate: usize, step: usize) -> Value {
     staff.post(&hiring.decision(candidate, step, "reopen"), &reason()).expect(200).json()
-}
-
-fn statuses(app: &App, hiring: &Hiring, candidate: usize) -> Vec<String> {
-    let id = &hiring.candidates[candidate].application_id;
-    app.sql(&format!("SELECT status FROM candidate_role_steps WHERE candidate_role_id = '{id}' ORDER BY step_order"))
 }
 
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {

@@ -39,7 +39,7 @@ fn a_validation_answers_the_step_and_the_one_where_the_candidate_is_now() {
     validated["validatedAt"] = json!(NOW);
     let next = step(2, "Interview", "interview", "in_progress");
     assert_eq!(answer, json!({ "success": true, "step": validated, "nextStep": next }));
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "validated", "in_progress", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
     assert_eq!(at(&app, &hiring, 0), format!("In Progress|{}|{}", hiring.role_steps[2], micros(NOW)));
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -53,7 +53,7 @@ fn the_candidate_goes_step_by_step_to_the_final_one_and_is_hired_there() {
     let problem = staff.post_empty(&hiring.decision(0, 3, "validate")).refused(409, "conflict").json();
     assert!(problem["detail"].as_str().unwrap().contains("/hire"), "{problem}");
     staff.post_empty(&hiring.hire(0)).expect(200);
-    assert_eq!(statuses(&app, &hiring, 0), ["validated"; 4]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated"; 4]);
     assert_eq!(at(&app, &hiring, 0), "Hired|null|null");
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -67,7 +67,7 @@ fn only_where_the_candidate_is_can_be_validated() {
         let problem = staff.post_empty(&hiring.decision(0, step, "validate")).refused(409, "conflict").json();
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
     }
-    assert_eq!(statuses(&app, &hiring, 0), steps);
+    assert_eq!(hiring.step_statuses(&app, 0), steps);
     // What was passed over stays so.
     let next = staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200).json()["nextStep"].take();
     assert_eq!(next["id"], hiring.candidates[0].steps[3]);
@@ -97,7 +97,7 @@ fn an_import_with_nothing_in_progress_goes_on_at_the_first_step_that_was_not_rea
     let staff = app.user(&hiring.staff("moderator"));
     staff.post_empty(&hiring.decision(0, 2, "validate")).refused(409, "conflict");
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
-    assert_eq!(statuses(&app, &hiring, 0), ["validated", "validated", "in_progress", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -106,7 +106,7 @@ fn a_role_that_is_closed_lets_its_applications_go_on() {
     let hiring = app.hiring_with(|document| role_of(document)["status"] = json!("closed"));
     let staff = app.user(&hiring.staff("admin"));
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
-    assert_eq!(statuses(&app, &hiring, 0)[2], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
 fn a_validation_is_an_activity_with_before_and_after() {
@@ -149,7 +149,7 @@ fn a_candidate_who_stays_where_they_are_has_been_there_since_then() {
     app.pass(60);
     let next = staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200).json()["nextStep"].take();
     assert_eq!(next["id"], hiring.candidates[0].steps[0]);
-    assert_eq!(statuses(&app, &hiring, 0), ["in_progress", "validated", "pending", "pending"]);
+    assert_eq!(hiring.step_statuses(&app, 0), ["in_progress", "validated", "pending", "pending"]);
     assert_eq!(at(&app, &hiring, 0), before);
 }
 
@@ -162,7 +162,7 @@ fn notes_are_limited_and_every_fault_is_told() {
         let both = staff.post(&format!("{path}?dryRun=1"), &body).refused(400, "validation_error");
         assert_eq!(both.fields(), ["outcomeNotes", "dryRun"]);
     }
-    assert_eq!(statuses(&app, &hiring, 0)[1], "in_progress");
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
     staff.post(&path, &json!({ "outcomeNotes": "ä".repeat(10_000), "unknown": [1] })).expect(200);
 }
 
@@ -171,11 +171,6 @@ fn start() -> (App, Hiring, Client) {
     let hiring = app.hiring();
     let staff = app.user(&hiring.staff("hr_representative"));
     (app, hiring, staff)
-}
-
-fn statuses(app: &App, hiring: &Hiring, candidate: usize) -> Vec<String> {
-    let id = &hiring.candidates[candidate].application_id;
-    app.sql(&format!("SELECT status FROM candidate_role_steps WHERE candidate_role_id = '{id}' ORDER BY step_order"))
 }
 
 /// Where an application is, and since when.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use super::support::race::{First, Lane, connected, duel, together};
-use super::support::{Answer, App};
+use super::support::App;
+use super::support::race::{First, Lane, connected, count, duel, require_sound, statuses, together};
 
 crate::tests![
     two_hires_for_the_last_position_fill_it_once,
@@ -113,21 +113,8 @@ pub(crate) fn ground_of_round(
     round % GROUND_ROUNDS
 }
 
-pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
-    answers.iter().map(|answer| answer.status).collect()
-}
-
-/// How many answers have this status.
-pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|answer| answer.status == status).count()
-}
-
 fn usage(app: &App, key_id: &str) -> Value {
     app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
-}
-
-pub(crate) fn require_sound(app: &App) {
-    assert_eq!(app.check(), Vec::<String>::new());
 }
 
 /// No call of a revoked key is logged later than the call that revoked it: the log has them in the order in which

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::race::{Lane, connected, together};
+use crate::support::race::{Lane, connected, count, require_sound, together};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -23,14 +23,6 @@ crate::tests![
 const ROUNDS: usize = 40;
 const ORGANIZATIONS: &str = "/api/admin/organizations";
 const USERS: &str = "/api/admin/users";
-
-fn count(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|answer| answer.status == status).count()
-}
-
-fn require_sound(app: &App) {
-    assert_eq!(app.check(), Vec::<String>::new());
-}
 
 fn id(answer: &Answer) -> String {
     answer.json()["data"]["id"].as_str().unwrap().to_owned()

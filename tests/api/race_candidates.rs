@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::support::hiring::role_of;
-use super::support::race::{First, Lane, connected, duel, together};
+use super::support::race::{First, Lane, connected, count, duel, require_sound, together};
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -81,15 +81,6 @@ fn candidate(number: usize) -> Value {
             { "id": format!("offer_{number}"), "roleStepId": "offer", "status": "pending" },
         ],
     })
-}
-
-/// How many answers have this status.
-fn count(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|answer| answer.status == status).count()
-}
-
-fn require_sound(app: &App) {
-    assert_eq!(app.check(), Vec::<String>::new());
 }
 
 /// What was done to each application, in its order.

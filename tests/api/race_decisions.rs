@@ -5,9 +5,9 @@ use std::cell::RefCell;
 
 use serde_json::json;
 
-use super::race::{GROUND_ROUNDS, Ground, ROUNDS, count, ground, ground_of_round, require_sound, statuses};
+use super::race::{GROUND_ROUNDS, Ground, ROUNDS, ground, ground_of_round};
 use super::support::App;
-use super::support::race::{First, connected, duel, together};
+use super::support::race::{First, connected, count, duel, require_sound, statuses, together};
 
 crate::tests![
     a_step_validated_eight_times_at_once_is_validated_once,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::support::race::{First, Lane, connected, duel, together};
+use super::support::race::{First, Lane, connected, duel, require_sound, statuses, together};
 use super::support::{Answer, App};
 
 crate::tests![
@@ -89,17 +89,9 @@ fn ground_of_round<'a>(app: &App, grounds: &'a mut Vec<Ground>, round: usize) ->
     (&grounds[round / ROUNDS], round % ROUNDS)
 }
 
-fn statuses(answers: &[Answer]) -> [u16; 2] {
-    [answers[0].status, answers[1].status]
-}
-
 /// What was done to a candidate, in order.
 fn actions(app: &App, candidate: &str) -> Vec<String> {
     app.sql(&format!("SELECT action FROM activities WHERE candidate_id = '{candidate}' ORDER BY number"))
-}
-
-fn require_sound(app: &App) {
-    assert_eq!(app.check(), Vec::<String>::new());
 }
 
 fn two_erasures_that_meet_are_one() {
@@ -129,7 +121,7 @@ fn an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
         let mut grounds = grounds.borrow_mut();
         let (ground, at) = ground_of_round(&app, &mut grounds, round);
         let done = actions(&app, &ground.candidate_id(at));
-        match statuses(answers) {
+        match *statuses(answers) {
             [200, 409] => {
                 assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
                 First::Left
@@ -138,7 +130,7 @@ fn an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
                 assert_eq!(done, ["candidate_step.hired", "candidate.erased"]);
                 First::Right
             }
-            other => panic!("{other:?}: {}", answers[0].text()),
+            ref other => panic!("{other:?}: {}", answers[0].text()),
         }
     });
     let left = "SELECT count(*) FROM candidate_roles a JOIN candidates c ON c.id = a.candidate_id
@@ -160,7 +152,7 @@ fn an_erasure_and_a_hold_that_meet_exclude_each_other() {
         let mut grounds = grounds.borrow_mut();
         let (ground, at) = ground_of_round(&app, &mut grounds, round);
         let done = actions(&app, &ground.candidate_id(at));
-        match statuses(answers) {
+        match *statuses(answers) {
             [200, 409] => {
                 assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
                 First::Left
@@ -169,7 +161,7 @@ fn an_erasure_and_a_hold_that_meet_exclude_each_other() {
                 assert_eq!(done, ["candidate.held"]);
                 First::Right
             }
-            other => panic!("{other:?}: {}", answers[0].text()),
+            ref other => panic!("{other:?}: {}", answers[0].text()),
         }
     });
     require_sound(&app);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use super::support::race::{First, Lane, connected, duel, together};
+use super::support::race::{First, Lane, connected, count, duel, together};
 use super::support::roles::staff;
 use super::support::{Answer, App, Client, Hiring};
 
@@ -118,10 +118,6 @@ fn steps(count: usize) -> Value {
 
 fn draft(steps_count: usize) -> Value {
     json!({ "name": "Role", "steps": steps(steps_count) })
-}
-
-fn count(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|answer| answer.status == status).count()
 }
 
 /// How each of so many clients, all at once, was answered.

@@ -7,6 +7,8 @@ use appliance::store;
 use appliance::world::World;
 use serde_json::{Value, json};
 
+use super::App;
+
 /// The ids of an organization that hires.
 #[derive(Debug, Clone)]
 pub(crate) struct Hiring {
@@ -62,6 +64,14 @@ impl Hiring {
     /// The path of the `candidate`-th candidate.
     pub(crate) fn candidate_path(&self, candidate: usize) -> String {
         format!("/api/v1/candidates/{}", self.candidates[candidate].candidate_id)
+    }
+
+    /// How the steps of the `candidate`-th candidate's application stand, in their order.
+    pub(crate) fn step_statuses(&self, app: &App, candidate: usize) -> Vec<String> {
+        let id = &self.candidates[candidate].application_id;
+        app.sql(&format!(
+            "SELECT status FROM candidate_role_steps WHERE candidate_role_id = '{id}' ORDER BY step_order"
+        ))
     }
 
     /// The path of the organization's portal.

@@ -101,6 +101,21 @@ pub(crate) fn together<T: Send>(clients: &mut [Client], run: impl Fn(usize, &Cli
     })
 }
 
+/// How each was answered.
+pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
+    answers.iter().map(|answer| answer.status).collect()
+}
+
+/// How many answers have this status.
+pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+/// Whatever has met, `appliance check` finds nothing in the file.
+pub(crate) fn require_sound(app: &super::App) {
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
 /// Which of the two requests of a duel came first, by what was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum First {
