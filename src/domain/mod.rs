@@ -8,6 +8,7 @@ pub mod api_key;
 pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
+pub mod document;
 pub mod erasure;
 pub mod hr_delivery;
 pub mod hr_integration;

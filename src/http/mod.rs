@@ -17,6 +17,7 @@ pub mod ctx;
 mod erasure;
 mod export;
 mod fields;
+mod form;
 mod gate;
 mod health;
 mod hr_delivery;

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use percent_encoding::percent_decode_str;
 
 use super::fields::Fields;
+use super::form::Form;
 use crate::document::json;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Origin;
@@ -33,6 +34,7 @@ pub(crate) struct Request {
     headers: HeaderMap,
     params: Vec<(String, String)>,
     body: Option<Bytes>,
+    form: Option<Form>,
     client: IpAddr,
 }
 
@@ -40,11 +42,20 @@ impl Request {
     pub(super) fn new(parts: Parts, params: Vec<(String, String)>, client: IpAddr) -> Self {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().unwrap_or_default().to_owned();
-        Self { method: parts.method, path, query, headers: parts.headers, params, body: None, client }
+        Self { method: parts.method, path, query, headers: parts.headers, params, body: None, form: None, client }
     }
 
     /// The same with its body, which can be read only once.
     pub(super) fn with_body(&self, body: Bytes) -> Self {
+        self.with(body, None)
+    }
+
+    /// The same with its body as the form that it is.
+    pub(super) fn with_form(&self, form: Form) -> Self {
+        self.with(Bytes::new(), Some(form))
+    }
+
+    fn with(&self, body: Bytes, form: Option<Form>) -> Self {
         let Self { method, path, query, headers, params, client, .. } = self;
         let (method, path, query) = (method.clone(), path.clone(), query.clone());
         Self {
@@ -54,6 +65,7 @@ impl Request {
             headers: headers.clone(),
             params: params.clone(),
             body: Some(body),
+            form,
             client: *client,
         }
     }
@@ -80,6 +92,11 @@ impl Request {
     /// Its body as it came; empty where there is none, or it is not read.
     pub(super) fn body(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
+    }
+
+    /// The form that it sent; `None` where it sent something else, which only a route that reads that is told.
+    pub(super) fn form(&self) -> Option<&Form> {
+        self.form.as_ref()
     }
 
     /// Who sent it: the peer, or what a trusted proxy says of it.

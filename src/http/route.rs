@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hyper::Method;
 
 use super::ctx::Ctx;
+use super::form::{FormRules, LookFirst};
 use super::reply::{Code, Reply};
 use super::request::Request;
 use super::table;
@@ -99,6 +100,8 @@ pub struct Route {
     pub work: Work,
     /// Whether it reads a body.
     pub takes_body: bool,
+    /// How it reads a form, where its body is one.
+    pub(super) form: Option<FormRules>,
     /// Whether it can be tried with `dryRun=true`: then it only reads.
     pub takes_dry_run: bool,
     /// Whether pages of other origins may call it: all that is public, by its path.
@@ -192,6 +195,28 @@ impl Route {
         self
     }
 
+    /// The same, reading a form: `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds it in
+    /// [`Request::form`].
+    pub(super) fn with_form(mut self) -> Self {
+        self.takes_body = true;
+        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: |_, _| Ok(None) });
+        self
+    }
+
+    /// The same, reading a form in which this field may hold a file. A request is looked at before its body is read, so
+    /// that nobody sends a file for nothing.
+    pub(super) fn with_upload(self, file_field: &'static str, look_first: LookFirst) -> Self {
+        let mut route = self.with_form();
+        route.form = Some(FormRules { takes_json: false, file_field: Some(file_field), look_first });
+        route
+    }
+
+    /// The same, reading JSON as well where it reads a form: then there is no [`Request::form`], but [`Request::object`].
+    pub(super) fn or_json(mut self) -> Self {
+        self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
+        self
+    }
+
     /// The same, to be tried with `dryRun=true`. The handler sees to it that nothing is saved then.
     pub(super) fn with_dry_run(mut self) -> Self {
         self.takes_dry_run = true;
@@ -269,6 +294,7 @@ impl Route {
             entry,
             work: Work::Read,
             takes_body: false,
+            form: None,
             takes_dry_run: false,
             cors: table::is_public(path),
             page: false,

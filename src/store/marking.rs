@@ -1,14 +1,13 @@
 //! Marking the usage log, so that its rows are found by key: many rows at once, in slices that keep nobody waiting.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::connection::{self, Use};
-use super::job::Grade;
 use super::thread::Periodic;
-use super::tx::{self, Error, Tx};
+use super::tx::{self, Error};
 use super::usage::{self, Unmarked};
 use super::writer::Writer;
 use crate::domain::timestamp::Timestamp;
@@ -60,20 +59,13 @@ fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error>
     let Unmarked { marks, newest, to } = tx::snapshot(connection, Timestamp::from_micros(0), usage::unmarked)?;
     for slice in marks.chunks(SLICE_ROWS) {
         let slice = slice.to_vec();
-        wait(writer, move |tx| usage::mark(tx, &slice))?;
+        writer.run(move |tx| usage::mark(tx, &slice))?;
     }
     for slice in newest.chunks(SLICE_ROWS) {
         let slice = slice.to_vec();
-        wait(writer, move |tx| usage::note_newest(tx, &slice))?;
+        writer.run(move |tx| usage::note_newest(tx, &slice))?;
     }
-    wait(writer, move |tx| usage::set_marked_to(tx, to))
-}
-
-/// A job, and its end.
-fn wait(writer: &Writer, job: impl FnMut(&Tx<'_>) -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
-    let (done, ended) = mpsc::channel();
-    writer.submit(Grade::Logged, job, move |outcome| drop(done.send(outcome)));
-    ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
+    writer.run(move |tx| usage::set_marked_to(tx, to))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod change;
 pub mod check;
 mod checkpoint;
 mod connection;
+pub mod document;
 mod engine;
 pub mod erasure;
 pub mod export;
@@ -74,6 +75,7 @@ pub struct Store {
     erased_again: usize,
     wiping: thread::Periodic,
     retention: thread::Periodic,
+    sweeping: thread::Periodic,
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -101,6 +103,8 @@ impl Store {
         let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer))?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let retention = erasure::start_retention(path, Arc::clone(&world), ours, theirs)?;
+        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
+        let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs)?;
         Ok(Self {
             writer,
             memory,
@@ -112,6 +116,7 @@ impl Store {
             erased_again,
             wiping,
             retention,
+            sweeping,
             world,
             _lock: lock,
         })
@@ -221,6 +226,7 @@ impl Store {
         self.changes.stop();
         self.marking.stop();
         self.retention.stop();
+        self.sweeping.stop();
         self.wiping.stop();
         self.checkpoints.stop();
         self.writer.stop();

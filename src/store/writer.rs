@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use super::engine::{Broken, By, Engine};
@@ -117,6 +117,16 @@ impl Writer {
         if self.queue(grade, job, done) {
             self.shared.changed.notify_one();
         }
+    }
+
+    /// Has the thread do a job, and waits for its end.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (done, ended) = mpsc::channel();
+        self.submit(Grade::Logged, job, move |outcome| drop(done.send(outcome)));
+        ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
     /// Queues a job for the thread. Whether it is the first that waits: then whoever calls sees to it that

@@ -71,6 +71,11 @@ impl Erasures {
         }
     }
 
+    /// What nobody applied with was taken away: the file and its log are to hold nothing of that either.
+    pub(super) fn swept(&self) {
+        self.committed.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Cuts the log by `cut`, where that is due; it says whether it could.
     pub(super) fn cut(&self, cut: impl FnOnce() -> bool) {
         let wiped = self.wiped.load(Ordering::SeqCst);

@@ -1,0 +1,310 @@
+//! What a document is, by its content alone: told while it passes, piece by piece, and without inflating anything.
+
+/// The types that are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaType {
+    /// PDF (ISO 32000).
+    Pdf,
+    /// A document of Office Open XML (ISO/IEC 29500), without macros.
+    Docx,
+    /// A text of OpenDocument (ISO/IEC 26300).
+    Odt,
+    /// Plain text in UTF-8.
+    Text,
+    /// Plain text in the eight bits that Windows writes where it is not asked for UTF-8.
+    WesternText,
+}
+
+impl MediaType {
+    const ALL: [Self; 5] = [Self::Pdf, Self::Docx, Self::Odt, Self::Text, Self::WesternText];
+
+    /// As a `Content-Type` names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pdf => "application/pdf",
+            Self::Docx => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            Self::Odt => "application/vnd.oasis.opendocument.text",
+            Self::Text => "text/plain; charset=utf-8",
+            Self::WesternText => "text/plain; charset=windows-1252",
+        }
+    }
+
+    /// The one that is named so.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+
+    /// What the names of its files end with.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Pdf => "pdf",
+            Self::Docx => "docx",
+            Self::Odt => "odt",
+            Self::Text | Self::WesternText => "txt",
+        }
+    }
+}
+
+/// Looks at a document while it passes.
+#[derive(Debug, Clone, Default)]
+pub struct Scan(Seen);
+
+#[derive(Debug, Clone, Default)]
+enum Seen {
+    #[default]
+    Nothing,
+    Pdf,
+    Archive(Archive),
+    Text(Text),
+    Other,
+}
+
+impl Scan {
+    /// The next piece. The first one holds the document's beginning: a few hundred bytes, or all there are.
+    pub fn take(&mut self, piece: &[u8]) {
+        if matches!(self.0, Seen::Nothing) {
+            self.0 = begin(piece);
+        }
+        match &mut self.0 {
+            Seen::Archive(archive) => archive.take(piece),
+            Seen::Text(text) => {
+                if !text.take(piece) {
+                    self.0 = Seen::Other;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether what has passed can still become one that is taken.
+    pub fn is_hopeful(&self) -> bool {
+        !matches!(self.0, Seen::Other)
+    }
+
+    /// What it is, once all of it has passed.
+    pub fn media_type(&self) -> Option<MediaType> {
+        match &self.0 {
+            Seen::Nothing | Seen::Other => None,
+            Seen::Pdf => Some(MediaType::Pdf),
+            Seen::Archive(archive) => archive.media_type(),
+            Seen::Text(text) => text.media_type(),
+        }
+    }
+}
+
+fn begin(piece: &[u8]) -> Seen {
+    if piece.is_empty() {
+        Seen::Nothing
+    } else if piece.starts_with(b"%PDF-") {
+        Seen::Pdf
+    } else if piece.starts_with(ENTRY) {
+        Seen::Archive(Archive { is_odt: is_odt(piece), ..Archive::default() })
+    } else {
+        Seen::Text(Text::default())
+    }
+}
+
+/// What an entry of a ZIP archive begins with (APPNOTE 4.3.7); its name stands 30 bytes behind.
+const ENTRY: &[u8] = b"PK\x03\x04";
+
+/// Where an entry's name stands, counted from its beginning.
+const ENTRY_NAME_AT: usize = 30;
+
+/// What of an entry is looked at: everything up to as much of its name as tells something.
+const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
+
+/// Whether the first entry is the one that OpenDocument puts there, as it is, so that it can be read here: the media type.
+fn is_odt(piece: &[u8]) -> bool {
+    let is_stored = piece.get(8..10) == Some(&[0, 0]);
+    let named = piece.get(ENTRY_NAME_AT..).unwrap_or_default();
+    let rest = named.strip_prefix(b"mimetype").and_then(|rest| rest.strip_prefix(MediaType::Odt.as_str().as_bytes()));
+    // A template and a master document go on with a hyphen.
+    is_stored && piece.get(26..30) == Some(&[8, 0, 0, 0]) && rest.is_some_and(|rest| !rest.starts_with(b"-"))
+}
+
+/// An archive, by the names of its entries. What an entry holds could look like one of them; then an archive is taken that is
+/// no document, which harms nobody: it is handed out as it came, and never opened here.
+#[derive(Debug, Clone, Default)]
+struct Archive {
+    is_odt: bool,
+    has_content_types: bool,
+    has_word: bool,
+    has_macros: bool,
+    /// The end of what has passed, in which an entry may have begun.
+    carried: Vec<u8>,
+}
+
+impl Archive {
+    fn take(&mut self, piece: &[u8]) {
+        let mut bytes = std::mem::take(&mut self.carried);
+        bytes.extend_from_slice(piece);
+        let ends = bytes.len().saturating_sub(ENTRY_BYTES - 1);
+        self.look(&bytes, ends);
+        self.carried = bytes.split_off(ends);
+    }
+
+    /// Looks at the entries that begin in the first bytes.
+    fn look(&mut self, bytes: &[u8], ends: usize) {
+        let begins = |at: &usize| bytes[*at] == ENTRY[0] && bytes[*at..].starts_with(ENTRY);
+        for at in (0..ends).filter(begins) {
+            let name = bytes.get(at + ENTRY_NAME_AT..).unwrap_or_default();
+            self.has_content_types |= name.starts_with(b"[Content_Types].xml");
+            self.has_word |= name.starts_with(b"word/");
+            self.has_macros |= name.starts_with(b"word/vbaProject.bin");
+        }
+    }
+
+    fn media_type(&self) -> Option<MediaType> {
+        let mut all = self.clone();
+        all.look(&self.carried, self.carried.len());
+        match (all.is_odt, all.has_content_types && all.has_word && !all.has_macros) {
+            (true, _) => Some(MediaType::Odt),
+            (false, true) => Some(MediaType::Docx),
+            (false, false) => None,
+        }
+    }
+}
+
+/// Text: no control characters but tabs and the ends of lines.
+#[derive(Debug, Clone, Default)]
+struct Text {
+    is_no_utf8: bool,
+    /// Whether there is a byte that windows-1252 has no character for.
+    is_no_western: bool,
+    /// The first bytes of a character of which the rest is in the next piece.
+    carried: Vec<u8>,
+}
+
+impl Text {
+    /// Whether it can still be text.
+    fn take(&mut self, piece: &[u8]) -> bool {
+        let is_control = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
+        if piece.iter().any(is_control) {
+            return false;
+        }
+        self.is_no_western |= piece.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
+        self.take_utf8(piece);
+        !(self.is_no_utf8 && self.is_no_western)
+    }
+
+    fn take_utf8(&mut self, piece: &[u8]) {
+        if self.is_no_utf8 {
+            return;
+        }
+        let mut bytes = std::mem::take(&mut self.carried);
+        bytes.extend_from_slice(piece);
+        let whole = match std::str::from_utf8(&bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                self.is_no_utf8 = error.error_len().is_some();
+                self.carried = bytes[error.valid_up_to()..].to_vec();
+                std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            }
+        };
+        // The control characters of ISO 8859-1, in two bytes each.
+        self.is_no_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
+    }
+
+    fn media_type(&self) -> Option<MediaType> {
+        let is_utf8 = !self.is_no_utf8 && self.carried.is_empty();
+        if is_utf8 { Some(MediaType::Text) } else { (!self.is_no_western).then_some(MediaType::WesternText) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it is when it comes in pieces of this size behind the first.
+    fn told_in(bytes: &[u8], size: usize) -> Option<MediaType> {
+        let mut scan = Scan::default();
+        let (first, rest) = bytes.split_at(bytes.len().min(512));
+        scan.take(first);
+        rest.chunks(size).for_each(|piece| scan.take(piece));
+        scan.media_type()
+    }
+
+    fn told(bytes: &[u8]) -> Option<MediaType> {
+        let one = told_in(bytes, usize::MAX);
+        for size in [1, 2, 3, 31, 64, 1_000] {
+            assert_eq!(told_in(bytes, size), one, "in pieces of {size}");
+        }
+        one
+    }
+
+    /// An archive of stored entries.
+    fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, content) in entries {
+            bytes.extend_from_slice(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
+            let length = u32::try_from(content.len()).unwrap().to_le_bytes();
+            bytes.extend_from_slice(&[length, length].concat());
+            bytes.extend_from_slice(&u16::try_from(name.len()).unwrap().to_le_bytes());
+            bytes.extend_from_slice(&[0, 0]);
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(content);
+        }
+        bytes
+    }
+
+    #[test]
+    fn each_type_is_known_by_its_content() {
+        let long = [0xaa; 3_000];
+        let types: (&str, &[u8]) = ("[Content_Types].xml", &long);
+        let odt = "application/vnd.oasis.opendocument.text";
+        for (bytes, media_type) in [
+            (b"%PDF-1.7\n\0\x01\x02".to_vec(), Some(MediaType::Pdf)),
+            (archive(&[types, ("_rels/.rels", b""), ("word/document.xml", &long)]), Some(MediaType::Docx)),
+            (archive(&[("word/document2.xml", &long), types]), Some(MediaType::Docx)),
+            (archive(&[types, ("word/document.xml", b""), ("word/vbaProject.bin", b"")]), None),
+            (archive(&[types, ("xl/workbook.xml", &long)]), None),
+            (archive(&[("word/document.xml", &long)]), None),
+            (archive(&[("a.txt", &long)]), None),
+            (archive(&[("mimetype", odt.as_bytes()), ("content.xml", &long)]), Some(MediaType::Odt)),
+            (archive(&[("mimetype", format!("{odt}-template").as_bytes())]), None),
+            (archive(&[("mimetype", b"application/epub+zip")]), None),
+            (archive(&[("mimetype", odt.as_bytes())])[..40].to_vec(), None),
+            (b"PK\x03\x04".to_vec(), None),
+            (b"PK\x05\x06\0\0".to_vec(), None),
+            ("Lebenslauf\r\n\tMüller — ✓ 🎉\n".into(), Some(MediaType::Text)),
+            ("\u{feff}text".into(), Some(MediaType::Text)),
+            ("ä".repeat(5_000).into(), Some(MediaType::Text)),
+            (b"M\xfcller \x96 \x93cv\x94".to_vec(), Some(MediaType::WesternText)),
+            (b"<script>alert(1)</script>".to_vec(), Some(MediaType::Text)),
+            (b" %PDF-1.7".to_vec(), Some(MediaType::Text)),
+            (b"text\0".to_vec(), None),
+            (b"text\x1b[31m".to_vec(), None),
+            (b"text\x7f".to_vec(), None),
+            (b"M\xfcller \x81".to_vec(), None),
+            ("a\u{85}b\u{81}".into(), None),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF".to_vec(), None),
+            (b"\x89PNG\r\n\x1a\n".to_vec(), None),
+            (b"MZ\x90\0".to_vec(), None),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec(), None),
+            (b"\xff\xfet\0e\0x\0t\0".to_vec(), None),
+            (b"".to_vec(), None),
+        ] {
+            assert_eq!(told(&bytes), media_type, "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(60)]));
+        }
+    }
+
+    #[test]
+    fn what_cannot_become_one_is_told_before_its_end() {
+        let mut scan = Scan::default();
+        assert!(scan.is_hopeful());
+        scan.take(b"so far, so good\n");
+        assert!(scan.is_hopeful());
+        scan.take(b"\0");
+        assert!(!scan.is_hopeful());
+        scan.take(b"and good again");
+        assert_eq!((scan.is_hopeful(), scan.media_type()), (false, None));
+    }
+
+    #[test]
+    fn types_are_kept_under_their_names() {
+        for one in MediaType::ALL {
+            assert_eq!(MediaType::parse(one.as_str()), Some(one));
+        }
+        assert_eq!(MediaType::parse("text/html"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Documents that are uploaded: how large they may be, what they are by their content, what they are called.
+//!
+//! What is uploaded is never opened: its type is told by the first bytes and the names that an archive lists, and nothing is
+//! ever inflated.
+
+mod media_type;
+mod name;
+
+use std::time::Duration;
+
+use super::api_key;
+use super::id;
+
+pub use self::media_type::{MediaType, Scan};
+pub use self::name::file_name;
+
+/// The largest document.
+pub const BYTES_MAX: usize = 10 * 1_024 * 1_024;
+
+/// What is written at a time: short enough that nobody who waits for the writer notices.
+pub const PIECE_BYTES_MAX: usize = 64 * 1_024;
+
+/// How long a document is kept that nobody has applied with: long enough to put a form right.
+pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Documents that are kept so at once: some 10 GiB at the very most, so that who only uploads cannot fill the disk.
+pub const STAGED_DOCUMENTS_MAX: i64 = 1_000;
+
+/// The random bytes of a token.
+pub const TOKEN_BYTES: usize = 16;
+
+/// What keeps a document from being taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is larger than [`BYTES_MAX`].
+    TooLarge,
+    /// It is none of the types that are taken.
+    WrongType,
+    /// There is nothing in it.
+    Empty,
+    /// It came with another one.
+    MoreThanOne,
+}
+
+impl Fault {
+    /// What is wrong with it, behind the name of its field.
+    pub fn detail(self) -> String {
+        match self {
+            Self::TooLarge => format!("must be at most {BYTES_MAX} bytes"),
+            Self::WrongType => "must be a PDF, DOCX, ODT or plain text file, by its content".to_owned(),
+            Self::Empty => "must not be an empty file".to_owned(),
+            Self::MoreThanOne => "must be one file".to_owned(),
+        }
+    }
+}
+
+/// What whoever uploaded a document names it by until they apply with it. Only its digest is stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A new one of random bytes.
+    pub fn new(random: [u8; TOKEN_BYTES]) -> Self {
+        Self(id::token(&random))
+    }
+
+    /// The one that is spelled so; `None` for what none can be.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_one = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_one.then(|| Self(text.to_owned()))
+    }
+
+    /// As it is handed out.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is stored of it.
+    pub fn digest(&self) -> [u8; 32] {
+        api_key::digest(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_reads_back_and_is_not_told_by_accident() {
+        let token = Token::new([7; TOKEN_BYTES]);
+        assert_eq!(Token::parse(token.reveal()), Some(token.clone()));
+        assert_eq!(format!("{token:?}"), "Token(…)");
+        for bad in ["", "a", "a b", &"x".repeat(25), &"x".repeat(27), &"ä".repeat(13)] {
+            assert_eq!(Token::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a document is called: the name that its sender gave it, made safe to show and to save.
+
+use super::MediaType;
+use crate::domain::text;
+
+/// The longest name, in characters.
+const CHARACTERS_MAX: usize = 255;
+
+/// What a document without a usable name is called.
+const NAMELESS: &str = "document";
+
+/// The name without what leads elsewhere: folders, control characters, characters that turn the direction of writing, dots
+/// and spaces at its ends. It ends as its type does, whatever its sender called it: nobody runs a script who opens a text.
+pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
+    let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();
+    let plain = plain.trim_matches(|c: char| c == '.' || c.is_whitespace());
+    let plain = if plain.is_empty() { NAMELESS } else { plain };
+    let Some(media_type) = media_type else { return cut(plain, CHARACTERS_MAX).to_owned() };
+    let extension = media_type.extension();
+    match plain.rsplit_once('.') {
+        Some((stem, end)) if end.eq_ignore_ascii_case(extension) && !stem.is_empty() => {
+            format!("{}.{end}", cut(stem, CHARACTERS_MAX - end.len() - 1))
+        }
+        _ => format!("{}.{extension}", cut(plain, CHARACTERS_MAX - extension.len() - 1)),
+    }
+}
+
+fn cut(name: &str, characters_max: usize) -> &str {
+    let cut = text::cut(name, characters_max).trim_end_matches(|c: char| c == '.' || c.is_whitespace());
+    if cut.is_empty() { NAMELESS } else { cut }
+}
+
+/// Control characters, line and paragraph ends, and what makes `fdp.exe` look like `exe.pdf`.
+fn is_unfit(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_and_ends_as_its_type() {
+        for (given, name) in [
+            ("cv.pdf", "cv.pdf"),
+            ("CV.PDF", "CV.PDF"),
+            ("Müller – Lebenslauf.pdf", "Müller – Lebenslauf.pdf"),
+            ("../../etc/passwd", "passwd.pdf"),
+            ("..\\..\\boot.ini", "boot.ini.pdf"),
+            ("C:\\fakepath\\cv.pdf", "cv.pdf"),
+            ("/", "document.pdf"),
+            ("", "document.pdf"),
+            ("..", "document.pdf"),
+            (".pdf", "pdf.pdf"),
+            ("a\0b\r\nc\u{7f}.pdf", "abc.pdf"),
+            ("cv\u{202e}fdp.exe", "cvfdp.exe.pdf"),
+            ("cv.exe", "cv.exe.pdf"),
+            (" cv.pdf. ", "cv.pdf"),
+            ("<b>\"x\"</b>.pdf", "b>.pdf"),
+        ] {
+            assert_eq!(file_name(given, Some(MediaType::Pdf)), name, "{given:?}");
+        }
+        assert_eq!(file_name("run.bat", Some(MediaType::Text)), "run.bat.txt");
+        assert_eq!(file_name("cv", Some(MediaType::Docx)), "cv.docx");
+        assert_eq!(file_name("a/cv.exe", None), "cv.exe");
+        assert_eq!(file_name("\u{1}", None), "document");
+    }
+
+    #[test]
+    fn a_name_has_at_most_255_characters_and_keeps_its_end() {
+        let longest = format!("{}.pdf", "ä".repeat(251));
+        assert_eq!(file_name(&longest, Some(MediaType::Pdf)), longest);
+        for longer in [format!("ä{longest}"), "ä".repeat(10_000)] {
+            assert_eq!(file_name(&longer, Some(MediaType::Pdf)), longest);
+        }
+        assert_eq!(text::characters(&file_name(&"ä".repeat(256), None)), 255);
+    }
+}

@@ -1,0 +1,244 @@
+//! Documents: written in pieces while they arrive, staged until somebody applies with them, read back whole.
+//!
+//! Every function here that writes is one short write. What is taken away goes in slices too ([`drop_some`]); the thread in
+//! `sweep` does that with what nobody came back for.
+
+mod sweep;
+
+use rusqlite::Row;
+
+pub(super) use self::sweep::start as start_sweeping;
+use super::tx::{self, Error, Tx};
+use crate::domain::document::{BYTES_MAX, MediaType, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
+use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
+use crate::domain::timestamp::Timestamp;
+
+/// A document that arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arriving {
+    /// Its id.
+    pub id: DocumentId,
+    /// Its number in the file.
+    pub number: i64,
+}
+
+/// A document that was uploaded and that nobody has applied with yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    /// Its id.
+    pub id: DocumentId,
+    /// What whoever uploaded it names it by.
+    pub token: Token,
+    /// What it is called.
+    pub file_name: String,
+    /// What it is.
+    pub media_type: MediaType,
+    /// How large it is.
+    pub bytes: u32,
+}
+
+/// A document that somebody applied with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its id.
+    pub id: DocumentId,
+    /// Its number in the file.
+    pub number: i64,
+    /// What it came with.
+    pub signup_id: SignupId,
+    /// What it is called.
+    pub file_name: String,
+    /// What it is.
+    pub media_type: MediaType,
+    /// How large it is.
+    pub bytes: u32,
+    /// When it was uploaded.
+    pub created_at: Timestamp,
+}
+
+/// Begins a document: nothing of it is there yet.
+///
+/// # Errors
+/// [`Error::Unavailable`] where too many are staged already. When SQLite fails.
+pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Result<Arriving, Error> {
+    let sql = "SELECT 1
+               FROM documents
+               WHERE signup_id IS NULL
+               ORDER BY created_at
+               LIMIT 1 OFFSET $1";
+    if tx.exists(sql, [STAGED_DOCUMENTS_MAX - 1])? {
+        return Err(Error::Unavailable(format!(
+            "{STAGED_DOCUMENTS_MAX} documents wait for somebody to apply with them"
+        )));
+    }
+    let sql = "INSERT INTO documents (id, digest, file_name, created_at)
+               VALUES ($1, $2, $3, $4)
+               RETURNING number";
+    let params = (id.as_str(), token.digest(), file_name, tx.now.micros());
+    let number = tx.one(sql, params, |row| Ok(row.get(0)?))?;
+    let number = number.ok_or_else(|| Error::Defect("an insert told no number".to_owned()))?;
+    Ok(Arriving { id: id.clone(), number })
+}
+
+/// Adds the next piece, numbered from 1.
+///
+/// # Errors
+/// [`Error::Unavailable`] where it was swept meanwhile, because somebody has set the clock. When SQLite fails.
+pub fn append(tx: &Tx<'_>, document: &Arriving, piece_number: i64, content: &[u8]) -> Result<(), Error> {
+    let sql = "INSERT INTO document_pieces (document_number, number, content)
+               SELECT $1, $2, $3
+               WHERE EXISTS (SELECT 1 FROM documents WHERE number = $1 AND id = $4 AND bytes IS NULL)";
+    let added = tx.run(sql, (document.number, piece_number, content, document.id.as_str()))?;
+    if added == 1 { Ok(()) } else { Err(swept()) }
+}
+
+/// Ends a document: all of it is there, and from now on somebody can apply with it.
+///
+/// # Errors
+/// As [`append`].
+pub fn finish(
+    tx: &Tx<'_>,
+    document: &Arriving,
+    file_name: &str,
+    media_type: MediaType,
+    bytes: u32,
+) -> Result<(), Error> {
+    let sql = "UPDATE documents
+               SET file_name = $1, media_type = $2, bytes = $3
+               WHERE number = $4 AND id = $5 AND bytes IS NULL AND digest IS NOT NULL";
+    let params = (file_name, media_type.as_str(), bytes, document.number, document.id.as_str());
+    if tx.run(sql, params)? == 1 { Ok(()) } else { Err(swept()) }
+}
+
+fn swept() -> Error {
+    Error::Unavailable("a document was taken away while it arrived".to_owned())
+}
+
+/// Pieces that one write takes away: half a megabyte, which is overwritten.
+const DROPPED_PIECES: i64 = 8;
+
+/// Takes away some of a document that nobody has applied with. Whether that was the last of it; from the first time on nobody
+/// can apply with it any more.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn drop_some(tx: &Tx<'_>, document: &Arriving) -> Result<bool, Error> {
+    let sql = "UPDATE documents
+               SET digest = NULL, media_type = NULL, bytes = NULL
+               WHERE number = $1 AND id = $2 AND signup_id IS NULL";
+    if tx.run(sql, (document.number, document.id.as_str()))? == 0 {
+        return Ok(true);
+    }
+    let sql = "DELETE FROM document_pieces
+               WHERE document_number = $1 AND number IN (
+                 SELECT number FROM document_pieces WHERE document_number = $1 ORDER BY number DESC LIMIT $2
+               )";
+    if tx.run(sql, (document.number, DROPPED_PIECES))? == usize::try_from(DROPPED_PIECES).unwrap_or(usize::MAX) {
+        return Ok(false);
+    }
+    tx.run("DELETE FROM documents WHERE number = $1", [document.number])?;
+    Ok(true)
+}
+
+/// The document that was uploaded under a token, where it is whole, was not applied with, and is not too old.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn staged(tx: &Tx<'_>, token: &Token) -> Result<Option<Staged>, Error> {
+    let sql = "SELECT id, file_name, media_type, bytes
+               FROM documents
+               WHERE digest = $1 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $2";
+    tx.one(sql, (token.digest(), swept_until(tx.now).micros()), |row| {
+        Ok(Staged {
+            id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?,
+            token: token.clone(),
+            file_name: row.get(1)?,
+            media_type: tx::word(&row.get::<_, String>(2)?, MediaType::parse)?,
+            bytes: row.get(3)?,
+        })
+    })
+}
+
+/// What was begun up to then is swept.
+fn swept_until(now: Timestamp) -> Timestamp {
+    now.minus(STAGED_MAX)
+}
+
+/// Applies with the document that was uploaded under a token. Whether it is there, as [`staged`] says.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn attach(tx: &Tx<'_>, token: &Token, signup: &SignupId) -> Result<bool, Error> {
+    let sql = "UPDATE documents
+               SET signup_id = $1, digest = NULL
+               WHERE digest = $2 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $3";
+    let params = (signup.as_str(), token.digest(), swept_until(tx.now).micros());
+    Ok(tx.run(sql, params)? == 1)
+}
+
+/// What [`document`] reads.
+const COLUMNS: &str = "d.id, d.number, d.signup_id, d.file_name, d.media_type, d.bytes, d.created_at";
+
+/// The documents of a signup, in the order in which they came.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_signup(tx: &Tx<'_>, signup: &SignupId) -> Result<Vec<Document>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM documents d
+         WHERE d.signup_id = $1
+         ORDER BY d.number"
+    );
+    tx.all(&sql, [signup.as_str()], document)
+}
+
+/// A document that a candidate of the organization applied with.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    id: &DocumentId,
+) -> Result<Option<Document>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM documents d
+         JOIN signups s ON s.id = d.signup_id
+         JOIN candidate_roles a ON a.id = s.candidate_role_id
+         WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3"
+    );
+    tx.one(&sql, (id.as_str(), organization.as_str(), candidate.as_str()), document)
+}
+
+/// All of a document.
+///
+/// # Errors
+/// [`Error::Defect`] where its pieces are not what it says. When SQLite fails.
+pub fn content(tx: &Tx<'_>, document: &Document) -> Result<Vec<u8>, Error> {
+    let bytes = usize::try_from(document.bytes).unwrap_or(usize::MAX).min(BYTES_MAX);
+    let mut content = Vec::with_capacity(bytes);
+    let sql = "SELECT content
+               FROM document_pieces
+               WHERE document_number = $1
+               ORDER BY number";
+    tx.each(sql, [document.number], |row| {
+        content.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    if content.len() == bytes { Ok(content) } else { Err(Error::Defect(format!("{} is not whole", document.id))) }
+}
+
+fn document(row: &Row<'_>) -> Result<Document, Error> {
+    Ok(Document {
+        id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?,
+        number: row.get(1)?,
+        signup_id: tx::word(&row.get::<_, String>(2)?, SignupId::parse)?,
+        file_name: row.get(3)?,
+        media_type: tx::word(&row.get::<_, String>(4)?, MediaType::parse)?,
+        bytes: row.get(5)?,
+        created_at: tx::time(row, 6)?,
+    })
+}
