@@ -26,6 +26,7 @@ pub mod role_step;
 pub mod search;
 pub mod session;
 pub mod signature;
+pub mod status_page;
 pub mod text;
 pub mod throttle;
 pub mod timestamp;

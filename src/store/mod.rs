@@ -40,6 +40,7 @@ pub mod role;
 pub mod role_step;
 mod schema;
 pub mod session;
+pub mod status_page;
 #[cfg(test)]
 mod tests;
 mod thread;

@@ -1,0 +1,110 @@
+//! The pages where candidates see where they stand, by the digest of their link's token.
+
+use rusqlite::Row;
+
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{CandidateRoleId, Id, RoleId, SignupId};
+use crate::domain::timestamp::Timestamp;
+
+/// What a page is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum About {
+    /// An application.
+    Application(CandidateRoleId),
+    /// A signup that has changed nothing, and so has none.
+    Signup(SignupId),
+}
+
+/// A page, as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusPage {
+    /// Its number in the file.
+    pub number: i64,
+    /// What it is about.
+    pub about: About,
+    /// The language that it speaks where its reader wants none.
+    pub locale: String,
+    /// When its link was made.
+    pub issued_at: Timestamp,
+    /// When the candidate took back what it is about.
+    pub withdrawn_at: Option<Timestamp>,
+}
+
+/// Adds the page of an application or of a signup without one.
+///
+/// # Errors
+/// [`Error::Defect`] where it has a page already, or the token was given before: what comes with a form is looked for by
+/// [`find`] first.
+pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], about: &About, locale: &str) -> Result<(), Error> {
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
+               VALUES ($1, $2, $3, $4, $5)";
+    let (application, signup) = match about {
+        About::Application(id) => (Some(id.as_str()), None),
+        About::Signup(id) => (None, Some(id.as_str())),
+    };
+    tx.run(sql, (digest.as_slice(), application, signup, locale, tx.now.micros()))?;
+    Ok(())
+}
+
+/// The page behind a link; `None` where there is none, or another link has taken its place.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StatusPage>, Error> {
+    let sql = "SELECT number, candidate_role_id, signup_id, locale, issued_at, withdrawn_at
+               FROM status_pages
+               WHERE digest = $1";
+    tx.one(sql, [digest.as_slice()], page)
+}
+
+fn page(row: &Row<'_>) -> Result<StatusPage, Error> {
+    let id = |column| row.get::<_, Option<String>>(column);
+    let about = match (id(1)?, id(2)?) {
+        (Some(application), _) => About::Application(tx::word(&application, CandidateRoleId::parse)?),
+        (None, signup) => About::Signup(tx::word(&signup.unwrap_or_default(), SignupId::parse)?),
+    };
+    Ok(StatusPage {
+        number: row.get(0)?,
+        about,
+        locale: row.get(3)?,
+        issued_at: tx::time(row, 4)?,
+        withdrawn_at: tx::time_or_none(row, 5)?,
+    })
+}
+
+/// The role that was applied for by whoever has a link; `None` where the link leads nowhere.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
+    let sql = "SELECT coalesce(a.role_id, s.role_id)
+               FROM status_pages p
+               LEFT JOIN candidate_roles a ON a.id = p.candidate_role_id
+               LEFT JOIN signups s ON s.id = p.signup_id
+               WHERE p.digest = $1";
+    tx.one(sql, [digest.as_slice()], |row| tx::word(&row.get::<_, String>(0)?, RoleId::parse))
+}
+
+/// Gives an application's page a new link, and the page where there is none. The old link leads nowhere any more.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn renew(tx: &Tx<'_>, digest: &[u8; 32], application: &CandidateRoleId, locale: &str) -> Result<(), Error> {
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, locale, issued_at)
+               VALUES ($1, $2, $3, $4)
+               ON CONFLICT (candidate_role_id) DO UPDATE SET digest = excluded.digest, issued_at = excluded.issued_at";
+    tx.run(sql, (digest.as_slice(), application.as_str(), locale, tx.now.micros()))?;
+    Ok(())
+}
+
+/// Notes that the candidate took back what a page is about. The first time counts.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn withdraw(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
+    let sql = "UPDATE status_pages
+               SET withdrawn_at = $1
+               WHERE number = $2 AND withdrawn_at IS NULL";
+    tx.run(sql, (tx.now.micros(), number))?;
+    Ok(())
+}
