@@ -8,6 +8,7 @@ pub(super) static TEXTS: Texts = Texts {
     common: Common {
         skip: "Zum Inhalt springen",
         language: "Sprache",
+        privacy: "Hinweise zum Datenschutz",
         all_roles: "Alle Stellen bei {organization}",
         not_found: "Diese Seite gibt es nicht",
         failed: "Etwas ist schiefgegangen",

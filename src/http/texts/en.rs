@@ -8,6 +8,7 @@ pub(super) static TEXTS: Texts = Texts {
     common: Common {
         skip: "Skip to the content",
         language: "Language",
+        privacy: "Privacy notice",
         all_roles: "All roles at {organization}",
         not_found: "This page is not here",
         failed: "Something went wrong",

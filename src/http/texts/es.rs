@@ -8,6 +8,7 @@ pub(super) static TEXTS: Texts = Texts {
     common: Common {
         skip: "Saltar al contenido",
         language: "Idioma",
+        privacy: "Aviso de privacidad",
         all_roles: "Todos los puestos en {organization}",
         not_found: "Esta página no existe",
         failed: "Algo ha fallado",

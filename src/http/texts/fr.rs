@@ -8,6 +8,7 @@ pub(super) static TEXTS: Texts = Texts {
     common: Common {
         skip: "Aller au contenu",
         language: "Langue",
+        privacy: "Protection des données personnelles",
         all_roles: "Tous les postes chez {organization}",
         not_found: "Cette page n’existe pas",
         failed: "Une erreur s’est produite",

@@ -38,6 +38,8 @@ pub(super) struct Common {
     pub(super) skip: &'static str,
     /// The heading of the choice of languages.
     pub(super) language: &'static str,
+    /// The link to the organization's notice on personal data.
+    pub(super) privacy: &'static str,
     /// The link back to the portal: `{organization}`.
     pub(super) all_roles: &'static str,
     /// The title of a page that is not there.
