@@ -9,6 +9,7 @@ pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
 pub mod document;
+pub mod colour;
 pub mod erasure;
 pub mod hr_delivery;
 pub mod hr_integration;
