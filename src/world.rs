@@ -11,6 +11,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use jiff::Span;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
@@ -42,8 +43,17 @@ pub trait World: Send + Sync {
     /// not known, or no calendar has the day.
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
 
+    /// The local day in this time zone that `at` is in. `None` where the zone is not known.
+    fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
+
     /// The cost of hashing a password: memory in KiB, passes.
     fn hashing_cost(&self) -> (u32, u32);
+}
+
+/// The local day that `at` is in.
+fn day(zone: &TimeZone, at: Timestamp) -> Option<Date> {
+    let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
+    Some(zone.to_datetime(at).date())
 }
 
 /// The beginning of the local day that is so many days before the one that `at` is in.
@@ -149,6 +159,10 @@ impl World for Real {
         days_before(TimeZone::get(zone).ok()?, at, days)
     }
 
+    fn day(&self, zone: &str, at: Timestamp) -> Option<Date> {
+        day(&TimeZone::get(zone).ok()?, at)
+    }
+
     /// What RFC 9106 and OWASP name for a server that signs people in: 19 MiB, 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
@@ -232,6 +246,11 @@ impl World for Scripted {
         days_before(TimeZone::posix(rule).ok()?, at, days)
     }
 
+    fn day(&self, zone: &str, at: Timestamp) -> Option<Date> {
+        let (_, rule) = ZONES.into_iter().find(|(known, _)| *known == zone)?;
+        day(&TimeZone::posix(rule).ok()?, at)
+    }
+
     fn hashing_cost(&self) -> (u32, u32) {
         (8, 1)
     }
@@ -268,6 +287,14 @@ mod tests {
         ] {
             assert_eq!(world.days_before(zone, at(now), days), Some(at(begin)), "{zone} {now}");
         }
+        for (zone, now, expected) in [
+            ("UTC", "2026-11-21T23:59:59Z", "2026-11-21"),
+            ("Europe/Berlin", "2026-11-21T23:00:00Z", "2026-11-22"),
+            ("America/New_York", "2026-11-21T04:59:59Z", "2026-11-20"),
+        ] {
+            assert_eq!(world.day(zone, at(now)).unwrap().to_string(), expected, "{zone} {now}");
+        }
+        assert_eq!(world.day("Nowhere/City", at("2026-11-21")), None);
         assert_eq!(world.days_before("Nowhere/City", at("2026-11-21"), 1), None);
         assert_eq!(world.days_before("UTC", at("2026-11-21"), i64::MAX), None);
         let real = Real::new();

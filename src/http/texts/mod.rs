@@ -3,6 +3,8 @@
 //!
 //! `{name}` in a text is a place that [`fill`] fills. Texts are plain: what is put into a page is escaped there.
 
+mod format;
+
 use super::request::Request;
 use crate::domain::language;
 use crate::store::Error;
@@ -26,10 +28,50 @@ pub(super) struct Texts {
     pub(super) tag: &'static str,
     /// What its speakers call it.
     pub(super) own_name: &'static str,
+    pub(super) forms: Forms,
     pub(super) common: Common,
     pub(super) careers: Careers,
     pub(super) signup: Signup,
     pub(super) status: Status,
+}
+
+/// How dates, numbers and salaries are written.
+pub(super) struct Forms {
+    pub(super) months: [&'static str; 12],
+    /// A day: `{day}`, `{month}`, `{year}`.
+    pub(super) date: &'static str,
+    /// The number of a month's first day.
+    pub(super) first_day: &'static str,
+    /// What stands between three digits and the next, and from how many digits on.
+    pub(super) group: &'static str,
+    pub(super) grouped_from: usize,
+    /// What stands before a fraction.
+    pub(super) decimal: &'static str,
+    /// Whether nothing is said like one thing, not like many.
+    pub(super) none_is_one: bool,
+    /// Currencies (ISO 4217) that readers know by a symbol.
+    pub(super) currencies: &'static [(&'static str, &'static str)],
+    /// An amount: `{symbol}`, `{amount}`; and with a code for a symbol.
+    pub(super) money: &'static str,
+    pub(super) money_by_code: &'static str,
+    /// Two amounts: `{symbol}`, `{from}`, `{to}`; and with a code for a symbol.
+    pub(super) range: &'static str,
+    pub(super) range_by_code: &'static str,
+    /// At least, and at most an `{amount}`.
+    pub(super) from: &'static str,
+    pub(super) up_to: &'static str,
+    /// An `{amount}` that is paid for so long.
+    pub(super) per_hour: &'static str,
+    pub(super) per_day: &'static str,
+    pub(super) per_week: &'static str,
+    pub(super) per_month: &'static str,
+    pub(super) per_year: &'static str,
+}
+
+/// A text about a number of things, its `{count}`: about one, and about another number.
+pub(super) struct Counted {
+    pub(super) one: &'static str,
+    pub(super) many: &'static str,
 }
 
 /// What every page has.
@@ -44,14 +86,81 @@ pub(super) struct Common {
     pub(super) all_roles: &'static str,
     /// The title of a page that is not there.
     pub(super) not_found: &'static str,
+    /// What it says.
+    pub(super) not_found_more: &'static str,
     /// The title of a page about a defect or an overload.
     pub(super) failed: &'static str,
+    /// What it says: nothing was changed, and later it may go.
+    pub(super) failed_more: &'static str,
+    /// The title of a page about a request that cannot be carried out as it is, and what it says.
+    pub(super) refused: &'static str,
+    pub(super) refused_more: &'static str,
+    /// The same where there were too many of them.
+    pub(super) too_many: &'static str,
+    pub(super) too_many_more: &'static str,
     /// What to do about either: `{number}`, the request's id.
     pub(super) ask: &'static str,
 }
 
 /// The career portal: its list, its roles, its notice.
-pub(super) struct Careers {}
+pub(super) struct Careers {
+    /// The portal's title: `{organization}`.
+    pub(super) title: &'static str,
+    /// The same of a later page: `{title}`, `{page}`.
+    pub(super) title_of_page: &'static str,
+    /// How many roles are listed.
+    pub(super) count: Counted,
+    /// The search: its label, what it looks at, its button.
+    pub(super) search: &'static str,
+    pub(super) search_hint: &'static str,
+    pub(super) search_button: &'static str,
+    /// The heading of all filters, and of each; the link that ends each.
+    pub(super) filters: &'static str,
+    pub(super) department: &'static str,
+    pub(super) location: &'static str,
+    pub(super) work_type: &'static str,
+    pub(super) all_departments: &'static str,
+    pub(super) all_locations: &'static str,
+    pub(super) all_work_types: &'static str,
+    /// The link that ends the search and all filters.
+    pub(super) show_all: &'static str,
+    /// The work types.
+    pub(super) remote: &'static str,
+    pub(super) hybrid: &'static str,
+    pub(super) onsite: &'static str,
+    /// A portal without roles: `{organization}`.
+    pub(super) none: &'static str,
+    pub(super) none_more: &'static str,
+    /// A search or filters that leave nothing.
+    pub(super) no_match: &'static str,
+    pub(super) no_match_more: &'static str,
+    /// The paging: what it is, where one is (`{page}`, `{pages}`), and its two links.
+    pub(super) pages: &'static str,
+    pub(super) page_of: &'static str,
+    pub(super) previous: &'static str,
+    pub(super) next: &'static str,
+    /// A role: what its title is in the browser's tab (`{role}`, `{organization}`), and its facts.
+    pub(super) role_title: &'static str,
+    pub(super) salary: &'static str,
+    pub(super) posted: &'static str,
+    pub(super) apply: &'static str,
+    pub(super) apply_hint: &'static str,
+    /// A role that is no longer open: `{role}`.
+    pub(super) closed: &'static str,
+    pub(super) closed_more: &'static str,
+    /// A role that there is none of.
+    pub(super) no_role: &'static str,
+    pub(super) no_role_more: &'static str,
+    /// The heading of others.
+    pub(super) others: &'static str,
+    /// A portal that there is none of.
+    pub(super) no_portal: &'static str,
+    pub(super) no_portal_more: &'static str,
+    /// The title of the notice on personal data, and its words where the organization has none of its own: Markdown,
+    /// `{organization}`.
+    pub(super) privacy_title: &'static str,
+    pub(super) privacy_words: &'static str,
+}
 
 /// The form behind a signup link.
 pub(super) struct Signup {}
