@@ -24,6 +24,7 @@ mod hr_delivery;
 mod hr_integration;
 mod kept;
 mod limiter;
+mod markdown;
 mod me;
 pub mod openapi;
 mod page;
