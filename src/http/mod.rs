@@ -13,6 +13,7 @@ mod body;
 mod candidate;
 mod candidate_role;
 mod candidate_step;
+mod careers;
 pub mod ctx;
 mod erasure;
 mod export;
