@@ -132,6 +132,9 @@ struct Organization<'s> {
     pay_transparency: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     retention_days: Option<i64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    privacy_notice: String,
+    decision_visible_after_hours: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<HrIntegration>,
     members: Lazy<'s, store::membership::Record, Member>,
@@ -181,6 +184,8 @@ fn organization<'s>(
         time_zone: organization.time_zone,
         pay_transparency: organization.pay_transparency,
         retention_days: organization.retention_days,
+        privacy_notice: organization.privacy_notice,
+        decision_visible_after_hours: organization.decision_visible_after_hours,
         hr_integration: integration.map(|(integration, _)| HrIntegration {
             url: integration.url.as_str().to_owned(),
             secret: integration.secret.and_then(shown),

@@ -4,6 +4,7 @@
 //! object is given up. `null` counts as not given.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
@@ -133,6 +134,17 @@ impl<'a, 'w> Fields<'a, 'w> {
     /// A truth, where it is given.
     pub(super) fn truth(&mut self, name: &str) -> Option<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
+    }
+
+    /// An integer within bounds, where it is given.
+    pub(super) fn integer(&mut self, name: &str, bounds: &RangeInclusive<i64>) -> Option<Option<i64>> {
+        let must_be = format!("an integer from {} to {}", bounds.start(), bounds.end());
+        self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
+    }
+
+    /// Whether a member is there as `null`, for one where that says something.
+    pub(super) fn is_null(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(Value::is_null)
     }
 
     /// A time, where it is given.

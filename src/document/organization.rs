@@ -10,8 +10,8 @@ use super::reader::{self, Array, Object};
 use super::role::Role;
 use crate::domain::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use crate::domain::organization::{
-    DECISION_VISIBLE_AFTER_HOURS_DEFAULT, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, RETENTION_DAYS,
-    TIME_ZONE_DEFAULT, is_hex_color,
+    DECISION_VISIBLE_AFTER_HOURS, DECISION_VISIBLE_AFTER_HOURS_DEFAULT, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX,
+    PRIVACY_NOTICE_CHARACTERS_MAX, RETENTION_DAYS, TIME_ZONE_DEFAULT, is_hex_color,
 };
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, Secret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
@@ -53,6 +53,8 @@ impl Object for Organization {
         "timeZone",
         "payTransparency",
         "retentionDays",
+        "privacyNotice",
+        "decisionVisibleAfterHours",
         "hrIntegration",
         "members",
         "roles",
@@ -106,9 +108,11 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
     let enabled = fields.truth("enabled");
     let time_zone = time_zone(fields);
     let pay_transparency = fields.truth("payTransparency");
-    let must_be = format!("an integer from {} to {}", RETENTION_DAYS.start(), RETENTION_DAYS.end());
-    let retention_days =
-        fields.optional("retentionDays", &must_be, |value| value.as_i64().filter(|days| RETENTION_DAYS.contains(days)));
+    let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
+    let privacy_notice = fields.text("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
+    // Here null is a value of its own: never.
+    let is_never = fields.is_null("decisionVisibleAfterHours");
+    let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
     Some(organization::Record {
         id: id?,
@@ -123,8 +127,9 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
         time_zone: time_zone?,
         pay_transparency: pay_transparency?.unwrap_or(false),
         retention_days: retention_days?,
-        privacy_notice: String::new(),
-        decision_visible_after_hours: Some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT),
+        privacy_notice: privacy_notice?,
+        decision_visible_after_hours: visible_after?
+            .or_else(|| (!is_never).then_some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT)),
     })
 }
 

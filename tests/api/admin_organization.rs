@@ -18,6 +18,7 @@ crate::tests![
     only_what_is_given_changes,
     members_of_the_theme_change_one_by_one,
     retention_ends_with_null,
+    decisions_never_show_with_null,
     a_change_is_recorded_with_before_and_after,
     a_change_that_changes_nothing_leaves_nothing,
     a_refused_change_changes_nothing,
@@ -67,6 +68,8 @@ fn whole() -> Value {
         "timeZone": "europe/berlin",
         "payTransparency": true,
         "retentionDays": 180,
+        "privacyNotice": "We keep **what you send** for 180 days.\n",
+        "decisionVisibleAfterHours": 24,
     })
 }
 
@@ -94,14 +97,14 @@ fn what_is_not_given_has_its_default() {
     let nothing = json!({
         "slug": "acme", "name": "Acme", "domain": null, "logo": null, "portal": null,
         "requireExternalPositionId": null, "enabled": null, "timeZone": null, "payTransparency": null,
-        "retentionDays": null, "unknown": 1,
+        "retentionDays": null, "privacyNotice": null, "unknown": 1,
     });
     let organization = created(&app, &nothing);
     let expected = json!({
         "id": organization["id"], "slug": "acme", "name": "Acme", "domain": "", "logo": "",
         "portal": { "enabled": false, "theme": {} }, "requireExternalPositionId": false, "enabled": true,
         "timeZone": "UTC", "payTransparency": false, "retentionDays": null,
-        "createdAt": "2026-11-21T09:00:00.000000Z", "updatedAt": "2026-11-21T09:00:00.000000Z",
+        "privacyNotice": "", "decisionVisibleAfterHours": 72, "createdAt": "2026-11-21T09:00:00.000000Z", "updatedAt": "2026-11-21T09:00:00.000000Z",
     });
     assert_eq!(organization, expected);
     app.anonymous().get("/api/public/portal/acme").refused(404, "not_found");
@@ -131,6 +134,7 @@ fn every_fault_of_a_new_one_is_told_at_once() {
     let wrong = json!({
         "name": " ", "slug": "a b", "domain": 1, "logo": "ftp://a", "portal": { "enabled": "yes", "theme": { "primaryColor": "teal", "showSalary": 1 } },
         "requireExternalPositionId": "no", "enabled": 1, "timeZone": "Mars/Olympus", "payTransparency": [], "retentionDays": 0,
+        "privacyNotice": 1, "decisionVisibleAfterHours": -1,
     });
     let fields = [
         "name",
@@ -145,6 +149,8 @@ fn every_fault_of_a_new_one_is_told_at_once() {
         "timeZone",
         "payTransparency",
         "retentionDays",
+        "privacyNotice",
+        "decisionVisibleAfterHours",
     ];
     assert_eq!(create(&app, &wrong).refused(400, "validation_error").fields(), fields);
     for (name, value) in [("portal", json!([])), ("portal", json!(true)), ("logo", json!(1)), ("timeZone", json!(1))] {
@@ -169,6 +175,12 @@ fn each_limit_holds_on_both_sides() {
         ("retentionDays", json!(3_650), json!(3_651)),
         ("retentionDays", json!(30), json!(30.0)),
         ("retentionDays", json!(30), json!("30")),
+        ("privacyNotice", json!("ä".repeat(20_000)), json!("ä".repeat(20_001))),
+        ("privacyNotice", json!(""), json!([])),
+        ("decisionVisibleAfterHours", json!(0), json!(-1)),
+        ("decisionVisibleAfterHours", json!(8_760), json!(8_761)),
+        ("decisionVisibleAfterHours", Value::Null, json!(1.5)),
+        ("decisionVisibleAfterHours", json!(24), json!("24")),
     ];
     for (nth, (name, good, bad)) in cases.into_iter().enumerate() {
         let mut body = json!({ "slug": format!("acme-{nth}"), "name": "Acme" });
@@ -285,6 +297,8 @@ fn only_what_is_given_changes() {
         ("timeZone", json!("UTC")),
         ("payTransparency", json!(false)),
         ("retentionDays", json!(30)),
+        ("privacyNotice", json!("")),
+        ("decisionVisibleAfterHours", json!(0)),
     ];
     for (name, value) in changes {
         expected[name] = value.clone();
@@ -326,6 +340,19 @@ fn retention_ends_with_null() {
         let answer = change(&app, &organization, &json!({ "retentionDays": bad })).refused(400, "validation_error");
         assert_eq!(answer.fields(), ["retentionDays"]);
     }
+}
+
+fn decisions_never_show_with_null() {
+    let app = App::start();
+    let organization = created(&app, &whole());
+    let hours = |body: Value| {
+        change(&app, &organization, &body).expect(200).json()["data"]["decisionVisibleAfterHours"].clone()
+    };
+    assert_eq!(hours(json!({ "decisionVisibleAfterHours": null })), Value::Null);
+    assert_eq!(hours(json!({ "name": "Acme" })), Value::Null);
+    assert_eq!(hours(json!({ "decisionVisibleAfterHours": 72 })), json!(72));
+    let never = created(&app, &json!({ "slug": "never", "name": "Never", "decisionVisibleAfterHours": null }));
+    assert_eq!(never["decisionVisibleAfterHours"], Value::Null);
 }
 
 fn a_change_is_recorded_with_before_and_after() {

@@ -343,7 +343,8 @@ fn above_twenty_thousand_rows_the_server_must_be_stopped() {
 fn a_table_is_for_an_organization_that_is_there() {
     let company = Company::new();
     let import = |args: &[&str]| company.import(&[&["--format", "csv"], args, &["-"]].concat(), b"name,email,role\n");
-    import(&["--organization", "none"]).failed(1, "has no organization with the slug none; make it first");
+    import(&["--organization", "none"])
+        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
     import(&["--organization", " ACME"]).fine();
     import(&[]).failed(2, "--organization is missing");
     import(&["--organization", "acme", "more.csv"]).failed(2, "'-'");

@@ -453,7 +453,8 @@ fn an_export_is_for_an_organization_that_is_there_and_names_its_own_roles() {
         |args: &[&str]| company.import(&[&["--format", "greenhouse"], args, &[folder().as_str()]].concat(), b"");
     import(&[]).failed(2, "--organization is missing");
     import(&["--organization", "acme", "--role", "role_eng"]).failed(2, "--role is not for a Greenhouse export");
-    import(&["--organization", "none"]).failed(1, "has no organization with the slug none; make it first");
+    import(&["--organization", "none"])
+        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
 }
 
 #[test]

@@ -71,6 +71,8 @@ fn everything_that_was_given_comes_out() {
         ("timeZone", json!("Europe/Berlin")),
         ("payTransparency", json!(true)),
         ("retentionDays", json!(180)),
+        ("privacyNotice", json!("ä".repeat(20_000))),
+        ("decisionVisibleAfterHours", json!(8_760)),
     ] {
         set(&mut document, &format!("{ORGANIZATION}/{name}"), value);
     }
@@ -87,9 +89,10 @@ fn what_was_not_given_comes_out_as_its_default() {
     let organization = &came_out["organizations"][0];
     let expected = json!({ "domain": "", "logo": "", "portal": { "enabled": false, "theme": {} },
         "requireExternalPositionId": false, "enabled": true, "timeZone": "UTC", "payTransparency": false,
-        "members": [] });
+        "decisionVisibleAfterHours": 72, "members": [] });
     assert_within(&expected, organization, "");
     assert_eq!(organization.get("retentionDays"), None);
+    assert_eq!(organization.get("privacyNotice"), None);
     assert_eq!(organization.get("hrIntegration"), None);
     let role = &organization["roles"][0];
     let expected = json!({ "description": {}, "department": "", "location": "", "status": "draft", "public": false,
@@ -99,6 +102,17 @@ fn what_was_not_given_comes_out_as_its_default() {
     assert_within(&json!({ "platformRole": "user", "enabled": true }), &came_out["users"][0], "");
     for (thing, prefix) in [(organization, "org_"), (role, "role_"), (&role["steps"][0], "step_")] {
         assert!(thing["id"].as_str().unwrap().starts_with(prefix));
+    }
+}
+
+#[test]
+fn decisions_that_show_at_once_or_never_stay_so() {
+    for hours in [json!(0), Value::Null] {
+        let mut document = sound();
+        set(&mut document, &format!("{ORGANIZATION}/decisionVisibleAfterHours"), hours.clone());
+        let came_out = through(&document);
+        assert_eq!(came_out["organizations"][0].get("decisionVisibleAfterHours"), Some(&hours));
+        assert_eq!(through(&came_out)["organizations"][0]["decisionVisibleAfterHours"], hours);
     }
 }
 

@@ -179,7 +179,7 @@ fn report(refused: &[Refused]) -> Result<(), Failure> {
 fn no_organization(path: &Path, slug: &Slug) -> String {
     let (slug, path) = (slug.as_str(), path.display());
     format!(
-        "{path} has no organization with the slug {slug}; make it first, for example with\n  echo \
-         '{{\"organizations\":[{{\"slug\":\"{slug}\",\"name\":\"NAME\"}}]}}' | appliance import --db {path} -"
+        "{path} has no organization with the slug {slug}; make it first:\n  appliance organization create --db {path} \
+         --slug {slug} --name NAME"
     )
 }

@@ -14,7 +14,8 @@ use super::super::route::Route;
 use super::{After, LISTS, NO_ORGANIZATION, READS};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{
-    DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, RETENTION_DAYS, THEME_BYTES_MAX, is_hex_color, is_logo,
+    DECISION_VISIBLE_AFTER_HOURS, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, PRIVACY_NOTICE_CHARACTERS_MAX,
+    RETENTION_DAYS, THEME_BYTES_MAX, is_hex_color, is_logo,
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::text::{NAME_CHARACTERS_MAX, SLUG_CHARACTERS_MAX, Slug};
@@ -73,6 +74,8 @@ struct Wish {
     time_zone: Option<String>,
     pay_transparency: Option<bool>,
     retention_days: Option<Option<i64>>,
+    privacy_notice: Option<String>,
+    decision_visible_after_hours: Option<Option<i64>>,
 }
 
 impl Wish {
@@ -95,6 +98,9 @@ impl Wish {
             time_zone: time_zone(ctx, fields),
             pay_transparency: fields.truth("payTransparency"),
             retention_days: fields.change("retentionDays", |fields, name| fields.integer(name, RETENTION_DAYS)),
+            privacy_notice: fields.text("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
+            decision_visible_after_hours: fields
+                .change("decisionVisibleAfterHours", |fields, name| fields.integer(name, DECISION_VISIBLE_AFTER_HOURS)),
         }
     }
 
@@ -118,8 +124,10 @@ impl Wish {
             time_zone: self.time_zone.clone().unwrap_or(before.time_zone),
             pay_transparency: self.pay_transparency.unwrap_or(before.pay_transparency),
             retention_days: self.retention_days.unwrap_or(before.retention_days),
-            privacy_notice: before.privacy_notice,
-            decision_visible_after_hours: before.decision_visible_after_hours,
+            privacy_notice: self.privacy_notice.clone().unwrap_or(before.privacy_notice),
+            decision_visible_after_hours: self
+                .decision_visible_after_hours
+                .unwrap_or(before.decision_visible_after_hours),
         })
     }
 
@@ -291,6 +299,8 @@ pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganizati
         time_zone: record.time_zone,
         pay_transparency: record.pay_transparency,
         retention_days: record.retention_days,
+        privacy_notice: record.privacy_notice,
+        decision_visible_after_hours: record.decision_visible_after_hours,
         created_at: created_at.to_string(),
         updated_at: updated_at.to_string(),
         made_at: created_at,
@@ -311,6 +321,8 @@ pub(in crate::http) struct WireOrganization {
     time_zone: String,
     pay_transparency: bool,
     retention_days: Option<i64>,
+    privacy_notice: String,
+    decision_visible_after_hours: Option<i64>,
     created_at: String,
     updated_at: String,
     /// What its page's cursor is made of.
