@@ -53,6 +53,11 @@ pub enum Refusal {
     UriTooLong(usize),
     /// The body is of another type than JSON.
     UnsupportedMediaType,
+    /// The body is of another type than a form's.
+    UnsupportedFormType {
+        /// Whether it could have been JSON.
+        takes_json: bool,
+    },
     /// The header fields are more, or longer, than is read.
     HeadersTooLarge,
     /// Too many requests, or sign-ins. Holds the whole seconds after which the next one passes.
@@ -122,6 +127,10 @@ impl Refusal {
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
             Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
             Self::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
+            Self::UnsupportedFormType { takes_json } => format!(
+                "the body must be a form; send Content-Type: multipart/form-data{}",
+                if *takes_json { ", or application/json" } else { "" }
+            ),
             Self::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
             Self::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
         }

@@ -63,6 +63,8 @@ pub struct Ctx {
     pub(super) hashing: tokio::sync::Semaphore,
     /// Sign-ins that may wait for one; past that, waiting would outlast the client.
     pub(super) hashing_queue: tokio::sync::Semaphore,
+    /// Forms with room for a file that arrive at once.
+    pub(super) uploads: tokio::sync::Semaphore,
 }
 
 /// Password hashes at once.
@@ -70,6 +72,9 @@ const HASHES_MAX: usize = 2;
 
 /// Sign-ins that hash or wait to: at some 20 ms each, about a second.
 const HASHES_WAITING_MAX: usize = 64;
+
+/// Forms with room for a file that arrive at once, each with some 200 KiB of memory: more than a career fair's worth.
+pub const UPLOADS_MAX: usize = 128;
 
 impl Ctx {
     /// A service on an open file.
@@ -88,6 +93,7 @@ impl Ctx {
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
+            uploads: tokio::sync::Semaphore::new(UPLOADS_MAX),
         }
     }
 

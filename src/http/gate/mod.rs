@@ -10,9 +10,11 @@
 //! Where it is not, the key is looked up once more. Neither changes a thread.
 
 mod admission;
+mod form;
 mod once;
 mod short;
 mod transaction;
+mod upload;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,6 +64,8 @@ struct Trail {
     cors: bool,
     left: Option<Left>,
     key: Option<Arc<KnownKey>>,
+    /// Whether a form was begun to be read, whatever was made of it.
+    has_begun_form: bool,
     /// The usage row that is owed: there once a key was seen, gone once the row is written.
     owed: Option<LogEntry>,
 }
@@ -76,6 +80,7 @@ impl Trail {
             cors: false,
             left: None,
             key: None,
+            has_begun_form: false,
             owed: None,
         }
     }
@@ -96,7 +101,7 @@ pub(super) async fn answer(
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
-    if !body.is_end_stream() && !expects_continue {
+    if !body.is_end_stream() && (!expects_continue || trail.has_begun_form) {
         body::drain(body).await;
     }
     let reply = finish(&ctx, &trail, outcome);
@@ -160,7 +165,12 @@ async fn carry_out(
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
     let credential = admission::admit(ctx, route, request, trail)?;
-    if route.takes_body && !request.has_body() {
+    if let Some(rules) = route.form.as_ref().filter(|_| !request.has_body()) {
+        if let Some(reply) = (rules.look_first)(ctx, request)? {
+            return Ok(reply);
+        }
+        *request = Arc::new(form::read(ctx, rules, request, body, &mut trail.has_begun_form).await?);
+    } else if route.takes_body && !request.has_body() {
         *request = Arc::new(request.with_body(body::read(body).await?));
     }
     match transaction::decode(ctx, route, request).await? {

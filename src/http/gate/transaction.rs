@@ -174,7 +174,7 @@ fn flush_soon(ctx: &Ctx) {
 }
 
 /// Queues a job with the store and waits for what it is told.
-async fn outcome_of<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
+pub(super) async fn outcome_of<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = oneshot::channel();
     // Nobody receives where the client is gone; the job is done all the same.
     queue(Box::new(move |outcome| drop(sender.send(outcome))));

@@ -13,15 +13,6 @@ use crate::domain::document::{BYTES_MAX, MediaType, STAGED_DOCUMENTS_MAX, STAGED
 use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
-/// A document that arrives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arriving {
-    /// Its id.
-    pub id: DocumentId,
-    /// Its number in the file.
-    pub number: i64,
-}
-
 /// A document that was uploaded and that nobody has applied with yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
@@ -60,54 +51,43 @@ pub struct Document {
 ///
 /// # Errors
 /// [`Error::Unavailable`] where too many are staged already. When SQLite fails.
-pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Result<Arriving, Error> {
+pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Result<(), Error> {
     let sql = "SELECT 1
                FROM documents
                WHERE signup_id IS NULL
                ORDER BY created_at
                LIMIT 1 OFFSET $1";
     if tx.exists(sql, [STAGED_DOCUMENTS_MAX - 1])? {
-        return Err(Error::Unavailable(format!(
-            "{STAGED_DOCUMENTS_MAX} documents wait for somebody to apply with them"
-        )));
+        let why = format!("{STAGED_DOCUMENTS_MAX} documents wait for somebody to apply with them");
+        return Err(Error::Unavailable(why));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
-               VALUES ($1, $2, $3, $4)
-               RETURNING number";
-    let params = (id.as_str(), token.digest(), file_name, tx.now.micros());
-    let number = tx.one(sql, params, |row| Ok(row.get(0)?))?;
-    let number = number.ok_or_else(|| Error::Defect("an insert told no number".to_owned()))?;
-    Ok(Arriving { id: id.clone(), number })
+               VALUES ($1, $2, $3, $4)";
+    tx.run(sql, (id.as_str(), token.digest(), file_name, tx.now.micros()))?;
+    Ok(())
 }
 
 /// Adds the next piece, numbered from 1.
 ///
 /// # Errors
 /// [`Error::Unavailable`] where it was swept meanwhile, because somebody has set the clock. When SQLite fails.
-pub fn append(tx: &Tx<'_>, document: &Arriving, piece_number: i64, content: &[u8]) -> Result<(), Error> {
+pub fn append(tx: &Tx<'_>, id: &DocumentId, piece_number: i64, content: &[u8]) -> Result<(), Error> {
     let sql = "INSERT INTO document_pieces (document_number, number, content)
-               SELECT $1, $2, $3
-               WHERE EXISTS (SELECT 1 FROM documents WHERE number = $1 AND id = $4 AND bytes IS NULL)";
-    let added = tx.run(sql, (document.number, piece_number, content, document.id.as_str()))?;
-    if added == 1 { Ok(()) } else { Err(swept()) }
+               SELECT number, $1, $2
+               FROM documents
+               WHERE id = $3 AND bytes IS NULL AND digest IS NOT NULL";
+    if tx.run(sql, (piece_number, content, id.as_str()))? == 1 { Ok(()) } else { Err(swept()) }
 }
 
 /// Ends a document: all of it is there, and from now on somebody can apply with it.
 ///
 /// # Errors
 /// As [`append`].
-pub fn finish(
-    tx: &Tx<'_>,
-    document: &Arriving,
-    file_name: &str,
-    media_type: MediaType,
-    bytes: u32,
-) -> Result<(), Error> {
+pub fn finish(tx: &Tx<'_>, id: &DocumentId, file_name: &str, media_type: MediaType, bytes: u32) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET file_name = $1, media_type = $2, bytes = $3
-               WHERE number = $4 AND id = $5 AND bytes IS NULL AND digest IS NOT NULL";
-    let params = (file_name, media_type.as_str(), bytes, document.number, document.id.as_str());
-    if tx.run(sql, params)? == 1 { Ok(()) } else { Err(swept()) }
+               WHERE id = $4 AND bytes IS NULL AND digest IS NOT NULL";
+    if tx.run(sql, (file_name, media_type.as_str(), bytes, id.as_str()))? == 1 { Ok(()) } else { Err(swept()) }
 }
 
 fn swept() -> Error {
@@ -115,28 +95,27 @@ fn swept() -> Error {
 }
 
 /// Pieces that one write takes away: half a megabyte, which is overwritten.
-const DROPPED_PIECES: i64 = 8;
+const DROPPED_PIECES: usize = 8;
 
 /// Takes away some of a document that nobody has applied with. Whether that was the last of it; from the first time on nobody
 /// can apply with it any more.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn drop_some(tx: &Tx<'_>, document: &Arriving) -> Result<bool, Error> {
+pub fn drop_some(tx: &Tx<'_>, id: &DocumentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL
-               WHERE number = $1 AND id = $2 AND signup_id IS NULL";
-    if tx.run(sql, (document.number, document.id.as_str()))? == 0 {
-        return Ok(true);
-    }
+               WHERE id = $1 AND signup_id IS NULL
+               RETURNING number";
+    let Some(number) = tx.one(sql, [id.as_str()], |row| Ok(row.get::<_, i64>(0)?))? else { return Ok(true) };
     let sql = "DELETE FROM document_pieces
                WHERE document_number = $1 AND number IN (
                  SELECT number FROM document_pieces WHERE document_number = $1 ORDER BY number DESC LIMIT $2
                )";
-    if tx.run(sql, (document.number, DROPPED_PIECES))? == usize::try_from(DROPPED_PIECES).unwrap_or(usize::MAX) {
+    if tx.run(sql, (number, DROPPED_PIECES as i64))? == DROPPED_PIECES {
         return Ok(false);
     }
-    tx.run("DELETE FROM documents WHERE number = $1", [document.number])?;
+    tx.run("DELETE FROM documents WHERE number = $1", [number])?;
     Ok(true)
 }
 

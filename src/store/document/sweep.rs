@@ -11,7 +11,7 @@ use super::super::erasure::Erasures;
 use super::super::thread::Periodic;
 use super::super::tx::{self, Error, Tx};
 use super::super::writer::Writer;
-use super::{Arriving, drop_some, swept_until};
+use super::{drop_some, swept_until};
 use crate::domain::id::{DocumentId, Id};
 use crate::world::World;
 
@@ -69,14 +69,14 @@ fn newest(tx: &Tx<'_>) -> Result<i64, Error> {
 }
 
 /// Those that are to be swept: all that are too old, and those that no process is left to write.
-fn look(tx: &Tx<'_>, before: i64) -> Result<VecDeque<Arriving>, Error> {
-    let sql = "SELECT id, number
+fn look(tx: &Tx<'_>, before: i64) -> Result<VecDeque<DocumentId>, Error> {
+    let sql = "SELECT id
                FROM documents
                WHERE signup_id IS NULL AND (created_at <= $1 OR (bytes IS NULL AND number <= $2))
                ORDER BY created_at
                LIMIT $3";
     let found = tx.all(sql, (swept_until(tx.now).micros(), before, FOUND_MAX), |row| {
-        Ok(Arriving { id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?, number: row.get(1)? })
+        tx::word(&row.get::<_, String>(0)?, DocumentId::parse)
     })?;
     Ok(found.into())
 }

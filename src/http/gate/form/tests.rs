@@ -1,0 +1,1 @@
+//! Tests of reading forms: what no client can send on time.
