@@ -346,4 +346,4 @@ fn require_room(seats: Seats) -> Result<(), Refusal> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::domain) mod tests;

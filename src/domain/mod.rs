@@ -19,6 +19,7 @@ pub mod idempotency_key;
 pub mod invitation;
 pub mod language;
 pub mod organization;
+pub mod progress;
 pub mod rate;
 pub mod refusal;
 pub mod report;

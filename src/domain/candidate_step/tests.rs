@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::id::Id;
 use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-pub(super) const THEN: Timestamp = Timestamp::from_micros(1_000);
+pub(in crate::domain) const THEN: Timestamp = Timestamp::from_micros(1_000);
 pub(super) const NOW: Timestamp = Timestamp::from_micros(2_000);
 
 fn step(order: i64, status: StepStatus) -> CandidateStep {
@@ -24,7 +24,7 @@ fn step(order: i64, status: StepStatus) -> CandidateStep {
     }
 }
 
-pub(super) fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
+pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
     Facts {
         organization_id: OrganizationId::parse("org_1").unwrap(),
         require_external_position_id: false,

@@ -1,0 +1,289 @@
+//! What is seen of random histories, which the rules of the decisions themselves make.
+
+use proptest::prelude::*;
+
+use super::super::candidate_step::tests::facts;
+use super::super::candidate_step::{self, Decision, Facts, HireWish, RejectWish, Rejection, ReopenWish, ValidateWish};
+use super::super::refusal::Refusal;
+use super::*;
+use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
+
+const HOUR: i64 = 3_600_000_000;
+const DELAY: Duration = Duration::from_secs(72 * 3_600);
+const ACTS: [Act; 5] = [Act::Validated, Act::Rejected, Act::Reopened, Act::Hired, Act::Withdrawn];
+
+fn hour(hours: i64) -> Timestamp {
+    Timestamp::from_micros(hours * HOUR)
+}
+
+/// An application to which things are done by the rules, with the record that a file would have of them.
+#[derive(Clone)]
+struct Case {
+    facts: Facts,
+    rejections: Vec<Rejection>,
+    done: Vec<Done>,
+}
+
+impl Case {
+    fn new(steps: &[StepStatus]) -> Self {
+        Self { facts: facts(steps, 0), rejections: Vec::new(), done: Vec::new() }
+    }
+
+    /// Does this, where the rules let it; whether they did.
+    fn act(&mut self, act: Act, step: usize, at: Timestamp) -> bool {
+        let before = Facts { addressed: step, ..self.facts.clone() };
+        let decision = match act {
+            Act::Validated => candidate_step::validate(&before, &ValidateWish::default(), at),
+            Act::Rejected => candidate_step::reject(&before, &RejectWish::default(), at),
+            Act::Reopened => candidate_step::reopen(&before, &self.rejections, &ReopenWish { reason: String::new() }),
+            Act::Hired => candidate_step::hire(&before, &HireWish::default(), at),
+            Act::Withdrawn => return self.withdraw(at),
+        };
+        let decided = decision.map(|decision| self.save(act, &before, &decision, at));
+        decided.is_ok()
+    }
+
+    fn save(&mut self, act: Act, before: &Facts, decision: &Decision, at: Timestamp) {
+        if act == Act::Rejected {
+            let step = before.addressed_step();
+            let found = Rejection {
+                step_id: step.id.clone(),
+                application_status: before.application_status,
+                step_status: step.status,
+                validated_at: step.validated_at,
+            };
+            self.rejections.insert(0, found);
+        }
+        let mut steps = before.steps.clone();
+        let (mut steps_before, mut steps_after) = (Vec::new(), Vec::new());
+        for changed in &decision.steps {
+            let place = steps.iter().position(|step| step.id == changed.id).unwrap();
+            let stand = |step: &candidate_step::CandidateStep| Stand {
+                status: step.status,
+                at: step.rejected_at.or(step.validated_at),
+            };
+            steps_before.push((place, stand(&steps[place])));
+            steps_after.push((place, stand(changed)));
+            steps[place] = changed.clone();
+        }
+        self.done.push(Done {
+            act,
+            at,
+            step: Some(before.addressed),
+            status_before: before.application_status,
+            status_after: decision.application_status,
+            steps_before,
+            steps_after,
+        });
+        let (application_status, seats, hire) = (decision.application_status, decision.seats, decision.hire.clone());
+        self.facts = Facts { application_status, seats, hire, steps, ..before.clone() };
+    }
+
+    fn withdraw(&mut self, at: Timestamp) -> bool {
+        let status_before = self.facts.application_status;
+        let may: Result<(), Refusal> = super::super::candidate::withdraw(status_before);
+        if may.is_ok() {
+            let status_after = ApplicationStatus::Withdrawn;
+            self.facts.application_status = status_after;
+            let (steps_before, steps_after) = (Vec::new(), Vec::new());
+            let act = Act::Withdrawn;
+            self.done.push(Done { act, at, step: None, status_before, status_after, steps_before, steps_after });
+        }
+        may.is_ok()
+    }
+
+    fn history(&self) -> History {
+        let stand = |step: &candidate_step::CandidateStep| Stand {
+            status: step.status,
+            at: step.rejected_at.or(step.validated_at),
+        };
+        let steps = self.facts.steps.iter().map(stand).collect();
+        History { now: Standing { status: self.facts.application_status, steps }, done: self.done.clone() }
+    }
+
+    fn seen(&self, visible_after: Option<Duration>, now: Timestamp) -> Progress {
+        seen(&self.history(), None, visible_after, now)
+    }
+
+    /// As it is, without any delay.
+    fn real(&self) -> Progress {
+        told(&self.history().now)
+    }
+
+    /// The same application to which only was done what shows; none where some of that is not possible by itself.
+    fn without_hidden(&self, steps: &[StepStatus], visible_after: Option<Duration>, now: Timestamp) -> Option<Self> {
+        let delay = Delay { visible_after, now };
+        let mut case = Self::new(steps);
+        let mut is_hiding = false;
+        let mut hidden_rejections = Vec::new();
+        for done in &self.done {
+            let place = done.step.unwrap_or_default();
+            is_hiding |= matches!(done.act, Act::Rejected | Act::Hired) && delay.hides(done.at);
+            let is_hidden = match done.act {
+                Act::Rejected | Act::Hired => is_hiding,
+                Act::Reopened => hidden_rejections.contains(&place),
+                _ => false,
+            };
+            hidden_rejections.retain(|other| done.act != Act::Reopened || *other != place);
+            hidden_rejections.extend((is_hidden && done.act == Act::Rejected).then_some(place));
+            if !is_hidden && !case.act(done.act, place, done.at) {
+                return None;
+            }
+        }
+        Some(case)
+    }
+}
+
+/// An application to which random things are done, hours apart, and the hour behind the last.
+fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
+    let mut case = Case::new(steps);
+    let mut now = 0;
+    for (act, step, hours) in acts {
+        now += hours;
+        case.act(ACTS[*act], *step, hour(now));
+    }
+    (case, now)
+}
+
+const STEPS: [StepStatus; 4] = [Validated, InProgress, Pending, Pending];
+
+fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
+    proptest::collection::vec((0..5_usize, 0..4_usize, 0..60_i64), 0..14)
+}
+
+proptest! {
+    #[test]
+    fn what_is_seen_is_what_there_would_be_without_what_is_hidden(acts in acts(), later in 0..80_i64) {
+        let (case, end) = run(&STEPS, &acts);
+        let now = hour(end + later);
+        for visible_after in [Some(DELAY), None] {
+            if let Some(without) = case.without_hidden(&STEPS, visible_after, now) {
+                prop_assert_eq!(case.seen(visible_after, now), without.real());
+            }
+        }
+    }
+
+    #[test]
+    fn a_decision_changes_nothing_until_it_is_old_enough(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
+        let (before, end) = run(&STEPS, &acts);
+        for act in [Act::Rejected, Act::Hired] {
+            let mut decided = before.clone();
+            if decided.act(act, step, hour(end)) {
+                let now = hour(end + later);
+                prop_assert_eq!(decided.seen(Some(DELAY), now), before.seen(Some(DELAY), now));
+                prop_assert_eq!(decided.seen(None, now), before.seen(None, now));
+            }
+        }
+    }
+
+    #[test]
+    fn once_everything_is_old_enough_the_latest_is_seen(acts in acts()) {
+        let (case, end) = run(&STEPS, &acts);
+        prop_assert_eq!(case.seen(Some(DELAY), hour(end + 72)), case.real());
+        prop_assert_eq!(case.seen(Some(Duration::ZERO), hour(end)), case.real());
+    }
+
+    #[test]
+    fn who_took_it_back_sees_the_same_for_good(acts in acts(), more in acts(), later in 0..200_i64) {
+        let (case, end) = run(&STEPS, &acts);
+        let withdrawn_at = Some(hour(end + 1));
+        let then = seen(&case.history(), withdrawn_at, Some(DELAY), hour(end + 1));
+        let mut decided = case;
+        for (act, step, hours) in more {
+            decided.act(ACTS[act], step, hour(end + 1 + hours));
+        }
+        let now = hour(end + 1 + later);
+        prop_assert_eq!(seen(&decided.history(), withdrawn_at, Some(DELAY), now), then);
+    }
+}
+
+fn stages(progress: &Progress) -> Vec<Stage> {
+    progress.steps.iter().map(|(_, stage)| *stage).collect()
+}
+
+#[test]
+fn a_decision_shows_from_its_hour_on() {
+    let mut case = Case::new(&STEPS);
+    let before = case.real();
+    assert_eq!(stages(&before), [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]);
+    assert!(case.act(Act::Rejected, 1, hour(10)));
+    let almost = Timestamp::from_micros(hour(82).micros() - 1);
+    assert_eq!(case.seen(Some(DELAY), almost), before);
+    assert_eq!(case.seen(None, hour(1_000_000)), before);
+    let seen = case.seen(Some(DELAY), hour(82));
+    assert_eq!((seen.status, stages(&seen)), (ApplicationStatus::NotSelected, vec![Stage::Done, Stage::Ended]));
+}
+
+#[test]
+fn a_move_shows_at_once_also_behind_a_rejection_that_was_undone() {
+    let mut case = Case::new(&STEPS);
+    assert!(case.act(Act::Rejected, 1, hour(0)) && case.act(Act::Reopened, 1, hour(1)));
+    assert!(case.act(Act::Validated, 1, hour(2)));
+    let seen = case.seen(Some(DELAY), hour(2));
+    assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Current, Stage::Upcoming]);
+    assert!(case.act(Act::Hired, 2, hour(3)));
+    assert_eq!(case.seen(Some(DELAY), hour(3)), seen);
+    assert_eq!(case.seen(Some(DELAY), hour(75)).status, ApplicationStatus::Hired);
+}
+
+#[test]
+fn a_reversal_is_hidden_behind_the_hire_that_it_reverses() {
+    let mut case = Case::new(&STEPS);
+    assert!(case.act(Act::Hired, 1, hour(0)) && case.act(Act::Rejected, 3, hour(80)));
+    let seen = case.seen(Some(DELAY), hour(80));
+    assert_eq!(seen.status, ApplicationStatus::Hired);
+    assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Skipped, Stage::Done]);
+    // What follows from it is hidden with it.
+    assert!(case.act(Act::Reopened, 3, hour(81)));
+    assert_eq!(case.seen(Some(DELAY), hour(151)), seen);
+    assert_eq!(case.seen(Some(DELAY), hour(152)).status, ApplicationStatus::InProgress);
+}
+
+#[test]
+fn a_rejection_that_was_seen_is_undone_at_once() {
+    let mut case = Case::new(&STEPS);
+    assert!(case.act(Act::Rejected, 1, hour(0)) && case.act(Act::Rejected, 2, hour(80)));
+    assert_eq!(case.seen(Some(DELAY), hour(80)).status, ApplicationStatus::NotSelected);
+    assert!(case.act(Act::Reopened, 1, hour(81)));
+    assert_eq!(case.seen(Some(DELAY), hour(81)), Case::new(&STEPS).real());
+}
+
+#[test]
+fn what_was_decided_before_an_import_waits_for_its_hour_too() {
+    let case = |status, steps: &[StepStatus]| {
+        let mut case = Case::new(steps);
+        case.facts.application_status = status;
+        case
+    };
+    // The steps of these were decided at the first millisecond.
+    let rejected = case(ApplicationStatus::NotSelected, &[Validated, Rejected, Pending]);
+    let seen = rejected.seen(Some(DELAY), hour(71));
+    assert_eq!(seen.status, ApplicationStatus::InProgress);
+    assert_eq!(stages(&seen), [Stage::Done, Stage::Current, Stage::Upcoming]);
+    assert_eq!(rejected.seen(Some(DELAY), hour(73)), rejected.real());
+    let hired = case(ApplicationStatus::Hired, &[Validated, Skipped, Validated]);
+    assert_eq!(stages(&hired.seen(None, hour(99))), [Stage::Done, Stage::Skipped, Stage::Current]);
+    assert_eq!(hired.seen(Some(DELAY), hour(73)).status, ApplicationStatus::Hired);
+    let withdrawn = case(ApplicationStatus::Withdrawn, &[Validated, Rejected]);
+    assert_eq!(withdrawn.seen(None, hour(73)).status, ApplicationStatus::Withdrawn);
+}
+
+#[test]
+fn an_application_that_nobody_touched_looks_like_any_other() {
+    for status in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
+        let mut case = Case::new(&[InProgress, Pending, Pending]);
+        case.facts.application_status = status;
+        assert_eq!(case.real(), Progress::untouched(3, status));
+    }
+}
+
+#[test]
+fn the_rules_are_tried_with_decisions_of_every_kind() {
+    let mut case = Case::new(&STEPS);
+    for (hours, (act, step)) in
+        (0..).zip([(Act::Validated, 1), (Act::Hired, 2), (Act::Rejected, 2), (Act::Reopened, 2), (Act::Withdrawn, 0)])
+    {
+        assert!(case.act(act, step, hour(hours)), "{act:?}");
+    }
+    assert_eq!(stages(&case.real()), [Stage::Done, Stage::Done, Stage::Ended]);
+}
