@@ -23,6 +23,10 @@ words! {
         OrganizationCreated = "organization.created",
         /// Its settings were changed.
         OrganizationChanged = "organization.changed",
+        /// It was given a logo.
+        LogoPut = "logo.put",
+        /// Its logo was taken away.
+        LogoRemoved = "logo.removed",
         /// A user became a member, or another kind of one.
         MembershipPut = "membership.put",
         /// A user is no member any more.

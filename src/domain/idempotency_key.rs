@@ -203,6 +203,7 @@ mod tests {
             (Refusal::IdempotencyKeyReused, false),
             (Refusal::PayloadTooLarge(1), false),
             (Refusal::UnsupportedMediaType, false),
+            (Refusal::UnsupportedContent(""), false),
         ] {
             assert_eq!(is_of_state(&refusal), kept, "{refusal:?}");
         }

@@ -58,6 +58,8 @@ pub enum Refusal {
         /// Whether it could have been JSON.
         takes_json: bool,
     },
+    /// The body is not what is taken here instead of JSON.
+    UnsupportedContent(&'static str),
     /// The header fields are more, or longer, than is read.
     HeadersTooLarge,
     /// Too many requests, or sign-ins. Holds the whole seconds after which the next one passes.
@@ -113,9 +115,11 @@ impl Refusal {
             Self::InsufficientScope(scope) => {
                 format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
             }
-            Self::Forbidden(detail) | Self::NotFound(detail) | Self::Conflict(detail) | Self::Gone(detail) => {
-                (*detail).to_owned()
-            }
+            Self::Forbidden(detail)
+            | Self::NotFound(detail)
+            | Self::Conflict(detail)
+            | Self::Gone(detail)
+            | Self::UnsupportedContent(detail) => (*detail).to_owned(),
             Self::MadeBefore(id) => format!(
                 "the request with this Idempotency-Key has made {id}; its answer held a secret and is not kept. Where it is \
                  lost, revoke what was made, and ask again under another key"

@@ -5,10 +5,10 @@ use std::time::Duration;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::request::BODY_BYTES_MAX;
 use crate::domain::refusal::Refusal;
 
-/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line.
+/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line, a picture at
+/// that of a good one.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a refused body that are read all the same: closing on unread bytes may take the answer with it.
@@ -17,18 +17,18 @@ const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 /// How long that may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The whole body.
+/// The whole body, of at most so many bytes.
 ///
 /// # Errors
 /// `payload_too_large`; `bad_request` where it was cut off or did not arrive in time.
-pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, Refusal> {
-    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
-        return Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX));
+pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(Refusal::PayloadTooLarge(bytes_max));
     }
-    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await;
     match read {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX)),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::PayloadTooLarge(bytes_max)),
         Ok(Err(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
         Err(_) => Err(Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
     }

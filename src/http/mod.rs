@@ -25,6 +25,7 @@ mod hr_delivery;
 mod hr_integration;
 mod kept;
 mod limiter;
+mod logo;
 mod markdown;
 mod me;
 pub mod openapi;

@@ -338,7 +338,7 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
         Refusal::IdempotencyKeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", Vec::new()),
         Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
         Refusal::UriTooLong(_) => (StatusCode::URI_TOO_LONG, "uri_too_long", Vec::new()),
-        Refusal::UnsupportedMediaType | Refusal::UnsupportedFormType { .. } => {
+        Refusal::UnsupportedMediaType | Refusal::UnsupportedFormType { .. } | Refusal::UnsupportedContent(_) => {
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new())
         }
         Refusal::HeadersTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large", Vec::new()),

@@ -23,7 +23,7 @@ pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
 /// The most bytes of header fields, names and values with their `: ` and line end.
 pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 
-/// The largest body.
+/// The largest body, but where a route says otherwise.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
 
 /// A request whose head was read, and whose body too once it is there.

@@ -10,7 +10,7 @@ use hyper::Method;
 use super::ctx::Ctx;
 use super::form::{FormRules, LookFirst};
 use super::reply::{Code, Reply};
-use super::request::Request;
+use super::request::{BODY_BYTES_MAX, Request};
 use super::table;
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;
@@ -102,6 +102,8 @@ pub struct Route {
     pub takes_body: bool,
     /// How it reads a form, where its body is one.
     pub(super) form: Option<FormRules>,
+    /// The most bytes of it.
+    pub(super) body_bytes_max: usize,
     /// Whether it can be tried with `dryRun=true`: then it only reads.
     pub takes_dry_run: bool,
     /// Whether pages of other origins may call it: all that is public, by its path.
@@ -217,6 +219,11 @@ impl Route {
         self
     }
 
+    /// The same, reading a body of at most so many bytes, which is no JSON.
+    pub(super) fn with_body_of(self, bytes_max: usize) -> Self {
+        Self { body_bytes_max: bytes_max, ..self.with_body() }
+    }
+
     /// The same, to be tried with `dryRun=true`. The handler sees to it that nothing is saved then.
     pub(super) fn with_dry_run(mut self) -> Self {
         self.takes_dry_run = true;
@@ -295,6 +302,7 @@ impl Route {
             work: Work::Read,
             takes_body: false,
             form: None,
+            body_bytes_max: BODY_BYTES_MAX,
             takes_dry_run: false,
             cors: table::is_public(path),
             page: false,

@@ -7,7 +7,8 @@ use hyper::Method;
 use super::route::{Answer, Route};
 use super::{
     access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, erasure, export, health,
-    hr_delivery, hr_integration, me, openapi, portal, report, request, role, role_step, session, signup, status, usage,
+    hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session, signup, status,
+    usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -59,6 +60,7 @@ impl Table {
             api_key::routes(),
             usage::routes(),
             admin::organization::routes(),
+            logo::routes(),
             admin::user::routes(),
             admin::membership::routes(),
             hr_integration::routes(),

@@ -70,13 +70,15 @@ fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
     use crate::domain::api_key::{self, Scope, Secret};
     use crate::domain::id::{Id, UserId};
     use crate::domain::text::Email;
     use crate::domain::user::PlatformRole;
     use crate::store::usage::{LogEntry, UsageRow};
-    use crate::store::{Store, user};
+    use crate::store::{Grade, Store, Tx, user};
     use crate::world::{Scripted, World};
 
     /// Of each of two keys.
@@ -167,9 +169,9 @@ mod tests {
         // As a kill between two slices leaves it.
         let found = tx::snapshot(&reader, Timestamp::from_micros(0), usage::unmarked).unwrap();
         assert_eq!((found.marks.len(), found.newest.len(), found.to), (2 * MARKS_OF_KEY, 2, unmarked.1[0].0));
-        wait(&store.writer, move |tx| usage::mark(tx, &found.marks[..MARKS_OF_KEY + 1])).unwrap();
+        store.writer.run(move |tx| usage::mark(tx, &found.marks[..MARKS_OF_KEY + 1])).unwrap();
         assert_eq!(all(&store), unmarked);
-        wait(&store.writer, move |tx| usage::note_newest(tx, &found.newest[..1])).unwrap();
+        store.writer.run(move |tx| usage::note_newest(tx, &found.newest[..1])).unwrap();
         assert_eq!(all(&store), unmarked);
         assert_pages_begin_anywhere(&store, &unmarked.0);
         mark(&reader, &store.writer).unwrap();

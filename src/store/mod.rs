@@ -28,6 +28,7 @@ pub mod idempotency_key;
 pub mod invitation;
 mod job;
 mod known_key;
+pub mod logo;
 mod marking;
 pub mod membership;
 mod memory;

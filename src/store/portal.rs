@@ -20,6 +20,8 @@ pub struct PublicOrganization {
     pub domain: String,
     /// The portal's theme: a JSON object as text.
     pub theme: String,
+    /// Whether it has a logo of its own, besides that URL.
+    pub has_logo: bool,
 }
 
 /// The organization with this slug, where its portal is on.
@@ -27,7 +29,8 @@ pub struct PublicOrganization {
 /// # Errors
 /// When SQLite fails.
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PublicOrganization>, Error> {
-    let sql = "SELECT id, name, logo, slug, domain, portal_theme
+    let sql = "SELECT id, name, logo, slug, domain, portal_theme,
+                 EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = organizations.id)
                FROM organizations
                WHERE slug_key = $1 AND portal_enabled = 1 AND enabled = 1";
     tx.one(sql, [slug.key()], |row| {
@@ -38,6 +41,7 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PublicOrganizatio
             slug: row.get(3)?,
             domain: row.get(4)?,
             theme: row.get(5)?,
+            has_logo: row.get(6)?,
         })
     })
 }

@@ -38,6 +38,7 @@ mod hr_order;
 mod hr_retry;
 mod hr_send;
 mod idempotency;
+mod logo;
 mod me;
 mod openapi;
 mod organization_visible;
@@ -125,6 +126,7 @@ fn main() -> ExitCode {
         hr_retry::tests(),
         hr_send::tests(),
         idempotency::tests(),
+        logo::tests(),
         me::tests(),
         openapi::tests(),
         organization_visible::tests(),

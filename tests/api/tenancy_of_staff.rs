@@ -113,7 +113,7 @@ fn each_body_is_a_json_object_of_a_bounded_size() {
             let headers = [("Content-Type", media_type), ("Content-Length", &length)];
             admin.send(route.method.as_str(), &asked.path, &headers, body)
         };
-        if !route.takes_body {
+        if !route.takes_body || asked.has_other_than_json() {
             continue;
         }
         send("application/json", &vec![b' '; BODY_BYTES_MAX + 1]).refused(413, "payload_too_large");

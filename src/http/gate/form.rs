@@ -69,8 +69,8 @@ pub(super) async fn read(
     has_begun: &mut bool,
 ) -> Result<Request, Error> {
     let boundary = match kind(rules, request)? {
-        Kind::Json => return Ok(request.with_body(body::read(body).await?)),
-        Kind::Urlencoded => return Ok(request.with_form(urlencoded(&body::read(body).await?)?)),
+        Kind::Json => return Ok(request.with_body(body::read(body, BODY_BYTES_MAX).await?)),
+        Kind::Urlencoded => return Ok(request.with_form(urlencoded(&body::read(body, BODY_BYTES_MAX).await?)?)),
         Kind::Multipart(boundary) => boundary,
     };
     let bytes_max = bytes_max(rules);

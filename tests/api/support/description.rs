@@ -12,9 +12,10 @@ use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
 /// Header fields that are told of once, for all answers, or belong to HTTP itself.
-const GENERAL: [&str; 11] = [
+const GENERAL: [&str; 13] = [
     "cache-control",
     "connection",
+    "content-encoding",
     "content-length",
     "content-security-policy",
     "content-type",
@@ -24,6 +25,7 @@ const GENERAL: [&str; 11] = [
     "referrer-policy",
     "x-content-type-options",
     "transfer-encoding",
+    "vary",
 ];
 
 /// The description.
@@ -221,7 +223,7 @@ fn request_faults(place: &str, sent: &[u8]) -> Vec<String> {
     }
     // What was sent in chunks, the client does not see as JSON.
     let Ok(value) = serde_json::from_slice(sent) else { return Vec::new() };
-    let schema = &body["content"]["application/json"]["schema"];
-    let misfits = misfits(Strictness::Open, schema, &value);
+    let Some(media) = body["content"].get("application/json") else { return Vec::new() };
+    let misfits = misfits(Strictness::Open, &media["schema"], &value);
     misfits.into_iter().map(|misfit| format!("a body was taken that is described otherwise: {misfit}")).collect()
 }

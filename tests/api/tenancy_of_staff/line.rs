@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use crate::support::{Answer, App, Client, Hiring};
 
+const JSON: &str = "application/json";
+
 /// What a route asks of a caller, besides the scope that the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -47,8 +49,8 @@ impl Kind {
 pub(crate) struct Asked {
     /// Its path, with the query.
     pub(crate) path: String,
-    /// Its body, where it has one.
-    pub(crate) body: Option<Value>,
+    /// Its body and the type of that, where it has one.
+    pub(crate) body: Option<(&'static str, Vec<u8>)>,
     /// What it is answered whoever may.
     pub(crate) granted: (u16, &'static str),
 }
@@ -57,16 +59,24 @@ impl Asked {
     /// Sends it.
     pub(crate) fn send(&self, client: &Client, method: &str) -> Answer {
         match &self.body {
-            Some(body) => {
-                client.send(method, &self.path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
-            }
+            Some((media_type, body)) => client.send(method, &self.path, &[("Content-Type", *media_type)], body),
             None => client.send(method, &self.path, &[], b""),
         }
     }
 
     /// The same with a body.
     pub(crate) fn with(self, body: Value) -> Self {
-        Self { body: Some(body), ..self }
+        Self { body: Some((JSON, body.to_string().into_bytes())), ..self }
+    }
+
+    /// The same with a body that is no JSON.
+    pub(crate) fn with_bytes(self, media_type: &'static str, body: &[u8]) -> Self {
+        Self { body: Some((media_type, body.to_owned())), ..self }
+    }
+
+    /// Whether it has a body that is no JSON.
+    pub(crate) fn has_other_than_json(&self) -> bool {
+        self.body.as_ref().is_some_and(|(media_type, _)| *media_type != JSON)
     }
 
     /// The same where whoever may is not answered 200.

@@ -22,6 +22,13 @@ pub(crate) fn lines() -> Vec<Line> {
         admin("PATCH /api/admin/organizations/{id}", |_, ground| {
             ask(organization(ground)).with(json!({ "name": "Other" }))
         }),
+        admin("PUT /api/admin/organizations/{id}/logo", |_, ground| {
+            ask(logo(ground)).with_bytes("image/gif", b"GIF89a")
+        }),
+        admin("DELETE /api/admin/organizations/{id}/logo", |app, ground| {
+            app.admin().send("PUT", &logo(ground), &[], b"GIF89a").expect(200);
+            ask(logo(ground))
+        }),
         admin("POST /api/admin/users", |_, ground| {
             let email = format!("new@{}.example", ground.slug);
             ask("/api/admin/users").with(json!({ "email": email, "name": "New" }))
@@ -117,6 +124,10 @@ fn of_role(ground: &Hiring, what: &str) -> String {
 
 fn organization(ground: &Hiring) -> String {
     format!("/api/admin/organizations/{}", ground.organization_id)
+}
+
+fn logo(ground: &Hiring) -> String {
+    format!("{}/logo", organization(ground))
 }
 
 fn user(ground: &Hiring) -> String {
