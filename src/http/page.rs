@@ -1,26 +1,25 @@
-//! Plain pages for people: one template, everything put into it escaped.
+//! Plain pages for people: a heading and what there is to say.
 
-const TEMPLATE: &str = include_str!("page.html");
+use askama::Template;
+
+use super::pages::Frame;
+use super::texts::Texts;
 
 /// A page with a heading and paragraphs. All of it is text: nothing in it is read as markup.
-pub(super) fn render(title: &str, paragraphs: &[String], nonce: &str) -> String {
-    let paragraphs: String = paragraphs.iter().map(|text| format!("<p>{}</p>\n", escape(text))).collect();
-    let mut page = String::with_capacity(TEMPLATE.len() + paragraphs.len());
-    // In one pass, so that a placeholder inside a text stays a text.
-    let mut rest = TEMPLATE;
-    while let Some((before, after)) = rest.split_once("{{") {
-        page.push_str(before);
-        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
-        match name {
-            "title" => page.push_str(&escape(title)),
-            "paragraphs" => page.push_str(&paragraphs),
-            "nonce" => page.push_str(&escape(nonce)),
-            _ => {}
-        }
-        rest = after;
+#[derive(Template)]
+#[template(path = "plain.html", config = "src/http/pages/askama.toml")]
+pub(super) struct Plain<'a> {
+    frame: Frame<'a>,
+    paragraphs: &'a [String],
+}
+
+impl<'a> Plain<'a> {
+    /// Of nobody's portal, and not for search engines.
+    pub(super) fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
+        let frame =
+            Frame { texts, title: title.to_owned(), organization: None, choices: Vec::new(), is_indexed: false };
+        Self { frame, paragraphs }
     }
-    page.push_str(rest);
-    page
 }
 
 /// A text as it stands in HTML, in an attribute too.
@@ -41,13 +40,14 @@ pub(super) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::texts;
     use super::*;
 
     #[test]
     fn text_stays_text() {
-        let page = render("<b>&", &["{{title}} <script>'\"".to_owned()], "n");
-        assert!(page.contains("&lt;b&gt;&amp;"));
-        assert!(page.contains("<p>{{title}} &lt;script&gt;&#39;&quot;</p>"));
-        assert!(page.contains("nonce=\"n\""));
+        let paragraphs = ["{{ title }} <script>'\"".to_owned()];
+        let page = Plain::new(texts::of_tag("de"), "<b>&", &paragraphs).render().unwrap();
+        assert!(page.contains("<h1>&#60;b&#62;&#38;</h1>") && page.contains("<html lang=\"de\">"), "{page}");
+        assert!(page.contains("<p>{{ title }} &#60;script&#62;&#39;&#34;</p>"), "{page}");
     }
 }

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::kept::Kept;
-use super::page;
+use super::page::Plain;
 use super::rendered::Rendered;
+use super::texts::{Texts, fill};
 use crate::domain::id::{self, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
 use crate::domain::refusal::{FieldError, Refusal};
@@ -148,15 +149,18 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// 200 with a page for people.
-    pub(super) fn page(title: &str, paragraphs: &[String], nonce: &str) -> Self {
-        Self::html(StatusCode::OK, title, paragraphs, nonce)
+    /// 200 with a page for people, of a heading and paragraphs, which nobody keeps.
+    pub(super) fn page(texts: &'static Texts, title: &str, paragraphs: &[String]) -> Result<Self, Error> {
+        let reply = Self::rendered(&Plain::new(texts, title, paragraphs))?.in_language(texts.tag);
+        Ok(reply.with(header::CACHE_CONTROL, "no-store"))
     }
 
     /// 200 with a page made from a template. Nobody keeps it but by its own fields.
     pub(super) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be written: {error}")))?;
-        Ok(Self::ok("text/html; charset=utf-8", body.into()).with(header::CONTENT_SECURITY_POLICY, PAGE_POLICY))
+        let mut reply = Self::ok("text/html; charset=utf-8", body.into());
+        reply.headers.extend(PAGE_SAFE.map(|(name, value)| (name, HeaderValue::from_static(value))));
+        Ok(reply)
     }
 
     /// The same with the status of a refusal: what the page says is why.
@@ -175,6 +179,18 @@ impl Reply {
     /// 200 of any other type, with a strong `ETag`.
     pub(super) fn tagged_file(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::ok(content_type, body.into()).with_tag()
+    }
+
+    /// 200 of any other type that stays what it is at its URL.
+    pub(super) fn asset(content_type: &'static str, body: &'static str) -> Self {
+        let mut reply = Self::tagged_file(content_type, body);
+        reply.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
+        reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
+    }
+
+    /// A page in this language, which another reader would get in another one.
+    pub(super) fn in_language(self, tag: &str) -> Self {
+        self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }
 
     /// With one more header field. A value that no field can hold is left out.
@@ -211,13 +227,24 @@ impl Reply {
     }
 
     /// The same as a page, where a person asked for one.
-    pub(super) fn problem_page(error: &Error, realm: &str, request_id: &str) -> Self {
+    pub(super) fn problem_page(error: &Error, realm: &str, request_id: &str, texts: &'static Texts) -> Self {
         let (status, _, headers) = verdict(error, realm);
-        let (detail, _) = words(error);
-        let paragraphs = [format!("{detail}."), format!("If you ask about it, give this number: {request_id}")];
-        let mut reply = Self::html(status, &title(status), &paragraphs, request_id);
-        reply.headers.extend(headers);
-        reply
+        let common = &texts.common;
+        let (title, more) = match status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => (common.not_found, common.not_found_more),
+            StatusCode::TOO_MANY_REQUESTS => (common.too_many, common.too_many_more),
+            status if status.is_server_error() => (common.failed, common.failed_more),
+            _ => (common.refused, common.refused_more),
+        };
+        let paragraphs = [more.to_owned(), fill(common.ask, &[("number", request_id)])];
+        match Self::page(texts, title, &paragraphs) {
+            Ok(page) => {
+                let mut reply = Self { status, ..page };
+                reply.headers.extend(headers);
+                reply
+            }
+            Err(_) => Self::problem(error, realm, request_id),
+        }
     }
 
     /// As hyper sends it, but for the request's id.
@@ -255,16 +282,8 @@ impl Reply {
         Self { status, headers: Vec::new(), body: Bytes::new(), shown: None, repeat: Repeat::Whole }
     }
 
-    fn html(status: StatusCode, title: &str, paragraphs: &[String], nonce: &str) -> Self {
-        let body = page::render(title, paragraphs, nonce).into();
-        let reply = Self { body, ..Self::empty(status) };
-        reply
-            .with(header::CONTENT_TYPE, "text/html; charset=utf-8")
-            .with(header::CACHE_CONTROL, "no-store")
-            .with(header::CONTENT_SECURITY_POLICY, &policy(&format!("nonce-{nonce}")))
-    }
-
-    fn with_tag(self) -> Self {
+    /// With a strong `ETag`: whoever keeps it asks first whether it is still the same.
+    pub(super) fn with_tag(self) -> Self {
         let tag = format!("\"{}\"", id::token(&Sha256::digest(&self.body)[..16]));
         self.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
     }
@@ -292,6 +311,16 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
     }
     response
 }
+
+/// What protects every page for candidates besides.
+const PAGE_SAFE: [(HeaderName, &str); 3] = [
+    (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
 
 /// What a page for candidates may do: show itself in this service's styles and pictures, and send its forms here.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \

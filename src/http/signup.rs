@@ -6,7 +6,7 @@ use super::ctx::Ctx;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
-use crate::domain::id::RequestId;
+use super::texts;
 use crate::domain::invitation;
 use crate::domain::refusal::Refusal;
 use crate::store::{self, Error, Tx};
@@ -37,7 +37,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<Token, Error> {
 /// # Errors
 /// `not_found` for a link that there is none of, that was ended or has run out, and while its role is not open and
 /// public or its organization's portal is off.
-fn act(ctx: &Ctx, tx: &Tx<'_>, Token(token): &Token) -> Result<Reply, Error> {
+fn act(_: &Ctx, tx: &Tx<'_>, Token(token): &Token) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, token)?.ok_or(NO_INVITATION)?;
     let days = invitation::days_left(invitation.expires_at, tx.now);
     let title = format!("{} at {}", invitation.role_name, invitation.organization_name);
@@ -48,5 +48,5 @@ fn act(ctx: &Ctx, tx: &Tx<'_>, Token(token): &Token) -> Result<Reply, Error> {
             if days == 1 { "day" } else { "days" }
         ),
     ];
-    Ok(Reply::page(&title, &paragraphs, ctx.world.id::<RequestId>().as_str()))
+    Reply::page(texts::of_tag("en"), &title, &paragraphs)
 }

@@ -36,6 +36,7 @@ use super::reply::{self, Reply};
 use super::request::{self, Request};
 use super::route::{Next, Route};
 use super::table::{self, Found};
+use super::texts::{self, Texts};
 use crate::domain::id::{ApiKeyId, RequestId};
 use crate::domain::rate::{Left, Policy};
 use crate::domain::refusal::Refusal;
@@ -61,6 +62,8 @@ struct Trail {
     method: &'static str,
     route: Option<&'static str>,
     page: bool,
+    /// What a page speaks to whoever asked.
+    texts: &'static Texts,
     cors: bool,
     left: Option<Left>,
     key: Option<Arc<KnownKey>>,
@@ -77,6 +80,7 @@ impl Trail {
             method: known(method),
             route: None,
             page: false,
+            texts: texts::of_tag(""),
             cors: false,
             left: None,
             key: None,
@@ -148,6 +152,9 @@ async fn respond(
     trail.page = route.page;
     let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
     let mut request = Arc::new(Request::new(parts, params?, client));
+    if route.page {
+        trail.texts = texts::of(&request).unwrap_or(trail.texts);
+    }
     for _ in 0..TURNS_MAX {
         let outcome = carry_out(ctx, route, &mut request, body, trail).await;
         if let Settled::Yes(outcome) = transaction::settle(ctx, trail, outcome).await {
@@ -194,8 +201,12 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
             if let Error::Unavailable(why) | Error::Defect(why) = &error {
                 ctx.telemetry.note(ctx.world.now(), Some(trail.request_id.as_str()), why);
             }
-            let render = if trail.page { Reply::problem_page } else { Reply::problem };
-            render(&error, REALM, trail.request_id.as_str())
+            let number = trail.request_id.as_str();
+            if trail.page {
+                Reply::problem_page(&error, REALM, number, trail.texts)
+            } else {
+                Reply::problem(&error, REALM, number)
+            }
         }
     };
     if trail.cors {

@@ -1,7 +1,49 @@
 //! Pages for candidates: the frame that all of them have. What is in them is with their nouns; the templates of all are in
 //! this folder, where everything that is put into one is escaped.
 
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+use super::reply::Reply;
 use super::texts::{self, Texts};
+use crate::domain::id;
+
+/// The look of every page.
+pub(super) const STYLE: &str = include_str!("page.css");
+
+/// Where it is.
+pub(super) const STYLE_PATH: &str = "/assets/page.css";
+
+/// As it is sent: without what is there for its authors.
+static SENT: LazyLock<String> = LazyLock::new(|| sent(STYLE));
+
+/// Where pages have it from: another style has another URL, so that browsers keep one for as long as they like.
+static STYLE_URL: LazyLock<String> =
+    LazyLock::new(|| format!("{STYLE_PATH}?v={}", id::token(&Sha256::digest(SENT.as_bytes())[..6])));
+
+/// `GET /assets/page.css`
+pub(super) fn style() -> Reply {
+    Reply::asset("text/css; charset=utf-8", SENT.as_str())
+}
+
+/// Where pages have their style from.
+pub(super) fn style_url() -> &'static str {
+    &STYLE_URL
+}
+
+/// A style without comments, and without the white space at the edges of its lines.
+fn sent(style: &str) -> String {
+    let mut sent = String::with_capacity(style.len());
+    let mut rest = style;
+    while let Some((before, after)) = rest.split_once("/*") {
+        sent.push_str(before);
+        rest = after.split_once("*/").map_or("", |(_, after)| after);
+    }
+    sent.push_str(rest);
+    let lines: Vec<&str> = sent.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
 
 /// What every page has around what it is about.
 pub(super) struct Frame<'a> {
@@ -43,4 +85,20 @@ pub(super) fn choices(texts: &Texts, url: &str) -> Vec<Choice> {
         is_chosen: of.tag == texts.tag,
     };
     texts::ALL.iter().map(choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_style_is_sent_without_its_comments() {
+        assert_eq!(sent("/* a */\n\n  b { }\n/* c\n*/ d { }\n"), "b { }\nd { }");
+        assert!(SENT.len() < STYLE.len() && !SENT.contains("/*"));
+    }
+
+    #[test]
+    fn a_style_loads_nothing() {
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+    }
 }

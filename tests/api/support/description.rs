@@ -12,20 +12,23 @@ use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
 /// Header fields that are told of once, for all answers, or belong to HTTP itself.
-const GENERAL: [&str; 13] = [
+const GENERAL: [&str; 16] = [
+    "access-control-allow-origin",
+    "access-control-expose-headers",
     "cache-control",
     "connection",
     "content-encoding",
+    "content-language",
     "content-length",
     "content-security-policy",
     "content-type",
+    "cross-origin-opener-policy",
     "date",
-    "access-control-allow-origin",
-    "access-control-expose-headers",
+    "permissions-policy",
     "referrer-policy",
-    "x-content-type-options",
     "transfer-encoding",
     "vary",
+    "x-content-type-options",
 ];
 
 /// The description.
