@@ -8,6 +8,7 @@ pub mod api_key;
 pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
+pub mod careers;
 pub mod colour;
 pub mod document;
 pub mod erasure;

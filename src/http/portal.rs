@@ -123,18 +123,21 @@ fn decode_apply(_: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
 fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
     let organization = organization(tx, wish.slug.as_ref())?;
     let role = store::portal::role(tx, &organization.id, wish.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
-    let token = match store::invitation::reusable(tx, &role.id)? {
-        Some(token) => token,
-        None => {
-            let mut random = [0; TOKEN_RANDOM_BYTES];
-            ctx.world.fill(&mut random);
-            let token = id::token(&random);
-            store::invitation::insert(tx, &token, &role.id)?;
-            token
-        }
-    };
+    let token = invite(ctx, tx, &role.id)?;
     let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, wish.locale);
     Ok(Reply::json(&WireApply { invite_url }))
+}
+
+/// The token of the signup link of a role that is open and public: of the one that there is, or of a new one.
+pub(super) fn invite(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Error> {
+    if let Some(token) = store::invitation::reusable(tx, role)? {
+        return Ok(token);
+    }
+    let mut random = [0; TOKEN_RANDOM_BYTES];
+    ctx.world.fill(&mut random);
+    let token = id::token(&random);
+    store::invitation::insert(tx, &token, role)?;
+    Ok(token)
 }
 
 /// The organization whose portal is asked for.
@@ -166,7 +169,8 @@ impl Theme {
     }
 }
 
-fn theme(text: &str) -> Result<Map<String, Value>, Error> {
+/// A portal's theme as it was stored.
+pub(super) fn theme(text: &str) -> Result<Map<String, Value>, Error> {
     serde_json::from_str(text).map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))
 }
 

@@ -6,9 +6,9 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, erasure, export, health,
-    hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session, signup, status,
-    usage,
+    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, careers, erasure, export,
+    health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session, signup,
+    status, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -70,6 +70,7 @@ impl Table {
             report::routes(),
             activity::routes(),
             portal::routes(),
+            careers::routes(),
             session::routes(),
             signup::routes(),
             health::routes(),

@@ -12,6 +12,7 @@ pub mod board;
 pub mod candidate;
 pub mod candidate_role;
 pub mod candidate_step;
+pub mod careers;
 pub mod change;
 pub mod check;
 mod checkpoint;

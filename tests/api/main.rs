@@ -26,6 +26,9 @@ mod candidate_step_reject;
 mod candidate_step_reopen;
 mod candidate_step_validate;
 mod candidate_withdraw;
+mod careers;
+mod careers_look;
+mod careers_role;
 mod dry_run;
 mod failure;
 mod health;
@@ -115,6 +118,9 @@ fn main() -> ExitCode {
         candidate_step_validate::tests(),
         dry_run::tests(),
         candidate_withdraw::tests(),
+        careers::tests(),
+        careers_look::tests(),
+        careers_role::tests(),
         failure::tests(),
         health::tests(),
         hr_answer::tests(),

@@ -78,6 +78,12 @@ fn the_table_is_the_contract() {
         "DELETE /api/v1/candidates/{id}/hold",
         "POST /api/auth/sign-in",
         "POST /api/auth/sign-out",
+        "GET /careers/{orgSlug}",
+        "GET /careers/{orgSlug}/roles/{roleId}",
+        "POST /careers/{orgSlug}/roles/{roleId}/apply",
+        "GET /careers/{orgSlug}/privacy",
+        "GET /careers/{orgSlug}/theme.css",
+        "GET /assets/page.css",
         "GET /api/openapi.json",
         "GET /docs",
         "GET /",
@@ -93,7 +99,7 @@ fn every_route_declares_its_success_and_its_entry() {
     for route in Table::new().routes() {
         let declares = |status: u16, code: &str| route.answers.contains(&(status, code));
         let place = format!("{} {}", route.method, route.path);
-        assert!(route.answers.iter().any(|(status, _)| (200..300).contains(status)), "{place}");
+        assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{place}");
         let signed = route.entry != Entry::Open;
         assert!(!signed || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{place}");
         assert_eq!(declares(403, "insufficient_scope"), matches!(route.entry, Entry::Scoped(_)), "{place}");

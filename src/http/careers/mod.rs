@@ -1,5 +1,149 @@
-//! `/careers/{orgSlug}`: an organization's career portal, for people and for machines.
+//! `/careers/{orgSlug}`: an organization's career portal as pages, from the same data and by the same rules as the public API.
+//!
+//! `list` has the roles with filters and a search, `role` one of them and the way to apply, `privacy` the notice on personal
+//! data, `theme` the colours. Where something is not there, `missing` says so and leads on.
 
+mod list;
+mod missing;
 pub(super) mod place;
 pub(super) mod posting;
+mod privacy;
+mod role;
 pub(super) mod share;
+mod theme;
+
+use hyper::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::ctx::Ctx;
+use super::pages::{self, Frame, STYLE_PATH, Shown};
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use super::texts::{self, Texts};
+use crate::domain::careers::Listing;
+use crate::domain::refusal::Refusal;
+use crate::domain::role::WorkType;
+use crate::domain::text::Slug;
+use crate::store::careers::Organization;
+use crate::store::{self, Error, Grade, Tx};
+
+const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
+
+pub(super) fn routes() -> Vec<Route> {
+    let page = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found")];
+    let of_role = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
+    let apply = &[(303, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
+    vec![
+        Route::open(Method::GET, "/careers/{orgSlug}", list::decode, list::list).for_people().answering(page),
+        Route::open(Method::GET, "/careers/{orgSlug}/roles/{roleId}", role::decode, role::role)
+            .for_people()
+            .answering(of_role),
+        Route::open(Method::POST, "/careers/{orgSlug}/roles/{roleId}/apply", role::decode, role::apply)
+            .writes(Grade::Durable)
+            .for_people()
+            .answering(apply),
+        Route::open(Method::GET, "/careers/{orgSlug}/privacy", decode, privacy::privacy).for_people().answering(page),
+        Route::open(Method::GET, "/careers/{orgSlug}/theme.css", theme::decode, theme::theme).answering(&[
+            (200, ""),
+            (304, ""),
+            (404, "not_found"),
+        ]),
+        Route::plain(Method::GET, STYLE_PATH, |_| pages::style()).answering(&[(200, ""), (304, "")]),
+    ]
+}
+
+/// Whether what is answered at a path is tagged, though it is not below `/api/public`.
+pub(super) fn is_tagged(path: &str) -> bool {
+    path.starts_with("/careers/") || path == STYLE_PATH
+}
+
+/// Who reads, and whose portal.
+struct Visit {
+    texts: &'static Texts,
+    slug: Option<Slug>,
+    /// The raw path that they came to.
+    path: String,
+}
+
+/// What every page here is asked for by; a slug that none can have names nothing.
+///
+/// # Errors
+/// `validation_error` where the language is there twice.
+fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
+    let texts = texts::of(request)?;
+    Ok(Visit { texts, slug: Slug::parse(request.param("orgSlug")), path: request.path().to_owned() })
+}
+
+/// The organization whose portal it is; `None` where there is none with this slug, or its portal is off.
+fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Option<Organization>, Error> {
+    slug.map_or(Ok(None), |slug| store::careers::organization(tx, slug))
+}
+
+impl Visit {
+    /// The frame of a page of this organization. `url` is the page's own, without the language.
+    fn frame<'a>(&self, organization: &'a Organization, title: String, url: &str) -> Frame<'a> {
+        let Organization { name, slug, has_logo, .. } = organization;
+        Frame {
+            texts: self.texts,
+            title,
+            organization: Some(Shown { name, slug, has_logo: *has_logo }),
+            choices: pages::choices(self.texts, url),
+            is_indexed: true,
+        }
+    }
+}
+
+/// A page of a portal: it is the same for everybody who reads its language, until something changes.
+fn kept(reply: Reply, texts: &Texts, organization: &Organization, tx: &Tx<'_>) -> Result<Reply, Error> {
+    let read_at = store::change::portals(tx)?;
+    Ok(reply.in_language(texts.tag).with_tag().shown(organization.id.clone(), read_at))
+}
+
+/// The path of an organization's portal.
+fn home(slug: &str) -> String {
+    format!("/careers/{slug}")
+}
+
+/// The path of a role. Ids of roles need no escape.
+fn role_path(slug: &str, role: &str) -> String {
+    format!("/careers/{slug}/roles/{role}")
+}
+
+/// A role as lists show it.
+struct Card<'a> {
+    url: String,
+    name: &'a str,
+    facts: Vec<String>,
+}
+
+/// The card of a role that is listed.
+fn card<'a>(texts: &Texts, slug: &str, shows_salary: bool, listing: &'a Listing) -> Card<'a> {
+    let salary = shows_salary.then(|| texts.salary(&listing.salary)).flatten();
+    let facts = [
+        Some(listing.department.clone()),
+        Some(listing.location.clone()),
+        listing.work_type.map(|work_type| named(texts, work_type).to_owned()),
+        salary,
+    ];
+    Card {
+        url: format!("{}?lang={}", role_path(slug, &listing.id.to_string()), texts.tag),
+        name: &listing.name,
+        facts: facts.into_iter().flatten().filter(|fact| !fact.trim().is_empty()).collect(),
+    }
+}
+
+/// What readers call a work type.
+fn named(texts: &Texts, work_type: WorkType) -> &'static str {
+    match work_type {
+        WorkType::Remote => texts.careers.remote,
+        WorkType::Hybrid => texts.careers.hybrid,
+        WorkType::Onsite => texts.careers.onsite,
+    }
+}
+
+/// A value as it stands in a query (RFC 3986 §2.3 has what needs no escape).
+fn escaped(value: &str) -> String {
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(value, ESCAPED).to_string()
+}

@@ -30,6 +30,7 @@ use self::once::Once;
 pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
+use super::careers;
 use super::ctx::Ctx;
 use super::openapi;
 use super::reply::{self, Reply};
@@ -100,7 +101,7 @@ pub(super) async fn answer(
     let (parts, mut body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     // Only what is tagged can be asked for on condition: what is public, and the description.
-    let is_tagged = table::is_public(&path) || openapi::is_tagged(&path) || path.starts_with("/careers/");
+    let is_tagged = table::is_public(&path) || openapi::is_tagged(&path) || careers::is_tagged(&path);
     let conditions = if is_tagged { parts.headers.clone() } else { HeaderMap::new() };
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };

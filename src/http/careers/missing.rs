@@ -1,0 +1,71 @@
+//! What is not there, as pages that lead on: no portal, no such role, a role that is no longer open.
+
+use askama::Template;
+
+use super::super::pages::{self, Frame};
+use super::super::portal;
+use super::super::reply::Reply;
+use super::super::texts::fill;
+use super::{Card, NO_PORTAL, Visit, card, home};
+use crate::domain::refusal::Refusal;
+use crate::store::careers::Organization;
+use crate::store::{self, Error, Tx};
+
+const NO_ROLE: Refusal = Refusal::NotFound("the role is not there or no longer available");
+const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
+
+/// Other roles that are shown instead: the newest.
+const OTHERS_MAX: usize = 5;
+
+#[derive(Template)]
+#[template(path = "careers_missing.html", config = "src/http/pages/askama.toml")]
+struct Missing<'a> {
+    frame: Frame<'a>,
+    more: &'a str,
+    /// The portal: its path, and the words of the link to it.
+    home: Option<(String, String)>,
+    roles: Vec<Card<'a>>,
+}
+
+/// 404: there is no such portal, or it is off.
+pub(super) fn portal(visit: &Visit) -> Result<Reply, Error> {
+    let words = &visit.texts.careers;
+    let frame = Frame {
+        texts: visit.texts,
+        title: words.no_portal.to_owned(),
+        organization: None,
+        choices: pages::choices(visit.texts, &visit.path),
+        is_indexed: false,
+    };
+    let page = Missing { frame, more: words.no_portal_more, home: None, roles: Vec::new() };
+    Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
+}
+
+/// 404: the portal has no such role. 410: it had it once; `name` is what it was called.
+pub(super) fn role(
+    tx: &Tx<'_>,
+    visit: &Visit,
+    organization: &Organization,
+    name: Option<&str>,
+) -> Result<Reply, Error> {
+    let texts = visit.texts;
+    let words = &texts.careers;
+    let (title, more, refusal) = match name {
+        Some(name) => (fill(words.closed, &[("role", name)]), words.closed_more, ROLE_GONE),
+        None => (words.no_role.to_owned(), words.no_role_more, NO_ROLE),
+    };
+    let others = store::careers::listings(tx, &organization.id, OTHERS_MAX)?;
+    let shows_salary = portal::shows_salary(&organization.theme)?;
+    let all = fill(texts.common.all_roles, &[("organization", &organization.name)]);
+    // Whoever came by the button that applies is led back to the role's own page.
+    let path = visit.path.strip_suffix("/apply").unwrap_or(&visit.path);
+    let mut frame = visit.frame(organization, title, path);
+    frame.is_indexed = false;
+    let page = Missing {
+        frame,
+        more,
+        home: Some((format!("{}?lang={}", home(&organization.slug), texts.tag), all)),
+        roles: others.iter().map(|other| card(texts, &organization.slug, shows_salary, other)).collect(),
+    };
+    Ok(Reply::rendered_refusal(&refusal, &page)?.in_language(texts.tag))
+}

@@ -1,0 +1,376 @@
+//! What all pages of a portal have: their languages, their protection, their colours, their notice; and that nothing which
+//! anybody wrote is more than text on them.
+
+use serde_json::{Value, json};
+
+use crate::careers::{careers, has, lacks, page};
+use crate::careers_role::role_path;
+use crate::portal::{add_role, change_role, change_theme};
+use crate::support::{App, Hiring};
+
+crate::tests![
+    a_page_is_in_the_language_that_is_asked_for_by_name_then_by_the_browser,
+    every_language_has_all_pages_with_dates_and_salaries_in_its_form,
+    a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on,
+    errors_are_in_the_language_of_the_reader,
+    every_page_is_protected,
+    the_style_is_one_file_that_pages_name_by_what_is_in_it,
+    colours_are_made_of_the_organization_s_own,
+    a_theme_without_a_colour_that_is_one_is_empty,
+    colours_follow_a_change,
+    the_notice_is_the_organization_s_or_the_service_s,
+    a_picture_is_shown_only_where_it_is_of_this_service,
+    nothing_that_anybody_wrote_is_more_than_text,
+];
+
+fn pages(hiring: &Hiring) -> Vec<(String, u16)> {
+    let careers = careers(hiring);
+    vec![
+        (role_path(hiring), 200),
+        (format!("{careers}/privacy"), 200),
+        (format!("{careers}/roles/none"), 404),
+        (careers, 200),
+        ("/careers/nobody".to_owned(), 404),
+    ]
+}
+
+fn a_page_is_in_the_language_that_is_asked_for_by_name_then_by_the_browser() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for (query, accepted, language) in [
+        ("", "", "en"),
+        ("", "de", "de"),
+        ("", "it, fr-CA;q=0.8, en;q=0.5", "fr"),
+        ("", "it", "en"),
+        ("lang=es", "de", "es"),
+        ("lang=DE-at", "fr", "de"),
+        ("lang=it", "fr", "fr"),
+        ("lang=", "fr", "fr"),
+        ("lang=%3Cscript%3E", "de;q=x", "en"),
+    ] {
+        for (path, status) in pages(&hiring) {
+            let client = app.anonymous().with_header("Accept-Language", accepted);
+            let answer = client.get(&format!("{path}?{query}")).expect(status);
+            has(&answer.text(), &[&format!("<html lang=\"{language}\">")]);
+            assert_eq!(answer.header("content-language"), Some(language), "{path} {query} {accepted}");
+            assert!(answer.header("vary").is_some_and(|vary| vary.contains("Accept-Language")), "{path}");
+        }
+    }
+}
+
+fn every_language_has_all_pages_with_dates_and_salaries_in_its_form() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for (language, day, salary, apply, list) in [
+        ("en", "1 October 2026", "€60,000 – €75,000.50 a year", "Apply for this role", "1 open role<"),
+        ("de", "1. Oktober 2026", "60.000 – 75.000,50\u{a0}€ im Jahr", "Auf diese Stelle bewerben", "1 offene Stelle<"),
+        (
+            "fr",
+            "1er octobre 2026",
+            "60\u{202f}000 – 75\u{202f}000,50\u{a0}€ par an",
+            "Postuler à ce poste",
+            "1 poste ouvert<",
+        ),
+        (
+            "es",
+            "1 de octubre de 2026",
+            "60.000 – 75.000,50\u{a0}€ al año",
+            "Presentar mi candidatura",
+            "1 puesto abierto<",
+        ),
+    ] {
+        has(&page(&app, &format!("{}?lang={language}", role_path(&hiring))), &[day, salary, apply]);
+        has(&page(&app, &format!("{}?lang={language}", careers(&hiring))), &[salary, list]);
+        let notice = page(&app, &format!("{}/privacy?lang={language}", careers(&hiring)));
+        has(&notice, &["Acme 1", "<li><strong>"]);
+    }
+}
+
+fn a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for (path, status) in pages(&hiring) {
+        let text = app.anonymous().get(&format!("{path}?lang=fr")).expect(status).text();
+        for other in ["en", "de", "es"] {
+            has(&text, &[&format!("<a href=\"{path}?lang={other}\" lang=\"{other}\" hreflang=\"{other}\"")]);
+        }
+        has(&text, &["<span aria-current=\"true\" lang=\"fr\">Français</span>"]);
+        // Every other link inside is in the language of the page.
+        let links = text.split("<a ").skip(1).map(|link| link.split('>').next().unwrap());
+        for link in links.filter(|link| link.contains("href=\"/") && !link.contains("hreflang")) {
+            assert!(link.contains("lang=fr\""), "{link}");
+        }
+    }
+}
+
+fn errors_are_in_the_language_of_the_reader() {
+    let app = App::start();
+    let path = careers(&app.hiring());
+    let client = app.anonymous().with_header("Accept-Language", "de");
+    has(
+        &client.get("/signup/nothing").expect(404).text(),
+        &["<html lang=\"de\">", "<h1>Diese Seite gibt es nicht</h1>"],
+    );
+    let answer = client.get(&format!("{path}?q=a&q=b")).expect(400);
+    let number = answer.header("x-request-id").unwrap();
+    has(&answer.text(), &["<h1>Das hat nicht geklappt</h1>", number, "noindex"]);
+    lacks(&answer.text(), &["must be", "validation"]);
+    has(&app.anonymous().get("/signup/nothing?locale=es").expect(404).text(), &["<html lang=\"es\">"]);
+}
+
+fn every_page_is_protected() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let mut all = pages(&hiring);
+    all.extend([(format!("{}?q=a&q=b", careers(&hiring)), 400), ("/signup/nothing".to_owned(), 404)]);
+    for (path, status) in all {
+        let answer = app.anonymous().get(&path).expect(status);
+        for (name, value) in [
+            (
+                "content-security-policy",
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                 frame-ancestors 'none'",
+            ),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-opener-policy", "same-origin"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{path}");
+        }
+        assert!(answer.header("permissions-policy").is_some_and(|value| value.contains("camera=()")), "{path}");
+        assert_eq!(answer.header("set-cookie"), None);
+        assert_eq!(answer.header("cache-control"), Some(if status == 200 { "no-cache" } else { "no-store" }), "{path}");
+        lacks(&answer.text(), &["<style", "<script", " style=", " onclick", "javascript:"]);
+    }
+}
+
+fn the_style_is_one_file_that_pages_name_by_what_is_in_it() {
+    let app = App::start();
+    let text = page(&app, &careers(&app.hiring()));
+    let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(link.starts_with("/assets/page.css?v="), "{link}");
+    let answer = app.anonymous().get(link).expect(200);
+    assert_eq!(answer.header("content-type"), Some("text/css; charset=utf-8"));
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=31536000, immutable"));
+    has(&answer.text(), &[":focus-visible", "prefers-color-scheme: dark", ".skip"]);
+    lacks(&answer.text(), &["url(", "@import", "/*"]);
+}
+
+fn theme(app: &App, hiring: &Hiring) -> String {
+    let answer = app.anonymous().get(&format!("{}/theme.css", careers(hiring))).expect(200);
+    assert_eq!(answer.header("content-type"), Some("text/css; charset=utf-8"));
+    answer.text()
+}
+
+fn colours_are_made_of_the_organization_s_own() {
+    let app = App::start();
+    for (colour, light) in [
+        ("#0f766e", ":root { --brand: #0f766e; --on-brand: #ffffff; --brand-text: #0f766e; }"),
+        ("#000", ":root { --brand: #000000; --on-brand: #ffffff; --brand-text: #000000; }"),
+        ("#fffffF00", ":root { --brand: #ffffff; --on-brand: #000000; --brand-text: #"),
+    ] {
+        let hiring = app.hiring_with(|document| change_theme(document, json!({ "primaryColor": colour })));
+        let text = theme(&app, &hiring);
+        has(&text, &[light, "@media (prefers-color-scheme: dark) { :root { --brand-text: #"]);
+        lacks(&text, &["--brand-text: #ffffff; }\n@media"]);
+    }
+}
+
+fn a_theme_without_a_colour_that_is_one_is_empty() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| change_theme(document, json!({ "showSalary": true })));
+    assert_eq!(theme(&app, &hiring), "");
+    // Whatever else is in a file, no page takes it for a style.
+    for colour in ["\"red;} body{display:none\"", "7", "null", "\"#12345\"", "[\"#fff\"]"] {
+        app.change(&format!("UPDATE organizations SET portal_theme = '{{\"primaryColor\":{colour}}}'"));
+        let path = format!("{}/theme.css", careers(&hiring));
+        let answer = app.anonymous().get_until(&path, |answer| answer.body.is_empty());
+        assert_eq!(answer.text(), "", "{colour}");
+    }
+    app.anonymous().get("/careers/nobody/theme.css").refused(404, "not_found");
+}
+
+fn colours_follow_a_change() {
+    let app = App::start();
+    let hiring = app.hiring();
+    has(&theme(&app, &hiring), &["--brand: #0f766e"]);
+    let path = format!("/api/admin/organizations/{}", hiring.organization_id);
+    app.admin().patch(&path, &json!({ "portal": { "theme": { "primaryColor": "#ffe600" } } })).expect(200);
+    has(&theme(&app, &hiring), &["--brand: #ffe600; --on-brand: #000000"]);
+}
+
+fn the_notice_is_the_organization_s_or_the_service_s() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = format!("{}/privacy", careers(&hiring));
+    let text = page(&app, &path);
+    has(&text, &["<h1>What happens to your data</h1>", "Acme 1 uses what you send", "<strong>Who sees it:</strong>"]);
+    app.change("UPDATE organizations SET privacy_notice = '  \n '");
+    has(&page(&app, &path), &["Acme 1 uses what you send"]);
+    app.change("UPDATE organizations SET privacy_notice = 'We keep it **safe**. <script>alert(1)</script>'");
+    let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("<strong>safe</strong>"));
+    lacks(&answer.text(), &["uses what you send", "<script"]);
+    // A name is a name in the service's words.
+    app.change("UPDATE organizations SET privacy_notice = '', name = '*A* [b](https://c.example) {organization}'");
+    let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("uses what"));
+    has(&answer.text(), &["*A* [b](https://c.example) {organization} uses what"]);
+}
+
+fn a_picture_is_shown_only_where_it_is_of_this_service() {
+    let app = App::start();
+    let hiring = app.hiring();
+    lacks(&page(&app, &careers(&hiring)), &["<img", "logo.svg", "rel=\"icon\""]);
+    app.change(&format!(
+        "INSERT INTO organization_logos (organization_id, media_type, content, digest, updated_at)
+         VALUES ('{}', 'image/png', x'89504e47', zeroblob(32), 1)",
+        hiring.organization_id
+    ));
+    let is_there = |answer: &crate::support::Answer| answer.text().contains("<img");
+    let text = app.anonymous().get_until(&careers(&hiring), is_there).expect(200).text();
+    has(&text, &["<img src=\"/careers/acme-1/logo\" alt=\"\">", "<link rel=\"icon\" href=\"/careers/acme-1/logo\">"]);
+    let image = format!("<meta property=\"og:image\" content=\"http://{}/careers/acme-1/logo\">", app.address);
+    has(&page(&app, &role_path(&hiring)), &[&image]);
+}
+
+/// What would be a script, a tag, an attribute or a place of a template, were it more than text.
+const CANARIES: [&str; 5] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "{{ frame.title }} {% raw %} {organization} {role}",
+    "</title></h1>--><svg onload=alert(1)>&lt;b&gt;",
+];
+
+fn hostile(document: &mut Value, canary: &str) {
+    document["organizations"][0]["name"] = json!(format!("Acme {canary}"));
+    document["organizations"][0]["domain"] = json!("acme.example");
+    let body = format!(
+        "{canary}\n\n<script>alert(2)</script>\n\n[a](javascript:alert(3)) [b](data:text/html,x) [c](vbscript:x) \
+         <javascript:alert(4)> ![d](https://evil.example/x.png) [e](https://e.example/\"onclick=\"x) \
+         [f]( jAvAsCrIpT&#58;alert(5) ) [g](//evil.example) <iframe src=\"https://evil.example\"></iframe>\n\n```{canary}\n{canary}\n```\n"
+    );
+    let role = json!({
+        "name": format!("Role {canary}"), "department": canary, "location": format!("At {canary}"),
+        "description": { "format": "markdown", "body": body },
+    });
+    change_role(document, &role);
+    let mut closed = role.clone();
+    closed["id"] = json!(format!("{}_closed", document["organizations"][0]["roles"][0]["id"].as_str().unwrap()));
+    closed["status"] = json!("closed");
+    add_role(document, &closed);
+    add_role(document, &json!({ "name": "Plain", "department": "Plain", "location": "Plain" }));
+}
+
+fn nothing_that_anybody_wrote_is_more_than_text() {
+    let app = App::start();
+    for canary in CANARIES {
+        let hiring = app.hiring_with(|document| hostile(document, canary));
+        let notice = format!("{canary} <script>alert(1)</script> [x](javascript:alert(1))").replace('\'', "''");
+        app.change(&format!("UPDATE organizations SET privacy_notice = '{notice}'"));
+        let escaped: String = form_urlencoded(canary);
+        let careers = careers(&hiring);
+        for (path, status) in [
+            (careers.clone(), 200),
+            (
+                format!(
+                    "{careers}?q={escaped}&department={escaped}&location={escaped}&workType={escaped}&page={escaped}&lang={escaped}"
+                ),
+                200,
+            ),
+            (format!("{careers}?department={escaped}"), 200),
+            (role_path(&hiring), 200),
+            (format!("{}_closed", role_path(&hiring)), 410),
+            (format!("{careers}/roles/{escaped}"), 404),
+            (format!("{careers}/privacy"), 200),
+            (format!("/careers/{escaped}"), 404),
+        ] {
+            let text = app.anonymous().get(&path).expect(status).text();
+            is_inert(&text, &path);
+        }
+        let text = page(&app, &role_path(&hiring));
+        has(&text, &[&format!("<h1>Role {}</h1>", markup(canary))]);
+    }
+}
+
+/// A text as the pages write it.
+fn markup(text: &str) -> String {
+    text.replace('&', "&#38;").replace('<', "&#60;").replace('>', "&#62;").replace('"', "&#34;").replace('\'', "&#39;")
+}
+
+fn form_urlencoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// Whether a page has only the elements, attributes and links that this service writes.
+#[track_caller]
+fn is_inert(text: &str, path: &str) {
+    const ELEMENTS: [&str; 48] = [
+        "!doctype",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "link",
+        "body",
+        "a",
+        "header",
+        "nav",
+        "ul",
+        "li",
+        "span",
+        "main",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+        "form",
+        "div",
+        "label",
+        "input",
+        "button",
+        "details",
+        "summary",
+        "section",
+        "article",
+        "dl",
+        "dt",
+        "dd",
+        "time",
+        "strong",
+        "em",
+        "del",
+        "code",
+        "pre",
+        "blockquote",
+        "ol",
+        "hr",
+        "br",
+        "img",
+        "b",
+        "script",
+        "sup",
+    ];
+    for part in text.split('<').skip(1) {
+        let tag = part.split('>').next().unwrap();
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+        assert!(ELEMENTS.contains(&name) && !["img", "b"].contains(&name), "{path}: <{tag}> in {text}");
+        // A block of data is not run; anything else would be.
+        assert!(
+            name != "script" || tag == "/script" || tag == "script type=\"application/ld+json\"",
+            "{path}: <{tag}>"
+        );
+        // What stands in quotes is a value, whatever it says.
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains(" on") && !outside.contains('\'') && !outside.contains("style="), "{path}: <{tag}>");
+        for attribute in ["href=\"", "src=\"", "action=\""] {
+            let Some(url) = tag.split(attribute).nth(1).map(|rest| rest.split('"').next().unwrap()) else { continue };
+            let is_ours = url.starts_with('/') && !url.starts_with("//") || url.starts_with('#');
+            let is_safe = url.starts_with("http://127.0.0.1:") || url.starts_with("https://e.example/");
+            assert!(is_ours || is_safe, "{path}: <{tag}>");
+        }
+    }
+}

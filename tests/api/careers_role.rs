@@ -1,0 +1,252 @@
+//! `GET /careers/{orgSlug}/roles/{roleId}`: a role as a page; `POST …/apply`: the way to its form.
+
+use serde_json::json;
+
+use crate::careers::{careers, has, lacks, listed, page};
+use crate::portal::{add_role, change_role};
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    the_page_shows_the_role_with_what_is_known_of_it,
+    a_description_in_markdown_is_shown_and_any_other_is_not,
+    the_day_is_that_of_the_organization,
+    the_page_tells_others_what_it_is,
+    a_page_and_its_style_are_small,
+    apply_leads_to_the_role_s_link_in_the_language_of_the_page,
+    apply_gives_the_link_again_that_the_api_gave,
+    a_role_that_was_public_and_is_closed_or_filled_is_gone,
+    any_other_role_is_a_404_that_leads_on,
+    a_role_of_another_organization_is_a_404,
+    what_leads_on_is_the_newest_five,
+    a_role_that_is_opened_again_is_there_again,
+    another_method_is_a_405_page,
+];
+
+/// The path of the role of an organization.
+pub(crate) fn role_path(hiring: &Hiring) -> String {
+    format!("{}/roles/{}", careers(hiring), hiring.role_id)
+}
+
+fn apply(app: &App, path: &str) -> Answer {
+    app.anonymous().post_empty(path)
+}
+
+fn the_page_shows_the_role_with_what_is_known_of_it() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let text = page(&app, &role_path(&hiring));
+    has(
+        &text,
+        &[
+            "<title>Engineer at Acme 1</title>",
+            "<h1>Engineer</h1>",
+            "<dt>Department</dt><dd>Engineering</dd>",
+            "<dt>Location</dt><dd>Bremen</dd>",
+            "<dt>Work type</dt><dd>Hybrid</dd>",
+            "<dt>Salary</dt><dd>€60,000 – €75,000.50 a year</dd>",
+            "<dt>Posted on</dt><dd><time datetime=\"2026-10-01\">1 October 2026</time></dd>",
+            "<h2>Engineer</h2>",
+            "<form class=\"apply\" method=\"post\" action=\"/careers/acme-1/roles/role_1/apply?lang=en\">",
+            "<button>Apply for this role</button>",
+            "<a href=\"/careers/acme-1?lang=en\">All roles at Acme 1</a>",
+        ],
+    );
+    assert_eq!((text.matches("<form").count(), text.matches("<button").count()), (1, 1), "one clear way to apply");
+    lacks(&text, &["noindex", "candidate", "positions", "http://acme", "https://acme", "style="]);
+}
+
+fn a_description_in_markdown_is_shown_and_any_other_is_not() {
+    let app = App::start();
+    let body = "Keeps *turbines* turning.\n\n- climbs\n- [reads](https://halmwind.example/manual)\n\n## Pay\n\nGood.";
+    for (description, shown) in [
+        (json!({ "format": "markdown", "body": body }), true),
+        (json!({ "format": "html", "body": body }), false),
+        (json!({ "format": "markdown", "body": 7 }), false),
+        (json!({ "text": body }), false),
+        (json!({}), false),
+    ] {
+        let hiring = app.hiring_with(|document| change_role(document, &json!({ "description": description })));
+        let text = page(&app, &role_path(&hiring));
+        let parts = ["<em>turbines</em>", "<li>climbs</li>", "href=\"https://halmwind.example/manual\"", "Pay</h"];
+        if shown { has(&text, &parts) } else { lacks(&text, &["turbines", "markdown"]) }
+    }
+}
+
+fn the_day_is_that_of_the_organization() {
+    let app = App::start();
+    for (zone, day) in [
+        ("UTC", "<time datetime=\"2026-11-20\">20 November 2026</time>"),
+        ("Europe/Berlin", "<time datetime=\"2026-11-21\">21 November 2026</time>"),
+        ("America/New_York", "<time datetime=\"2026-11-20\">20 November 2026</time>"),
+    ] {
+        let hiring = app.hiring_with(|document| {
+            document["organizations"][0]["timeZone"] = json!(zone);
+            change_role(document, &json!({ "createdAt": "2026-11-20T23:30:00Z" }));
+        });
+        has(&page(&app, &role_path(&hiring)), &[day]);
+    }
+}
+
+fn the_page_tells_others_what_it_is() {
+    let app = App::start();
+    let body = format!("# Hello\n\n{}", "word ".repeat(100));
+    let hiring = app.hiring_with(|document| {
+        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }))
+    });
+    let text = page(&app, &format!("{}?lang=fr", role_path(&hiring)));
+    let url = format!("http://{}{}", app.address, role_path(&hiring));
+    has(
+        &text,
+        &[
+            &format!("<link rel=\"canonical\" href=\"{url}\">"),
+            &format!("<meta property=\"og:url\" content=\"{url}\">"),
+            "<meta property=\"og:title\" content=\"Engineer chez Acme 1\">",
+            "<meta property=\"og:site_name\" content=\"Acme 1\">",
+            "<meta property=\"og:description\" content=\"Hello word word",
+        ],
+    );
+    let description = text.split("<meta name=\"description\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(description.chars().count() <= 200 && description.ends_with('…'), "{description}");
+    lacks(&text, &["og:image"]);
+}
+
+fn a_page_and_its_style_are_small() {
+    let app = App::start();
+    let body = "A paragraph of a description, as long as any.\n\n".repeat(200);
+    let hiring = app.hiring_with(|document| {
+        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }))
+    });
+    let bytes = |path: &str| app.anonymous().get(path).expect(200).body.len();
+    let theme = format!("{}/theme.css", careers(&hiring));
+    let whole = bytes(&role_path(&hiring)) + bytes("/assets/page.css") + bytes(&theme);
+    assert!(body.len() > 9_000 && whole < 50 * 1_024, "{whole} bytes");
+}
+
+fn apply_leads_to_the_role_s_link_in_the_language_of_the_page() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = format!("{}/apply", role_path(&hiring));
+    for (query, header, language) in [
+        ("?lang=de", "fr", "de"),
+        ("", "fr-CH, en;q=0.5", "fr"),
+        ("", "*", "en"),
+        ("?lang=%0d%0aX-Evil:%201", "es", "es"),
+        ("?lang=xx", "", "en"),
+    ] {
+        let client = app.anonymous().with_header("Accept-Language", header);
+        let answer = client.post_empty(&format!("{path}{query}")).expect(303);
+        let location = answer.header("location").unwrap();
+        let token =
+            location.strip_prefix("/signup/").and_then(|rest| rest.strip_suffix(&format!("?locale={language}")));
+        assert!(token.is_some_and(|token| token.len() >= 26), "{location}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        app.anonymous().get(location).expect(200);
+    }
+    // A form sends a body, of whatever type; none is read.
+    let form = [("Content-Type", "application/x-www-form-urlencoded")];
+    app.anonymous().send("POST", &path, &form, b"lang=de&lang=fr").expect(303);
+}
+
+fn apply_gives_the_link_again_that_the_api_gave() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let body = json!({ "roleId": hiring.role_id, "locale": "de" });
+    let answer = app.anonymous().post(&format!("{}/apply", hiring.portal()), &body).expect(200).json();
+    let by_api = answer["inviteUrl"].as_str().unwrap().to_owned();
+    let answer = apply(&app, &format!("{}/apply?lang=de", role_path(&hiring))).expect(303);
+    assert_eq!(format!("http://{}{}", app.address, answer.header("location").unwrap()), by_api);
+    assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["1"]);
+}
+
+fn close(owner: &Client, hiring: &Hiring) {
+    owner.post(&format!("/api/v1/roles/{}/close", hiring.role_id), &json!({ "reason": "no budget" })).expect(200);
+}
+
+/// Whether both ways to a role answer with this status, and the page with this heading.
+#[track_caller]
+fn is_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
+    let text = app.anonymous().get(path).expect(status).text();
+    has(&text, &[&format!("<h1>{heading}</h1>"), "noindex", "All roles at Acme 1</a>"]);
+    lacks(&text, &["canonical", "<form"]);
+    let applied = apply(app, &format!("{path}/apply")).expect(status);
+    assert_eq!(applied.header("cache-control"), Some("no-store"));
+    assert_eq!(applied.text(), text, "the button leads to the same page");
+    text
+}
+
+fn a_role_that_was_public_and_is_closed_or_filled_is_gone() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let filled = json!({
+            "id": "role_filled", "name": "Cook <b>", "status": "filled", "steps": [{ "name": "Offer" }],
+            "candidates": [{ "name": "Ada", "email": "ada@example.org", "status": "Hired" }],
+        });
+        add_role(document, &filled);
+        add_role(document, &json!({ "id": "role_closed", "name": "Gardener", "status": "closed" }));
+    });
+    let path = |id: &str| format!("{}/roles/{id}", careers(&hiring));
+    let text = is_missing(&app, &path("role_filled"), 410, "Cook &#60;b&#62; is no longer open");
+    assert_eq!(listed(&text), ["Engineer"]);
+    is_missing(&app, &path("role_closed"), 410, "Gardener is no longer open");
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    close(&owner, &hiring);
+    let text = is_missing(&app, &role_path(&hiring), 410, "Engineer is no longer open");
+    assert!(listed(&text).is_empty() && !text.contains("<h2>Open roles"), "{text}");
+    assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["0"]);
+}
+
+fn any_other_role_is_a_404_that_leads_on() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        add_role(document, &json!({ "id": "role_draft", "name": "Secret", "status": "draft" }));
+        add_role(document, &json!({ "id": "role_private", "name": "Secret", "public": false }));
+        add_role(document, &json!({ "id": "role_over", "name": "Secret", "status": "closed", "public": false }));
+    });
+    for id in ["role_draft", "role_private", "role_over", "role_none", "x", "%22%3E", &"a".repeat(65)] {
+        let text = is_missing(&app, &format!("{}/roles/{id}", careers(&hiring)), 404, "This role is not here");
+        assert_eq!(listed(&text), ["Engineer"]);
+        lacks(&text, &["Secret"]);
+    }
+}
+
+fn a_role_of_another_organization_is_a_404() {
+    let app = App::start();
+    let (ours, theirs) = (app.hiring(), app.hiring());
+    is_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role is not here");
+}
+
+fn what_leads_on_is_the_newest_five() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        for nth in 1..=6 {
+            let created_at = format!("2026-11-0{nth}T08:00:00Z");
+            add_role(document, &json!({ "name": format!("Role {nth}"), "createdAt": created_at }));
+        }
+    });
+    let text = app.anonymous().get(&format!("{}/roles/none", careers(&hiring))).expect(404).text();
+    assert_eq!(listed(&text), ["Role 6", "Role 5", "Role 4", "Role 3", "Role 2"]);
+}
+
+fn a_role_that_is_opened_again_is_there_again() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    for _ in 0..2 {
+        page(&app, &role_path(&hiring));
+        close(&owner, &hiring);
+        app.anonymous().get(&role_path(&hiring)).expect(410);
+        lacks(&page(&app, &careers(&hiring)), &["Engineer</a>"]);
+        owner.post_empty(&format!("/api/v1/roles/{}/reopen", hiring.role_id)).expect(200);
+    }
+    page(&app, &role_path(&hiring));
+}
+
+fn another_method_is_a_405_page() {
+    let app = App::start();
+    let path = role_path(&app.hiring());
+    for (method, path, allow) in [("POST", path.clone(), "GET, HEAD"), ("GET", format!("{path}/apply"), "POST")] {
+        let answer = app.anonymous().send(method, &path, &[], b"").expect(405);
+        assert_eq!(answer.header("allow"), Some(allow));
+        has(&answer.text(), &["<h1>That did not work</h1>"]);
+    }
+}
