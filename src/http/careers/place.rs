@@ -77,10 +77,17 @@ const COUNTRIES: &[(&str, &str)] = &[
 const NOWHERE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
+/// What stands before a place that people need not be at.
+const ANYWHERE: &[&str] =
+    &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
+
+/// What stands between the countries of a list.
+const BETWEEN: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
+
 impl<'a> Place<'a> {
     /// The place that a line names; `None` for one that names none.
     pub(in crate::http) fn read(line: &'a str) -> Option<Self> {
-        let line = line.trim();
+        let line = without_anywhere(line);
         if line.is_empty() || is_one_of(NOWHERE, line) {
             return None;
         }
@@ -91,10 +98,26 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The countries that a line is a list of: `Germany`, `Germany / Austria`. None where it names anything else.
+/// The countries that a line is a list of: `Germany`, `Anywhere in Germany or Austria`. None where it names anything else.
 pub(in crate::http) fn countries(line: &str) -> Vec<&'static str> {
-    let all: Option<Vec<_>> = line.split([',', '/', ';', '|']).map(|part| country(part.trim())).collect();
+    let mut names = without_anywhere(line).to_lowercase();
+    for between in BETWEEN {
+        names = names.replace(between, "/");
+    }
+    let all: Option<Vec<_>> = names.split('/').map(|name| country(name.trim())).collect();
     all.unwrap_or_default()
+}
+
+/// A line without what only says that the work is done from anywhere.
+fn without_anywhere(line: &str) -> &str {
+    let line = line.trim();
+    let behind = |before: &&str| {
+        let (end, _) = line.char_indices().nth(before.chars().count())?;
+        let (begin, rest) = line.split_at(end);
+        (begin.to_lowercase() == **before).then_some(rest)
+    };
+    let line = ANYWHERE.iter().find_map(behind).unwrap_or(line);
+    line.strip_suffix("(remote)").or_else(|| line.strip_suffix("(Remote)")).unwrap_or(line).trim()
 }
 
 /// A country by its name.
@@ -123,6 +146,13 @@ mod tests {
             ("San Francisco, CA", place("San Francisco, CA", "", None)),
             ("Wilmington, DE", place("Wilmington, DE", "", None)),
             ("Germany / Austria", place("Germany / Austria", "", None)),
+            ("Anywhere in Germany", place("", "", Some("DE"))),
+            ("Überall in Bayern, Deutschland", place("Bayern", "", Some("DE"))),
+            ("Remote, Germany", place("", "", Some("DE"))),
+            ("AnyWhere In Germany", place("", "", Some("DE"))),
+            // The Kelvin sign is lower-cased to a letter of another length.
+            ("\u{212a}öln", place("\u{212a}öln", "", None)),
+            ("Bremen (Remote)", place("Bremen", "", None)),
             ("<b>, Germany", place("<b>", "", Some("DE"))),
             ("", None),
             ("  ", None),
@@ -137,7 +167,9 @@ mod tests {
     fn a_list_of_countries_has_nothing_else_in_it() {
         assert_eq!(countries("Germany"), ["DE"]);
         assert_eq!(countries("Deutschland / Österreich, Suisse"), ["DE", "AT", "CH"]);
-        for line in ["", "Bremen", "Bremen, Germany", "Germany or Austria", "Europe"] {
+        assert_eq!(countries("Anywhere in Germany or Austria"), ["DE", "AT"]);
+        assert_eq!(countries("Remote – France et Espagne"), ["FR", "ES"]);
+        for line in ["", "Remote", "Bremen", "Bremen, Germany", "Germany or Bremen", "Europe"] {
             assert_eq!(countries(line), [""; 0], "{line}");
         }
     }

@@ -43,7 +43,7 @@ pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &Recor
 
 fn posting(base: &str, employer: &Employer<'_>, role: &Record) -> Value {
     let mut posting = json!({
-        "@context": "https://schema.org/",
+        "@context": "https://schema.org",
         "@type": "JobPosting",
         "title": role.name,
         "description": description(role),
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_posting_says_what_is_known() {
         let expected = json!({
-            "@context": "https://schema.org/",
+            "@context": "https://schema.org",
             "@type": "JobPosting",
             "title": "Engineer",
             "description": "<h2>You</h2>\n<p>build.</p>\n",
