@@ -15,6 +15,10 @@ pub struct Organization {
     pub name: String,
     /// Its slug, as it was given.
     pub slug: String,
+    /// Its domain.
+    pub domain: String,
+    /// The URL of its logo elsewhere; empty where it has none.
+    pub logo: String,
     /// The portal's theme: a JSON object as text.
     pub theme: String,
     /// Where its days begin.
@@ -30,7 +34,7 @@ pub struct Organization {
 /// # Errors
 /// When SQLite fails.
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
-    let sql = "SELECT o.id, o.name, o.slug, o.portal_theme, o.time_zone, o.privacy_notice,
+    let sql = "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice,
                  EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
                FROM organizations o
                WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1";
@@ -39,10 +43,12 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Er
             id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
             name: row.get(1)?,
             slug: row.get(2)?,
-            theme: row.get(3)?,
-            time_zone: row.get(4)?,
-            privacy_notice: row.get(5)?,
-            has_logo: row.get(6)?,
+            domain: row.get(3)?,
+            logo: row.get(4)?,
+            theme: row.get(5)?,
+            time_zone: row.get(6)?,
+            privacy_notice: row.get(7)?,
+            has_logo: row.get(8)?,
         })
     })
 }

@@ -1,8 +1,8 @@
 //! `GET /careers/{orgSlug}/roles/{roleId}`: a role as a page; `POST …/apply`: the way to its form.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::careers::{careers, has, lacks, listed, page};
+use crate::careers::{careers, has, lacks, listed, page, without_data};
 use crate::portal::{add_role, change_role};
 use crate::support::{Answer, App, Client, Hiring};
 
@@ -52,7 +52,7 @@ fn the_page_shows_the_role_with_what_is_known_of_it() {
         ],
     );
     assert_eq!((text.matches("<form").count(), text.matches("<button").count()), (1, 1), "one clear way to apply");
-    lacks(&text, &["noindex", "candidate", "positions", "http://acme", "https://acme", "style="]);
+    lacks(&without_data(&text), &["noindex", "candidate", "positions", "http://acme", "https://acme", "style="]);
 }
 
 fn a_description_in_markdown_is_shown_and_any_other_is_not() {
@@ -108,6 +108,14 @@ fn the_page_tells_others_what_it_is() {
     let description = text.split("<meta name=\"description\" content=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(description.chars().count() <= 200 && description.ends_with('…'), "{description}");
     lacks(&text, &["og:image"]);
+    let data = text.split("<script type=\"application/ld+json\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let posting: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(
+        (&posting["@type"], &posting["title"], &posting["url"]),
+        (&json!("JobPosting"), &json!("Engineer"), &json!(url))
+    );
+    assert_eq!(text.matches("<script").count(), 1);
+    lacks(&page(&app, &careers(&hiring)), &["<script"]);
 }
 
 fn a_page_and_its_style_are_small() {

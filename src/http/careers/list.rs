@@ -8,7 +8,7 @@ use super::super::portal;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts::{Texts, fill};
-use super::{Card, Visit, card, escaped, home, kept, missing, named, organization};
+use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
 use crate::domain::careers::{Facet, Filter, Listing, Page};
 use crate::domain::role::WorkType;
 use crate::store::{self, Error, Tx};
@@ -57,10 +57,13 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page }: &Wish) 
     let mut frame = visit.frame(&organization, title, &link.without_language(filter, page.number));
     // A list that somebody narrowed is not for search engines: they have it whole.
     frame.is_indexed = filter.is_empty();
-    let canonical = format!("{}{}", ctx.settings.base_url, link.without_language(filter, page.number));
+    let base = &ctx.settings.base_url;
+    let address = share::list_url(base, &organization.slug);
     let to_page = |number: usize| (1..=page.count).contains(&number).then(|| link.to(filter, number));
     let reply = Reply::rendered(&List {
-        canonical,
+        canonical: if page.number > 1 { format!("{address}?page={}", page.number) } else { address },
+        feed: share::file_url(base, &organization.slug, "feed.atom"),
+        logo: organization.has_logo.then(|| share::file_url(base, &organization.slug, "logo")),
         heading,
         count: texts.counted(&texts.careers.count, found.len()),
         none_more: fill(texts.careers.none_more, &[("organization", &organization.name)]),
@@ -85,6 +88,9 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page }: &Wish) 
 struct List<'a> {
     frame: Frame<'a>,
     canonical: String,
+    feed: String,
+    /// The absolute URL of the organization's picture.
+    logo: Option<String>,
     heading: String,
     count: String,
     none_more: String,

@@ -7,7 +7,7 @@ use super::super::markdown;
 use super::super::pages::Frame;
 use super::super::reply::Reply;
 use super::super::texts::fill;
-use super::{Visit, home, kept, missing, organization};
+use super::{Visit, home, kept, missing, organization, share};
 use crate::store::{Error, Tx};
 
 #[derive(Template)]
@@ -37,7 +37,7 @@ pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Er
     let path = format!("{home}/privacy");
     let reply = Reply::rendered(&Privacy {
         frame: visit.frame(&organization, texts.careers.privacy_title.to_owned(), &path),
-        canonical: format!("{}{path}", ctx.settings.base_url),
+        canonical: share::file_url(&ctx.settings.base_url, &organization.slug, "privacy"),
         notice: markdown::to_html(&notice),
         home: format!("{home}?lang={}", texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),

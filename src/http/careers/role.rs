@@ -9,14 +9,12 @@ use super::super::portal;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts::fill;
-use super::{Visit, home, kept, missing, named, organization, role_path};
+use super::posting::{self, Employer};
+use super::{Visit, home, kept, missing, named, organization, role_path, share};
 use crate::domain::id::{Id, RoleId};
 use crate::store::careers::Organization;
 use crate::store::role::Record;
 use crate::store::{self, Error, Tx};
-
-/// What of a description is shown where the page is linked to: what others show of it at most.
-const EXCERPT_CHARACTERS_MAX: usize = 200;
 
 pub(super) struct Wish {
     visit: Visit,
@@ -67,11 +65,13 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
+    let base = &ctx.settings.base_url;
+    let employer = employer(&organization, shows_salary);
     let reply = Reply::rendered(&Role {
         frame: visit.frame(&organization, title, &path),
-        canonical: format!("{}{path}", ctx.settings.base_url),
-        logo: organization.has_logo.then(|| format!("{}{}/logo", ctx.settings.base_url, home(&organization.slug))),
-        excerpt: markdown::excerpt(&markdown::to_text(&body), EXCERPT_CHARACTERS_MAX),
+        canonical: share::role_url(base, &organization.slug, role.id.as_str()),
+        logo: organization.has_logo.then(|| share::file_url(base, &organization.slug, "logo")),
+        excerpt: share::summary(&body),
         work_type: role.work_type.map(|work_type| named(texts, work_type)),
         salary: shows_salary.then(|| texts.salary(&role.salary)).flatten(),
         posted: posted.map(|day| (day.to_string(), texts.day(day))),
@@ -79,10 +79,16 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", home(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
-        posting: String::new(),
+        posting: posting::json_ld(base, &employer, &role),
         role: &role,
     })?;
     kept(reply, texts, &organization, tx)
+}
+
+/// The organization as search engines read of it.
+fn employer(organization: &Organization, shows_salary: bool) -> Employer<'_> {
+    let Organization { name, slug, domain, logo, has_logo, .. } = organization;
+    Employer { name, slug, domain, logo, has_logo: *has_logo, shows_salary }
 }
 
 /// `POST /careers/{orgSlug}/roles/{roleId}/apply`: to the role's signup form, which is the same for all who ask while the
@@ -118,6 +124,6 @@ struct Role<'a> {
     apply: String,
     home: String,
     all_roles: String,
-    /// What search engines read of it, as a safe block of the page's head.
+    /// What search engines read of it: JSON that is safe in HTML.
     posting: String,
 }
