@@ -50,6 +50,7 @@ mod texts;
 mod throttle;
 mod usage;
 mod wire;
+mod xml;
 
 pub use server::{Server, Stopped, serve_metrics};
 

@@ -193,6 +193,12 @@ impl Reply {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }
 
+    /// The same, kept by browsers for some seconds before they ask again.
+    pub(super) fn lasting(mut self, seconds: u32) -> Self {
+        self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
+        self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
+    }
+
     /// With one more header field. A value that no field can hold is left out.
     pub(super) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {

@@ -21,6 +21,7 @@ pub mod document;
 mod engine;
 pub mod erasure;
 pub mod export;
+pub mod feed;
 pub mod file;
 pub mod health;
 pub mod hr_delivery;

@@ -27,6 +27,8 @@ mod candidate_step_reopen;
 mod candidate_step_validate;
 mod candidate_withdraw;
 mod careers;
+mod careers_embed;
+mod careers_feeds;
 mod careers_look;
 mod careers_role;
 mod dry_run;
@@ -116,6 +118,8 @@ fn main() -> ExitCode {
         candidate_step_reject::tests(),
         candidate_step_reopen::tests(),
         candidate_step_validate::tests(),
+        careers_embed::tests(),
+        careers_feeds::tests(),
         dry_run::tests(),
         candidate_withdraw::tests(),
         careers::tests(),

@@ -90,6 +90,11 @@ fn the_table_is_the_contract() {
         "GET /healthz",
         "GET /readyz",
         "GET /signup/{token}",
+        "GET /careers/{orgSlug}/sitemap.xml",
+        "GET /careers/{orgSlug}/feed.atom",
+        "GET /careers/{orgSlug}/jobs.xml",
+        "GET /careers/{orgSlug}/embed.js",
+        "GET /robots.txt",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

@@ -1,8 +1,12 @@
 //! `/careers/{orgSlug}`: an organization's career portal as pages, from the same data and by the same rules as the public API.
 //!
 //! `list` has the roles with filters and a search, `role` one of them and the way to apply, `privacy` the notice on personal
-//! data, `theme` the colours. Where something is not there, `missing` says so and leads on.
+//! data, `theme` the colours. Where something is not there, `missing` says so and leads on. For machines there are `posting`
+//! and `share` in a role's page, `sitemap`, `feed`, `jobs`, and `embed` for the pages of others.
 
+mod embed;
+mod feed;
+mod jobs;
 mod list;
 mod missing;
 pub(super) mod place;
@@ -10,6 +14,7 @@ pub(super) mod posting;
 mod privacy;
 mod role;
 pub(super) mod share;
+mod sitemap;
 mod theme;
 
 use hyper::Method;
@@ -34,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
     let page = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found")];
     let of_role = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
     let apply = &[(303, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
-    vec![
+    let pages = vec![
         Route::open(Method::GET, "/careers/{orgSlug}", list::decode, list::list).for_people().answering(page),
         Route::open(Method::GET, "/careers/{orgSlug}/roles/{roleId}", role::decode, role::role)
             .for_people()
@@ -50,7 +55,13 @@ pub(super) fn routes() -> Vec<Route> {
             (404, "not_found"),
         ]),
         Route::plain(Method::GET, STYLE_PATH, |_| pages::style()).answering(&[(200, ""), (304, "")]),
-    ]
+    ];
+    [pages, feed::routes(), jobs::routes(), sitemap::routes(), embed::routes()].into_iter().flatten().collect()
+}
+
+/// A file of an organization that machines read.
+fn file(path: &'static str, act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Reply, Error>) -> Route {
+    Route::open(Method::GET, path, feed::decode, act).answering(&[(200, ""), (304, ""), (404, "not_found")])
 }
 
 /// Whether what is answered at a path is tagged, though it is not below `/api/public`.

@@ -72,6 +72,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("erasure.json"),
     include_str!("portal.json"),
     include_str!("careers.json"),
+    include_str!("feed.json"),
     include_str!("session.json"),
     include_str!("service.json"),
 ];

@@ -12,7 +12,7 @@ use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
 /// Header fields that are told of once, for all answers, or belong to HTTP itself.
-const GENERAL: [&str; 16] = [
+const GENERAL: [&str; 17] = [
     "access-control-allow-origin",
     "access-control-expose-headers",
     "cache-control",
@@ -23,6 +23,7 @@ const GENERAL: [&str; 16] = [
     "content-security-policy",
     "content-type",
     "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
     "date",
     "permissions-policy",
     "referrer-policy",

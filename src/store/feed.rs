@@ -1,0 +1,97 @@
+//! What machines read of career portals: the same roles as the portal, with when each was last changed.
+
+use super::role;
+use super::tx::{self, Error, Tx};
+use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::text::Slug;
+use crate::domain::timestamp::Timestamp;
+
+/// An organization as its feeds name it.
+#[derive(Debug, Clone)]
+pub struct Organization {
+    /// Its id.
+    pub id: OrganizationId,
+    /// Its name.
+    pub name: String,
+    /// Its slug, as it was given.
+    pub slug: String,
+    /// The portal's theme: a JSON object as text.
+    pub theme: String,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// The organization with this slug, where its portal is on.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
+    let sql = "SELECT id, name, slug, portal_theme, updated_at
+               FROM organizations
+               WHERE slug_key = $1 AND portal_enabled = 1 AND enabled = 1";
+    tx.one(sql, [slug.key()], |row| {
+        Ok(Organization {
+            id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
+            name: row.get(1)?,
+            slug: row.get(2)?,
+            theme: row.get(3)?,
+            updated_at: tx::time(row, 4)?,
+        })
+    })
+}
+
+/// A role, and when it was last changed.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The role.
+    pub role: role::Record,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Its roles that are public and open, newest first: at most so many.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<Entry>, Error> {
+    let columns = role::COLUMNS;
+    let sql = format!(
+        "SELECT {columns}, updated_at
+         FROM roles
+         WHERE organization_id = $1 AND status = 'open' AND public = 1
+         ORDER BY created_at DESC, id DESC
+         LIMIT $2"
+    );
+    let updated_at = columns.split(',').count();
+    tx.all(&sql, (organization.as_str(), rows_max), |row| {
+        Ok(Entry { role: role::record(row)?, updated_at: tx::time(row, updated_at)? })
+    })
+}
+
+/// The ids of these roles, and when each was last changed, newest first: at most so many.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<(RoleId, Timestamp)>, Error> {
+    let sql = "SELECT id, updated_at
+               FROM roles
+               WHERE organization_id = $1 AND status = 'open' AND public = 1
+               ORDER BY created_at DESC, id DESC
+               LIMIT $2";
+    tx.all(sql, (organization.as_str(), rows_max), |row| {
+        Ok((tx::word(&row.get::<_, String>(0)?, RoleId::parse)?, tx::time(row, 1)?))
+    })
+}
+
+/// The slugs of the organizations whose portal is on, the oldest first: at most so many.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn slugs(tx: &Tx<'_>, rows_max: i64) -> Result<Vec<String>, Error> {
+    let sql = "SELECT slug_key
+               FROM organizations
+               WHERE portal_enabled = 1 AND enabled = 1
+               ORDER BY created_at, id
+               LIMIT $1";
+    tx.all(sql, [rows_max], |row| Ok(row.get(0)?))
+}

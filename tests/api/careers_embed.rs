@@ -1,0 +1,73 @@
+//! `/careers/{orgSlug}/embed.js`: the script that puts an organization's roles into pages of other sites.
+
+use serde_json::json;
+
+use crate::support::App;
+
+crate::tests![
+    the_script_is_for_pages_of_any_origin_and_kept_for_an_hour,
+    the_script_is_small_and_the_same_for_everybody,
+    the_script_leaves_nothing_behind_and_makes_data_only_text,
+    the_script_answers_304,
+    an_unknown_slug_and_a_portal_that_is_off_are_404,
+];
+
+/// Eight kilobytes.
+const BYTES_MAX: usize = 8_000;
+
+fn the_script_is_for_pages_of_any_origin_and_kept_for_an_hour() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let answer = app.anonymous().get(&format!("/careers/{}/embed.js", hiring.slug)).expect(200);
+    assert_eq!(answer.header("content-type"), Some("text/javascript; charset=utf-8"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("cross-origin"));
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=3600"));
+    assert_eq!(answer.header("set-cookie"), None);
+}
+
+fn the_script_is_small_and_the_same_for_everybody() {
+    let app = App::start();
+    let (first, second) = (app.hiring(), app.hiring());
+    let script = |slug: &str| app.anonymous().get(&format!("/careers/{slug}/embed.js")).expect(200).text();
+    assert_eq!(script(&first.slug), script(&second.slug));
+    assert!(script(&first.slug).len() <= BYTES_MAX, "{} bytes", script(&first.slug).len());
+}
+
+fn the_script_leaves_nothing_behind_and_makes_data_only_text() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let script = app.anonymous().get(&format!("/careers/{}/embed.js", hiring.slug)).expect(200).text();
+    for word in [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "Function(",
+        "cookie =",
+        "localStorage",
+        "window.",
+        "globalThis",
+    ] {
+        assert!(!script.contains(word), "{word}");
+    }
+    let statements =
+        script.lines().filter(|line| !line.starts_with("//") && !line.starts_with(' ') && !line.is_empty());
+    assert_eq!(statements.collect::<Vec<_>>(), ["(() => {", "})();"], "all of it is inside one function");
+}
+
+fn the_script_answers_304() {
+    let app = App::start();
+    let path = format!("/careers/{}/embed.js", app.hiring().slug);
+    let tag = app.anonymous().get(&path).expect(200).header("etag").unwrap().to_owned();
+    let again = app.anonymous().send("GET", &path, &[("If-None-Match", &tag)], b"").expect(304);
+    assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
+}
+
+fn an_unknown_slug_and_a_portal_that_is_off_are_404() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
+    for slug in [hiring.slug.as_str(), "nobody", "no%20slug"] {
+        app.anonymous().get(&format!("/careers/{slug}/embed.js")).refused(404, "not_found");
+    }
+}

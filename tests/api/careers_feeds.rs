@@ -1,0 +1,282 @@
+//! What machines read of a portal: `/careers/{orgSlug}/sitemap.xml`, `feed.atom` and `jobs.xml`, and `/robots.txt`.
+
+use serde_json::json;
+
+use crate::portal::{add_role, change_role, change_theme};
+use crate::support::app::Options;
+use crate::support::{App, Hiring};
+
+crate::tests![
+    the_sitemap_names_the_list_and_each_role_with_its_last_change,
+    the_atom_feed_tells_of_each_role,
+    the_job_feed_has_the_shape_that_boards_read,
+    a_salary_is_in_the_job_feed_only_where_the_portal_shows_it,
+    only_roles_that_are_public_and_open_are_told_of,
+    a_portal_without_roles_has_feeds_without_entries,
+    what_is_hostile_stays_text_in_every_feed,
+    an_unknown_slug_and_a_portal_that_is_off_are_the_same_404,
+    a_slug_in_another_spelling_leads_to_the_same_pages,
+    each_is_tagged_and_answers_304,
+    a_change_is_in_the_next_answer,
+    a_portal_that_is_switched_off_has_no_feeds_from_then_on,
+    links_are_built_on_the_base_url,
+    robots_may_read_portals_and_nothing_else_of_note,
+    robots_are_led_to_the_sitemap_of_each_portal_that_is_on,
+];
+
+const FEEDS: [(&str, &str); 3] = [
+    ("sitemap.xml", "application/xml; charset=utf-8"),
+    ("feed.atom", "application/atom+xml; charset=utf-8"),
+    ("jobs.xml", "application/xml; charset=utf-8"),
+];
+
+fn path(hiring: &Hiring, name: &str) -> String {
+    format!("/careers/{}/{name}", hiring.slug)
+}
+
+fn feed(app: &App, hiring: &Hiring, name: &str) -> String {
+    app.anonymous().get(&path(hiring, name)).expect(200).text()
+}
+
+fn on_base_url() -> App {
+    App::with(Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() })
+}
+
+fn the_sitemap_names_the_list_and_each_role_with_its_last_change() {
+    let app = on_base_url();
+    let hiring = app.hiring();
+    let expected = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
+                    <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
+                    <url><loc>https://jobs.example.com/careers/acme-1</loc><lastmod>2026-11-21T09:00:00Z</lastmod></url>\n\
+                    <url><loc>https://jobs.example.com/careers/acme-1/roles/role_1</loc>\
+                    <lastmod>2026-11-21T09:00:00Z</lastmod></url>\n</urlset>\n";
+    assert_eq!(feed(&app, &hiring, "sitemap.xml"), expected);
+}
+
+fn the_atom_feed_tells_of_each_role() {
+    let app = on_base_url();
+    let hiring = app.hiring();
+    let feed = feed(&app, &hiring, "feed.atom");
+    for part in [
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>urn:uuid:",
+        "<title>Acme 1</title>\n<updated>2026-11-21T09:00:00Z</updated>\n\
+         <link rel=\"self\" type=\"application/atom+xml\" href=\"https://jobs.example.com/careers/acme-1/feed.atom\"/>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"https://jobs.example.com/careers/acme-1\"/>\n\
+         <author><name>Acme 1</name><uri>https://jobs.example.com/careers/acme-1</uri></author>\n<entry>\n<id>urn:uuid:",
+        "<title>Engineer</title>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"https://jobs.example.com/careers/acme-1/roles/role_1\"/>\n\
+         <published>2026-10-01T08:00:00Z</published>\n<updated>2026-11-21T09:00:00Z</updated>\n\
+         <category term=\"Engineering\"/>\n<summary>Engineer</summary>\n\
+         <content type=\"html\">&lt;h2&gt;Engineer&lt;/h2&gt;\n</content>\n</entry>\n</feed>\n",
+    ] {
+        assert!(feed.contains(part), "{part}\nis not in\n{feed}");
+    }
+    let ids: Vec<&str> = feed.split("<id>").skip(1).map(|rest| rest.split("</id>").next().unwrap()).collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+fn the_job_feed_has_the_shape_that_boards_read() {
+    let app = on_base_url();
+    let hiring = app.hiring_with(|document| change_role(document, &json!({ "location": "Rostock, Germany" })));
+    let expected = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<source>\n<publisher><![CDATA[Acme 1]]></publisher>\n\
+                    <publisherurl><![CDATA[https://jobs.example.com/careers/acme-1]]></publisherurl>\n\
+                    <lastBuildDate>2026-11-21T09:00:00Z</lastBuildDate>\n<job>\n<title><![CDATA[Engineer]]></title>\n\
+                    <date><![CDATA[2026-10-01T08:00:00Z]]></date>\n<referencenumber><![CDATA[role_1]]></referencenumber>\n\
+                    <requisitionid><![CDATA[role_1]]></requisitionid>\n\
+                    <url><![CDATA[https://jobs.example.com/careers/acme-1/roles/role_1]]></url>\n\
+                    <company><![CDATA[Acme 1]]></company>\n<sourcename><![CDATA[Acme 1]]></sourcename>\n\
+                    <city><![CDATA[Rostock]]></city>\n<state><![CDATA[]]></state>\n<country><![CDATA[DE]]></country>\n\
+                    <description><![CDATA[<h2>Engineer</h2>\n]]></description>\n\
+                    <lastactivitydate><![CDATA[2026-11-21T09:00:00Z]]></lastactivitydate>\n\
+                    <category><![CDATA[Engineering]]></category>\n\
+                    <salary><![CDATA[60000 - 75000.5 EUR per year]]></salary>\n\
+                    <remotetype><![CDATA[Hybrid remote]]></remotetype>\n</job>\n</source>\n";
+    assert_eq!(feed(&app, &hiring, "jobs.xml"), expected);
+}
+
+fn a_salary_is_in_the_job_feed_only_where_the_portal_shows_it() {
+    let app = App::start();
+    for (theme, is_shown) in
+        [(json!({ "showSalary": true }), true), (json!({ "showSalary": false }), false), (json!({}), false)]
+    {
+        let hiring = app.hiring_with(|document| change_theme(document, theme));
+        assert_eq!(feed(&app, &hiring, "jobs.xml").contains("<salary>"), is_shown);
+        for (name, _) in FEEDS {
+            assert_eq!(feed(&app, &hiring, name).contains("75000"), is_shown && name == "jobs.xml", "{name}");
+        }
+    }
+}
+
+fn only_roles_that_are_public_and_open_are_told_of() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        add_role(document, &json!({ "id": "role_hidden", "public": false }));
+        add_role(document, &json!({ "id": "role_draft", "status": "draft" }));
+        add_role(document, &json!({ "id": "role_closed", "status": "closed" }));
+        add_role(document, &json!({ "id": "role_shown" }));
+    });
+    for (name, _) in FEEDS {
+        let feed = feed(&app, &hiring, name);
+        for (id, is_told) in [
+            ("role_hidden", false),
+            ("role_draft", false),
+            ("role_closed", false),
+            ("role_shown", true),
+            ("role_1", true),
+        ] {
+            assert_eq!(
+                feed.contains(&format!("/roles/{id}<"))
+                    || feed.contains(&format!("/roles/{id}\""))
+                    || feed.contains(&format!("/roles/{id}]")),
+                is_told,
+                "{name} {id}"
+            );
+        }
+    }
+}
+
+fn a_portal_without_roles_has_feeds_without_entries() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| change_role(document, &json!({ "public": false })));
+    for (name, _) in FEEDS {
+        let feed = feed(&app, &hiring, name);
+        for role in ["/roles/", "<entry>", "<job>"] {
+            assert!(!feed.contains(role), "{feed}");
+        }
+    }
+}
+
+fn what_is_hostile_stays_text_in_every_feed() {
+    const CANARY: &str = "<script>alert('canary')</script>]]><!--\"&\u{0}\u{1}\u{b}\u{ffff}";
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        document["organizations"][0]["name"] = json!(CANARY);
+        change_role(
+            document,
+            &json!({
+                "name": CANARY,
+                "department": CANARY,
+                "location": format!("{CANARY}, Germany"),
+                "description": { "format": "markdown", "body": format!("{CANARY}\n\n[x](javascript:alert(1))\n") },
+            }),
+        );
+    });
+    for (name, _) in FEEDS {
+        let feed = feed(&app, &hiring, name);
+        assert!(!feed.contains(|c: char| c == '\u{ffff}' || (c.is_control() && c != '\n')), "{feed:?}");
+        // What stands between the sections of text is markup, and none of it is the canary's.
+        let mut markup = String::new();
+        let mut rest = feed.as_str();
+        while let Some((before, section)) = rest.split_once("<![CDATA[") {
+            markup.push_str(before);
+            rest = section.split_once("]]>").unwrap().1;
+        }
+        markup.push_str(rest);
+        for mark in ["<script", "alert", "<!--", "]]>"] {
+            let is_text = name == "feed.atom" && mark == "alert";
+            assert!(is_text || !markup.contains(mark), "{name} {mark}: {markup}");
+        }
+        assert!(!feed.contains("href=\"javascript") && !feed.contains("href=&quot;javascript"), "{feed}");
+    }
+}
+
+fn an_unknown_slug_and_a_portal_that_is_off_are_the_same_404() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
+    for (name, _) in FEEDS {
+        let detail = |path: &str| app.anonymous().get(path).refused(404, "not_found").json()["detail"].clone();
+        let unknown = detail(&format!("/careers/nobody/{name}"));
+        assert_eq!(detail(&path(&hiring, name)), unknown);
+        assert_eq!(detail(&format!("/careers/no%20slug/{name}")), unknown);
+    }
+}
+
+fn a_slug_in_another_spelling_leads_to_the_same_pages() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme-X"));
+    for (name, _) in FEEDS {
+        let answer = |slug: &str| app.anonymous().get(&format!("/careers/{slug}/{name}")).expect(200).text();
+        assert_eq!(answer("ACME-x"), answer("acme-x"));
+        assert!(answer("acme-x").contains("/careers/acme-x/roles/role_1"), "{}", hiring.slug);
+    }
+}
+
+fn each_is_tagged_and_answers_304() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let files = FEEDS.map(|(name, kind)| (path(&hiring, name), kind));
+    for (path, kind) in files.into_iter().chain([("/robots.txt".to_owned(), "text/plain; charset=utf-8")]) {
+        let answer = app.anonymous().get(&path).expect(200);
+        assert_eq!(answer.header("content-type"), Some(kind));
+        assert_eq!(answer.header("cache-control"), Some("no-cache"));
+        let tag = answer.header("etag").unwrap().to_owned();
+        assert!(tag.starts_with('"'), "{tag}");
+        let again = app.anonymous().send("GET", &path, &[("If-None-Match", &tag)], b"").expect(304);
+        assert_eq!((again.header("etag"), again.body.len()), (Some(tag.as_str()), 0));
+        app.anonymous().send("GET", &path, &[("If-None-Match", "\"other\"")], b"").expect(200);
+        let head = app.anonymous().send("HEAD", &path, &[], b"").expect(200);
+        assert_eq!((head.header("etag"), head.body.len()), (Some(tag.as_str()), 0));
+    }
+}
+
+fn a_change_is_in_the_next_answer() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let role = format!("/api/v1/roles/{}", hiring.role_id);
+    for (name, _) in FEEDS {
+        assert!(feed(&app, &hiring, name).contains("/roles/role_1"));
+    }
+    app.admin().patch(&role, &json!({ "name": "Gardener" })).expect(200);
+    for name in ["feed.atom", "jobs.xml"] {
+        assert!(feed(&app, &hiring, name).contains("Gardener"), "{name}");
+    }
+    app.admin().post(&format!("{role}/close"), &json!({ "reason": "no budget" })).expect(200);
+    for (name, _) in FEEDS {
+        assert!(!feed(&app, &hiring, name).contains("/roles/role_1"), "{name}");
+    }
+}
+
+fn a_portal_that_is_switched_off_has_no_feeds_from_then_on() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for (name, _) in FEEDS {
+        feed(&app, &hiring, name);
+    }
+    let organization = format!("/api/admin/organizations/{}", hiring.organization_id);
+    app.admin().patch(&organization, &json!({ "portal": { "enabled": false } })).expect(200);
+    for (name, _) in FEEDS {
+        app.anonymous().get(&path(&hiring, name)).refused(404, "not_found");
+    }
+    assert!(!app.anonymous().get("/robots.txt").text().contains("Sitemap"));
+}
+
+fn links_are_built_on_the_base_url() {
+    let base = "https://example.com/work";
+    let app = App::with(Options { base_url: Some(base.to_owned()), ..Options::default() });
+    let hiring = app.hiring();
+    for (name, _) in FEEDS {
+        let feed = feed(&app, &hiring, name);
+        assert!(feed.contains("https://example.com/work/careers/acme-1/roles/role_1"), "{feed}");
+        assert!(!feed.contains("127.0.0.1"), "{feed}");
+    }
+}
+
+fn robots_may_read_portals_and_nothing_else_of_note() {
+    let app = App::start();
+    let answer = app.anonymous().get("/robots.txt").expect(200);
+    let rules = "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n\n";
+    assert_eq!(answer.text(), rules);
+}
+
+fn robots_are_led_to_the_sitemap_of_each_portal_that_is_on() {
+    let app = on_base_url();
+    let (first, second) = (app.hiring(), app.hiring());
+    app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
+    let named: Vec<String> = [first, second]
+        .iter()
+        .map(|hiring| format!("Sitemap: https://jobs.example.com/careers/{}/sitemap.xml", hiring.slug))
+        .collect();
+    let text = app.anonymous().get("/robots.txt").expect(200).text();
+    let found: Vec<&str> = text.lines().filter(|line| line.starts_with("Sitemap")).collect();
+    assert_eq!(found, named);
+}
