@@ -66,7 +66,7 @@ fn file(path: &'static str, act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Repl
 
 /// Whether what is answered at a path is tagged, though it is not below `/api/public`.
 pub(super) fn is_tagged(path: &str) -> bool {
-    path.starts_with("/careers/") || path == STYLE_PATH
+    path.starts_with("/careers/") || path == STYLE_PATH || path == "/robots.txt"
 }
 
 /// Who reads, and whose portal.
