@@ -83,12 +83,12 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
     })
 }
 
-/// The slugs of the organizations whose portal is on, the oldest first: at most so many.
+/// The slugs, as they were given, of the organizations whose portal is on, the oldest first: at most so many.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn slugs(tx: &Tx<'_>, rows_max: i64) -> Result<Vec<String>, Error> {
-    let sql = "SELECT slug_key
+    let sql = "SELECT slug
                FROM organizations
                WHERE portal_enabled = 1 AND enabled = 1
                ORDER BY created_at, id

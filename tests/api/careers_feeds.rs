@@ -124,13 +124,8 @@ fn only_roles_that_are_public_and_open_are_told_of() {
             ("role_shown", true),
             ("role_1", true),
         ] {
-            assert_eq!(
-                feed.contains(&format!("/roles/{id}<"))
-                    || feed.contains(&format!("/roles/{id}\""))
-                    || feed.contains(&format!("/roles/{id}]")),
-                is_told,
-                "{name} {id}"
-            );
+            let is_there = ["<", "\"", "]"].iter().any(|end| feed.contains(&format!("/roles/{id}{end}")));
+            assert_eq!(is_there, is_told, "{name} {id}");
         }
     }
 }
@@ -197,7 +192,7 @@ fn a_slug_in_another_spelling_leads_to_the_same_pages() {
     for (name, _) in FEEDS {
         let answer = |slug: &str| app.anonymous().get(&format!("/careers/{slug}/{name}")).expect(200).text();
         assert_eq!(answer("ACME-x"), answer("acme-x"));
-        assert!(answer("acme-x").contains("/careers/acme-x/roles/role_1"), "{}", hiring.slug);
+        assert!(answer("acme-x").contains("/careers/Acme-X/roles/role_1"), "{}", hiring.slug);
     }
 }
 

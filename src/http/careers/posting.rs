@@ -32,7 +32,7 @@ impl Employer<'_> {
     fn logo(&self, base: &str) -> Option<String> {
         let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
         let elsewhere = is_url(self.logo).then(|| self.logo.to_owned());
-        if self.has_logo { Some(share::logo_url(base, self.slug)) } else { elsewhere }
+        if self.has_logo { Some(share::file_url(base, self.slug, "logo")) } else { elsewhere }
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
 
     fn employer() -> Employer<'static> {
         let logo = "https://acme.example/logo.svg";
-        Employer { name: "Acme", slug: "Acme", domain: "acme.example", logo, has_logo: false, shows_salary: true }
+        Employer { name: "Acme", slug: "acme", domain: "acme.example", logo, has_logo: false, shows_salary: true }
     }
 
     fn role(location: &str, work_type: Option<WorkType>) -> Record {

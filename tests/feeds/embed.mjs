@@ -1,0 +1,131 @@
+// Puts embed.js into a page of another origin in Chromium, and looks at what people get: embed.mjs BASE. CHROMIUM is the
+// browser. Run where the packages are.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+
+import puppeteer from 'puppeteer-core';
+
+const [base] = process.argv.slice(2);
+const WAIT = { timeout: 20000 };
+
+// The other site: `?slug=&lang=&data-lang=&policy=`.
+const site = createServer((request, response) => {
+  const query = new URL(request.url, 'http://site').searchParams;
+  const [slug, lang] = [query.get('slug'), query.get('lang') ?? 'en'];
+  const own = query.get('own') === null ? '' : ` data-lang="${query.get('own')}"`;
+  if (query.get('policy') !== null) {
+    response.setHeader('Content-Security-Policy', `default-src 'none'; script-src ${base}; connect-src ${base}`);
+  }
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.end(`<!doctype html><html lang="${lang}"><title>Site</title><h1>Site</h1><div id="jobs">soon</div>
+    <script src="${base}/careers/${slug}/embed.js" data-target="jobs"${own} async></script>`);
+});
+await new Promise((done) => site.listen(0, '127.0.0.1', done));
+// Another name is another origin and another site.
+const origin = `http://localhost:${site.address().port}`;
+
+const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'], headless: true });
+// Whatever happens, it does not outlive this.
+process.on('exit', () => browser.process().kill('SIGKILL'));
+const page = await browser.newPage();
+const faults = [];
+page.on('pageerror', (error) => faults.push(String(error)));
+
+// What of the list can be seen.
+const seen = () => page.evaluate(() => {
+  const root = document.querySelector('#jobs > div')?.shadowRoot;
+  if (!root) {
+    return null;
+  }
+  const isSeen = (element) => element.getClientRects().length > 0;
+  const section = root.querySelector('section');
+  return {
+    label: section.getAttribute('aria-label'),
+    lang: section.lang,
+    isBusy: section.getAttribute('aria-busy') === 'true',
+    status: [...root.querySelectorAll('[role=status]')].filter(isSeen).map((element) => element.textContent).join(),
+    links: [...root.querySelectorAll('li a')].filter(isSeen).map((link) => ({ text: link.textContent, url: link.href })),
+    facts: [...root.querySelectorAll('li p')].filter(isSeen).map((element) => element.textContent),
+    retry: [...root.querySelectorAll('button')].filter(isSeen).map((element) => element.textContent).join(),
+    elements: [...new Set([...root.querySelectorAll('*')].map((element) => element.localName))].sort().join(),
+  };
+});
+const visit = async (query) => {
+  await page.goto(`${origin}/?${query}`);
+  await page.waitForFunction(() => {
+    const section = document.querySelector('#jobs > div')?.shadowRoot?.querySelector('section');
+    return section && !section.hasAttribute('aria-busy');
+  }, WAIT);
+  return seen();
+};
+
+// The list, under a policy that allows the service and nothing else.
+const globals = () => page.evaluate(() => Object.keys(window));
+await page.goto(`${origin}/none`);
+const before = await globals();
+const list = await visit('slug=halmwind&policy');
+const { roles } = await (await fetch(`${base}/api/public/portal/halmwind`)).json();
+assert.deepEqual(list.links, roles.map(({ id, name }) => ({ text: name, url: `${base}/careers/halmwind/roles/${id}?lang=en` })));
+assert.deepEqual([list.label, list.lang, list.status, list.retry], ['Open roles', 'en', '', '']);
+assert.ok(list.facts.includes('Engineering · Rostock, Germany · Hybrid · €68,000 – €86,000 a year'), list.facts.join('\n'));
+// The driver has names of its own there.
+const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));
+assert.deepEqual(names, [], 'the script leaves a name behind');
+assert.deepEqual(await browser.cookies(), []);
+assert.equal(await page.evaluate(() => document.querySelector('#jobs').textContent), '', 'what stood there is gone');
+
+// Languages: the page's, its own, and one that it does not speak.
+assert.equal((await visit('slug=halmwind&lang=de-AT')).label, 'Offene Stellen');
+assert.equal((await visit('slug=halmwind&lang=de&own=fr')).label, 'Postes à pourvoir');
+const other = await visit('slug=halmwind&lang=nl');
+assert.equal(other.label, 'Open roles');
+assert.ok(!other.links[0].url.includes('lang='), 'the portal follows the browser then');
+assert.match((await visit('slug=halmwind&lang=es')).facts.join(), /al año/);
+
+// Nothing to show.
+const empty = await visit('slug=empty');
+assert.deepEqual([empty.status, empty.links, empty.retry], ['There are no open roles right now.', [], '']);
+
+// Hostile texts.
+const hostile = await visit('slug=Hostile-1');
+assert.ok(hostile.links.length > 10 && hostile.links[0].url.startsWith(`${base}/careers/Hostile-1/roles/`));
+assert.equal(hostile.elements, 'a,button,div,li,p,section,ul');
+assert.equal(await page.evaluate(() => window.canary), undefined);
+
+// While it waits, when it fails, and again.
+let mode = 'wait';
+const held = [];
+await page.setRequestInterception(true);
+page.on('request', (request) => {
+  const isData = request.url().includes('/api/public/portal/');
+  if (isData && mode === 'fail') {
+    request.abort();
+  } else if (isData && mode === 'wait') {
+    held.push(request);
+  } else {
+    request.continue();
+  }
+});
+await page.goto(`${origin}/?slug=halmwind&lang=de`);
+await page.waitForFunction(() => document.querySelector('#jobs > div')?.shadowRoot, WAIT);
+const waiting = await seen();
+assert.deepEqual([waiting.isBusy, waiting.status, waiting.retry], [true, 'Offene Stellen werden geladen …', '']);
+mode = 'fail';
+await Promise.all(held.map((request) => request.abort()));
+const status = (text) => page.waitForFunction((text) => {
+  const root = document.querySelector('#jobs > div').shadowRoot;
+  return root.querySelector('[role=status]').textContent === text && !root.querySelector('[aria-busy]');
+}, WAIT, text);
+await status('Die offenen Stellen konnten nicht geladen werden.');
+assert.equal((await seen()).retry, 'Erneut versuchen');
+mode = 'pass';
+await page.evaluate(() => document.querySelector('#jobs > div').shadowRoot.querySelector('button').click());
+await page.waitForFunction(() => document.querySelector('#jobs > div').shadowRoot.querySelector('li'), WAIT);
+const again = await seen();
+assert.deepEqual([again.links.length, again.status, again.retry], [roles.length, '', '']);
+
+assert.deepEqual(faults, []);
+await browser.close();
+site.close();
+console.log('the list, four languages, nothing to show, hostile texts, waiting, a failure and the way out of it');

@@ -1,0 +1,187 @@
+"""Holds sitemaps, feeds and robots.txt against the schemas and readers of others: feeds.py BASE DOCUMENT SITEMAP_XSD."""
+
+import datetime
+import json
+import sys
+import urllib.error
+import urllib.request
+import urllib.robotparser
+
+import atoma
+import feedparser
+from lxml import etree, html
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+
+# What a reader of a job feed looks for, and whether it may be empty.
+JOB = {
+    "title": False,
+    "date": False,
+    "referencenumber": False,
+    "requisitionid": False,
+    "url": False,
+    "company": False,
+    "sourcename": False,
+    "city": True,
+    "state": True,
+    "country": True,
+    "description": True,
+    "lastactivitydate": False,
+}
+JOB_OPTIONAL = {"category", "salary", "remotetype"}
+
+# RFC 4287 §4.1: how often each element may stand in a feed, and in an entry.
+FEED_ELEMENTS = {"id": (1, 1), "title": (1, 1), "updated": (1, 1), "author": (1, 9), "link": (2, 2), "entry": (0, 100)}
+ENTRY_ELEMENTS = {
+    "id": (1, 1),
+    "title": (1, 1),
+    "updated": (1, 1),
+    "published": (1, 1),
+    "link": (1, 1),
+    "category": (0, 1),
+    "summary": (1, 1),
+    "content": (1, 1),
+}
+
+
+def read(url, kind):
+    with urllib.request.urlopen(url) as answer:
+        assert answer.headers["Content-Type"] == kind, (url, answer.headers["Content-Type"])
+        return answer.read()
+
+
+def parse(data):
+    """Strictly: no entities, no network, no recovery."""
+    return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, recover=False))
+
+
+def shown(organization):
+    return [role for role in organization["roles"] if role.get("public") and role.get("status") == "open"]
+
+
+def page(base, organization, role=None):
+    return f"{base}/careers/{organization['slug']}" + (f"/roles/{role['id']}" if role else "")
+
+
+def moment(text):
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+
+
+def inert(text):
+    """Nothing in HTML that a feed carries runs."""
+    if not text.strip():
+        return
+    for element in html.fragment_fromstring(text, create_parent=True).iter():
+        assert element.tag in "div p h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a br hr".split(), element.tag
+        for name, value in element.attrib.items():
+            assert name in ("href", "rel", "start"), name
+            assert name != "href" or value.startswith(("http://", "https://", "mailto:")), value
+
+
+def sitemap(base, organization, schema):
+    root = parse(read(f"{page(base, organization)}/sitemap.xml", "application/xml; charset=utf-8"))
+    schema.assertValid(root)
+    for lastmod in root.iter(f"{SITEMAP}lastmod"):
+        moment(lastmod.text)
+    expected = {page(base, organization)} | {page(base, organization, role) for role in shown(organization)}
+    found = [loc.text for loc in root.iter(f"{SITEMAP}loc")]
+    assert sorted(found) == sorted(expected), found
+
+
+def count(element, allowed):
+    names = [etree.QName(child).localname for child in element]
+    assert set(names) <= set(allowed), names
+    for name, (least, most) in allowed.items():
+        assert least <= names.count(name) <= most, (name, names.count(name))
+
+
+def atom(base, organization):
+    data = read(f"{page(base, organization)}/feed.atom", "application/atom+xml; charset=utf-8")
+    root = parse(data)
+    assert root.tag == f"{ATOM}feed"
+    count(root, FEED_ELEMENTS)
+    (own,) = [link for link in root.findall(f"{ATOM}link") if link.get("rel") == "self"]
+    assert own.get("href") == f"{page(base, organization)}/feed.atom"
+    entries = root.findall(f"{ATOM}entry")
+    ids = [element.text for element in root.iter(f"{ATOM}id")]
+    assert len(ids) == len(set(ids)) and all(text.startswith("urn:uuid:") for text in ids), ids
+    for entry in entries:
+        count(entry, ENTRY_ELEMENTS)
+        assert moment(entry.findtext(f"{ATOM}published")) <= moment(entry.findtext(f"{ATOM}updated"))
+        assert moment(entry.findtext(f"{ATOM}updated")) <= moment(root.findtext(f"{ATOM}updated"))
+        content = entry.find(f"{ATOM}content")
+        assert content.get("type") == "html" and not len(content)
+        inert(content.text or "")
+    roles = {page(base, organization, role): role["name"] for role in shown(organization)}
+    assert {entry.find(f"{ATOM}link").get("href") for entry in entries} == set(roles)
+    # The readers of others.
+    feed = feedparser.parse(data, sanitize_html=False)
+    assert not feed.bozo and feed.version == "atom10", feed.get("bozo_exception")
+    assert len(feed.entries) == len(roles)
+    strict = atoma.parse_atom_bytes(data)
+    assert strict.title.value and strict.authors and {entry.links[0].href for entry in strict.entries} == set(roles)
+
+
+def jobs(base, organization):
+    root = parse(read(f"{page(base, organization)}/jobs.xml", "application/xml; charset=utf-8"))
+    assert root.tag == "source"
+    names = [child.tag for child in root]
+    assert names[:3] == ["publisher", "publisherurl", "lastBuildDate"] and set(names[3:]) <= {"job"}, names
+    moment(root.findtext("lastBuildDate"))
+    roles = {page(base, organization, role): role for role in shown(organization)}
+    found = {job.findtext("url"): job for job in root.iter("job")}
+    assert set(found) == set(roles), found
+    for url, job in found.items():
+        members = [child.tag for child in job]
+        assert len(members) == len(set(members)), members
+        assert set(JOB) <= set(members) <= set(JOB) | JOB_OPTIONAL, members
+        for child in job:
+            assert not len(child), "an element in a text"
+            assert JOB.get(child.tag, False) or (child.text or "").strip(), (url, child.tag)
+        moment(job.findtext("date"))
+        inert(job.findtext("description") or "")
+        # Whatever stands in a name comes back as it was, but for what XML cannot hold.
+        assert job.findtext("title") == roles[url]["name"], job.findtext("title")
+        is_salary_shown = organization["portal"].get("theme", {}).get("showSalary") and roles[url].get("salaryCurrency")
+        assert (job.find("salary") is not None) == bool(is_salary_shown), url
+
+
+def robots(base, organizations):
+    data = read(f"{base}/robots.txt", "text/plain; charset=utf-8").decode()
+    rules = urllib.robotparser.RobotFileParser()
+    rules.parse(data.splitlines())
+    for path, allowed in [
+        ("/careers/halmwind", True),
+        ("/careers/halmwind/roles/x", True),
+        ("/api/public/portal/halmwind", False),
+        ("/signup/x", False),
+        ("/status/x", False),
+    ]:
+        assert rules.can_fetch("Anybot", base + path) == allowed, path
+    expected = [f"{page(base, organization)}/sitemap.xml" for organization in organizations]
+    assert sorted(rules.site_maps()) == sorted(expected), rules.site_maps()
+
+
+def main():
+    base, document, schema = sys.argv[1:]
+    with open(document, encoding="utf-8") as file:
+        organizations = json.load(file)["organizations"]
+    schema = etree.XMLSchema(etree.parse(schema))
+    on = [organization for organization in organizations if organization["portal"]["enabled"]]
+    for organization in on:
+        for look in (lambda: sitemap(base, organization, schema), lambda: atom(base, organization), lambda: jobs(base, organization)):
+            look()
+        print(f"{organization['slug']}: {len(shown(organization))} roles in the sitemap, the Atom feed and the job feed")
+    for organization in organizations:
+        if organization not in on:
+            try:
+                urllib.request.urlopen(f"{page(base, organization)}/feed.atom")
+                raise AssertionError("a portal that is off has a feed")
+            except urllib.error.HTTPError as error:
+                assert error.code == 404
+    robots(base, on)
+    print(f"robots.txt: {len(on)} sitemaps")
+
+
+main()

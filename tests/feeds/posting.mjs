@@ -1,0 +1,77 @@
+// Holds the JSON-LD of every role's page against schema.org's vocabulary, and against what search engines ask of a
+// JobPosting: posting.mjs BASE DOCUMENT. Run where the packages are.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import Validator from '@adobe/structured-data-validator';
+import Extractor from '@marbec/web-auto-extractor';
+
+const [base, path] = process.argv.slice(2);
+const { organizations } = JSON.parse(readFileSync(path, 'utf8'));
+
+// What cannot be said where people wrote no country (search engines then show less of the role), and nothing else.
+const UNKNOWABLE = ['jobLocation', 'jobLocation.address.addressCountry', 'applicantLocationRequirements'];
+const names = (issue) => issue.fieldNames ?? [];
+
+let typescript = "import type { JobPosting, WithContext } from 'schema-dts';\n";
+let pages = 0;
+for (const organization of organizations.filter(({ portal }) => portal.enabled)) {
+  const list = `${base}/careers/${organization.slug}`;
+  assert.ok(!(await text(list)).includes('application/ld+json'), 'a list is no posting');
+  for (const role of organization.roles.filter((role) => role.public && role.status === 'open')) {
+    const url = `${list}/roles/${role.id}`;
+    const page = await text(url);
+    const blocks = [...page.matchAll(/<script type="application\/ld\+json">([^]*?)<\/script>/g)];
+    assert.equal(blocks.length, 1, `${url} has ${blocks.length} blocks`);
+    assert.equal(page.match(/<script/g).length, 1, `${url} has another script`);
+    assert.match(page, new RegExp(`<link rel="canonical" href="${url}">`));
+    const posting = JSON.parse(blocks[0][1]);
+    check(organization, role, url, posting);
+    // As a literal, so that the compiler refuses members that the vocabulary does not have.
+    typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
+    const issues = await new Validator().validate(new Extractor({}).parse(page));
+    const errors = issues.filter(({ severity }) => severity === 'ERROR');
+    const known = errors.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));
+    const isComplete = organization.id !== 'org_hostile' || !role.id.match(/-\d$/);
+    assert.deepEqual(isComplete ? errors : errors.filter((issue) => !known.includes(issue)), [], url);
+    pages += 1;
+  }
+}
+writeFileSync('postings.ts', typescript);
+const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+try {
+  execFileSync('node_modules/.bin/tsc', [...options, 'postings.ts'], { encoding: 'utf8' });
+} catch (error) {
+  console.error(error.stdout);
+  process.exit(1);
+}
+assert.ok(pages > 10, `${pages} pages`);
+console.log(`${pages} postings fit schema.org's vocabulary, and what search engines ask for`);
+
+async function text(url) {
+  const answer = await fetch(url);
+  assert.equal(answer.status, 200, url);
+  return answer.text();
+}
+
+function check(organization, role, url, posting) {
+  assert.equal(posting['@type'], 'JobPosting');
+  assert.equal(posting.title, role.name);
+  assert.equal(posting.url, url);
+  assert.equal(posting.directApply, true);
+  assert.equal(posting.identifier.value, role.id);
+  assert.equal(posting.datePosted, role.createdAt.slice(0, 10));
+  assert.equal(posting.hiringOrganization.name, organization.name);
+  assert.ok(!('validThrough' in posting), 'a role has no end');
+  assert.equal(posting.jobLocationType, role.workType === 'remote' ? 'TELECOMMUTE' : undefined);
+  assert.ok(posting.description.length > 0);
+  const isShown = organization.portal.theme?.showSalary && role.salaryCurrency !== undefined;
+  assert.equal('baseSalary' in posting, Boolean(isShown), url);
+  if (isShown) {
+    assert.match(posting.baseSalary.value.unitText, /^(HOUR|DAY|WEEK|MONTH|YEAR)$/);
+  }
+  const links = JSON.stringify(posting.hiringOrganization);
+  assert.ok(!links.includes('javascript:'), links);
+}
