@@ -11,6 +11,8 @@ pub mod candidate_step;
 pub mod careers;
 pub mod colour;
 pub mod document;
+pub mod encoding;
+pub mod entity_tag;
 pub mod erasure;
 pub mod hr_delivery;
 pub mod hr_integration;

@@ -3,8 +3,9 @@
 use http_body_util::Full;
 use hyper::Response;
 use hyper::body::Bytes;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::gzip;
 use super::reply::{Reply, X_REQUEST_ID};
 
 /// A 200 that is given to more than one request, as hyper sends it.
@@ -33,6 +34,34 @@ impl Rendered {
         self.body.len()
     }
 
+    /// Whether it is worth compressing.
+    pub(super) fn is_worth_compressing(&self) -> bool {
+        gzip::is_worth(self.field(&header::CONTENT_TYPE).unwrap_or_default(), self.body.len())
+    }
+
+    /// The same, saying that it depends on what codings the reader takes, besides whatever else it depends on.
+    pub(super) fn varying_by_coding(self) -> Self {
+        let varies = match self.field(&header::VARY) {
+            Some(others) => HeaderValue::try_from(format!("{others}, Accept-Encoding")).ok(),
+            None => Some(HeaderValue::from_static("Accept-Encoding")),
+        };
+        match varies {
+            Some(varies) => self.with(header::VARY, varies),
+            None => self,
+        }
+    }
+
+    /// The same compressed, with a tag of its own (RFC 9110 §8.8.3.3), where it is smaller then.
+    pub(super) fn compressed(&self) -> Option<Self> {
+        let body = gzip::compress(&self.body)?;
+        let mut fields = self.fields.clone();
+        if let Some(tag) = self.field(&header::ETAG).and_then(|tag| tag.strip_suffix('"')) {
+            fields.insert(header::ETAG, HeaderValue::try_from(format!("{tag}-gzip\"")).ok()?);
+        }
+        fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        Some(Self { fields, body: body.into() })
+    }
+
     /// The answer to one request, but for the request's id.
     pub(super) fn response(&self) -> Response<Full<Bytes>> {
         self.response_with(self.body.clone())
@@ -43,5 +72,9 @@ impl Rendered {
         let mut response = Response::new(Full::new(body));
         response.headers_mut().clone_from(&self.fields);
         response
+    }
+
+    fn field(&self, name: &HeaderName) -> Option<&str> {
+        self.fields.get(name)?.to_str().ok()
     }
 }

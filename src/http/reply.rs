@@ -1,18 +1,18 @@
 //! Answers: their bodies and header fields, and the one place that decides the status of each.
 
-use std::borrow::Cow;
-
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::kept::Kept;
 use super::page::Plain;
+use super::problem::{WireFieldError, WireProblem, words};
 use super::rendered::Rendered;
 use super::texts::{Texts, fill};
+use crate::domain::entity_tag;
 use crate::domain::id::{self, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
 use crate::domain::refusal::{FieldError, Refusal};
@@ -36,10 +36,20 @@ pub(crate) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// Whose portal it shows, and the number of the last change of any portal when it was read.
-    shown: Option<(OrganizationId, i64)>,
+    shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,
+}
+
+/// What an answer shows, which says how long it can be kept.
+#[derive(Debug, Clone)]
+enum Shown {
+    /// What is for one request.
+    Once,
+    /// A portal: whose, and the number of the last change of any portal when it was read.
+    Portal(OrganizationId, i64),
+    /// What stays the same while the service runs.
+    Lasting,
 }
 
 /// What of an answer is kept where its request is to be carried out once.
@@ -78,9 +88,15 @@ impl Reply {
         reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))
     }
 
-    /// With whose portal it shows and up to which change of portals that is known, so that it can be kept.
+    /// With whose portal it shows and up to which change of portals that is known, so that it can be kept. It has a tag
+    /// then.
     pub(super) fn shown(self, organization: OrganizationId, read_at: i64) -> Self {
-        Self { shown: Some((organization, read_at)), ..self }
+        Self { shown: Shown::Portal(organization, read_at), ..self.tagged_once() }
+    }
+
+    /// The same for what shows nothing of the file: it is kept for as long as the service runs.
+    pub(super) fn lasting(self) -> Self {
+        Self { shown: Shown::Lasting, ..self.tagged_once() }
     }
 
     /// The same, telling of a candidate: what is kept of it for a repeat is erased with them.
@@ -194,7 +210,7 @@ impl Reply {
     }
 
     /// The same, kept by browsers for some seconds before they ask again.
-    pub(super) fn lasting(mut self, seconds: u32) -> Self {
+    pub(super) fn kept_for(mut self, seconds: u32) -> Self {
         self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
@@ -273,10 +289,14 @@ impl Reply {
         self.body.clone()
     }
 
-    /// What is kept of an answer that shows a portal.
+    /// What is kept of an answer that can be given to others.
     pub(super) fn to_keep(&self, route: &'static str) -> Option<Kept> {
-        let (organization, read_at) = self.shown.clone()?;
-        Some(Kept::new(route, organization, read_at, Rendered::new(self.clone())))
+        let shown = match &self.shown {
+            Shown::Once => return None,
+            Shown::Portal(organization, read_at) => Some((organization.clone(), *read_at)),
+            Shown::Lasting => None,
+        };
+        Some(Kept::new(route, shown, Rendered::new(self.clone())))
     }
 
     fn ok(content_type: &'static str, body: Bytes) -> Self {
@@ -285,7 +305,11 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), shown: None, repeat: Repeat::Whole }
+        Self { status, headers: Vec::new(), body: Bytes::new(), shown: Shown::Once, repeat: Repeat::Whole }
+    }
+
+    fn tagged_once(self) -> Self {
+        if self.headers.iter().any(|(name, _)| *name == header::ETAG) { self } else { self.with_tag() }
     }
 
     /// With a strong `ETag`: whoever keeps it asks first whether it is still the same.
@@ -310,10 +334,13 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
     }
     let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return response };
     let lists = fields.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
-    if lists.into_iter().any(|list| names_tag(list, tag)) {
+    if lists.into_iter().any(|list| entity_tag::names(list, tag)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Full::default();
-        response.headers_mut().remove(header::CONTENT_TYPE);
+        // What tells of the body alone (RFC 9110 §15.4.5).
+        for name in [header::CONTENT_TYPE, header::CONTENT_ENCODING] {
+            response.headers_mut().remove(name);
+        }
     }
     response
 }
@@ -383,67 +410,10 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
     }
 }
 
-/// What the caller is told: what is wrong, what to do next where there is something to do, and the fields at fault.
-fn words(error: &Error) -> (String, &[FieldError]) {
-    match error {
-        Error::Unavailable(_) => {
-            ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
-        }
-        Error::Defect(_) => ("something went wrong here; the request's id is in the service's log".to_owned(), &[]),
-        Error::Refused(refusal) => (refusal.sentence(), refusal.errors()),
-    }
-}
-
 fn encode(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).expect("wire structs have text for names and no number that JSON lacks").into()
 }
 
 fn title(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("Error").to_owned()
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireProblem<'a> {
-    #[serde(rename = "type")]
-    kind: Cow<'a, str>,
-    title: Cow<'a, str>,
-    status: u16,
-    detail: Cow<'a, str>,
-    success: bool,
-    code: Cow<'a, str>,
-    request_id: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<WireFieldError<'a>>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireFieldError<'a> {
-    field: Cow<'a, str>,
-    detail: Cow<'a, str>,
-}
-
-/// Whether an `If-None-Match` list names the tag, weakly compared.
-fn names_tag(list: &str, tag: &str) -> bool {
-    list.trim() == "*" || list.split(',').any(|one| weakly(one.trim()) == tag)
-}
-
-/// A tag without the mark of a weak one.
-fn weakly(tag: &str) -> &str {
-    tag.strip_prefix("W/").unwrap_or(tag)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_of_tags_names_one_of_them() {
-        for list in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*", " * ", "\"b\",W/\"a\""] {
-            assert!(names_tag(list, "\"a\""), "{list}");
-        }
-        for list in ["", "a", "\"b\"", "\"A\"", "\"a\"x", "W/W/\"a\""] {
-            assert!(!names_tag(list, "\"a\""), "{list}");
-        }
-    }
 }

@@ -109,6 +109,11 @@ impl Request {
         self.params.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
+    /// Its fields.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     /// Every value of a field. Bytes that are no UTF-8 are replaced: a value that cannot be read is told all the same,
     /// so a credential of such bytes is a bad one and not none.
     pub(super) fn header_values(&self, name: &HeaderName) -> Vec<String> {

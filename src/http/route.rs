@@ -114,6 +114,8 @@ pub struct Route {
     pub hashes: bool,
     /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
     pub answers: Vec<Answer>,
+    /// The parameters of the query that its pages depend on, besides the language; `None` where it depends on neither.
+    pub(super) parameters: Option<&'static [&'static str]>,
     pub(super) decode: Decode,
     /// What it answers a key, where that needs nothing but the caller.
     pub(super) of_caller: Option<OfCaller>,
@@ -261,6 +263,14 @@ impl Route {
         self
     }
 
+    /// The same, speaking the language that is asked for. What it answers, and is kept, depends on that (not on whether it was
+    /// named by `lang` or wanted by the browser) and on these parameters of the query alone: what another one chooses, such
+    /// as a free search, is not kept.
+    pub(super) fn in_languages(mut self, parameters: &'static [&'static str]) -> Self {
+        self.parameters = Some(parameters);
+        self
+    }
+
     /// The same, hashing a password in its first half.
     pub(super) fn with_hashing(mut self) -> Self {
         self.hashes = true;
@@ -308,6 +318,7 @@ impl Route {
             page: false,
             hashes: false,
             answers: Vec::new(),
+            parameters: None,
             decode,
             of_caller: None,
         }

@@ -31,6 +31,7 @@ mod careers_embed;
 mod careers_feeds;
 mod careers_look;
 mod careers_role;
+mod compression;
 mod dry_run;
 mod failure;
 mod health;
@@ -120,6 +121,7 @@ fn main() -> ExitCode {
         candidate_step_validate::tests(),
         careers_embed::tests(),
         careers_feeds::tests(),
+        compression::tests(),
         dry_run::tests(),
         candidate_withdraw::tests(),
         careers::tests(),

@@ -13,7 +13,7 @@ use crate::store::{Error, Tx};
 const SCRIPT: &str = include_str!("embed.js");
 
 /// Seconds for which browsers keep it: what it shows is read anew each time.
-const LASTING_S: u32 = 3_600;
+const KEPT_FOR_S: u32 = 3_600;
 
 const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
     header::HeaderName::from_static("cross-origin-resource-policy");
@@ -29,5 +29,5 @@ pub(super) fn routes() -> Vec<Route> {
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = feed::organization(tx, slug)?;
     let reply = feed::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;
-    Ok(reply.lasting(LASTING_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
+    Ok(reply.kept_for(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
 }

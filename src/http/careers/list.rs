@@ -13,6 +13,9 @@ use crate::domain::careers::{Facet, Filter, Listing, Page};
 use crate::domain::role::WorkType;
 use crate::store::{self, Error, Tx};
 
+/// What chooses a list that is kept, besides the language. A search is not among it: anybody can invent one.
+pub(super) const PARAMETERS: &[&str] = &["page", "department", "location", "workType"];
+
 pub(super) struct Wish {
     visit: Visit,
     filter: Filter,

@@ -40,15 +40,22 @@ pub(super) fn routes() -> Vec<Route> {
     let of_role = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
     let apply = &[(303, ""), (400, "validation_error"), (404, "not_found"), (410, "gone")];
     let pages = vec![
-        Route::open(Method::GET, "/careers/{orgSlug}", list::decode, list::list).for_people().answering(page),
+        Route::open(Method::GET, "/careers/{orgSlug}", list::decode, list::list)
+            .for_people()
+            .in_languages(list::PARAMETERS)
+            .answering(page),
         Route::open(Method::GET, "/careers/{orgSlug}/roles/{roleId}", role::decode, role::role)
             .for_people()
+            .in_languages(&[])
             .answering(of_role),
         Route::open(Method::POST, "/careers/{orgSlug}/roles/{roleId}/apply", role::decode, role::apply)
             .writes(Grade::Durable)
             .for_people()
             .answering(apply),
-        Route::open(Method::GET, "/careers/{orgSlug}/privacy", decode, privacy::privacy).for_people().answering(page),
+        Route::open(Method::GET, "/careers/{orgSlug}/privacy", decode, privacy::privacy)
+            .for_people()
+            .in_languages(&[])
+            .answering(page),
         Route::open(Method::GET, "/careers/{orgSlug}/theme.css", theme::decode, theme::theme).answering(&[
             (200, ""),
             (304, ""),
@@ -62,11 +69,6 @@ pub(super) fn routes() -> Vec<Route> {
 /// A file of an organization that machines read.
 fn file(path: &'static str, act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Reply, Error>) -> Route {
     Route::open(Method::GET, path, feed::decode, act).answering(&[(200, ""), (304, ""), (404, "not_found")])
-}
-
-/// Whether what is answered at a path is tagged, though it is not below `/api/public`.
-pub(super) fn is_tagged(path: &str) -> bool {
-    path.starts_with("/careers/") || path == STYLE_PATH || path == "/robots.txt"
 }
 
 /// Who reads, and whose portal.

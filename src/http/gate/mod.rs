@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
@@ -30,9 +30,8 @@ use self::once::Once;
 pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
-use super::careers;
 use super::ctx::Ctx;
-use super::openapi;
+use super::kept::{Asked, Kept};
 use super::reply::{self, Reply};
 use super::request::{self, Request};
 use super::route::{Next, Route};
@@ -66,6 +65,8 @@ struct Trail {
     /// What a page speaks to whoever asked.
     texts: &'static Texts,
     cors: bool,
+    /// What of the query the answer depends on, besides the language; `None` where it depends on neither.
+    parameters: Option<&'static [&'static str]>,
     left: Option<Left>,
     key: Option<Arc<KnownKey>>,
     /// Whether a form was begun to be read, whatever was made of it.
@@ -83,6 +84,7 @@ impl Trail {
             page: false,
             texts: texts::of_tag(""),
             cors: false,
+            parameters: None,
             left: None,
             key: None,
             has_begun_form: false,
@@ -100,9 +102,7 @@ pub(super) async fn answer(
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
     let path = parts.uri.path().to_owned();
-    // Only what is tagged can be asked for on condition: what is public, and the description.
-    let is_tagged = table::is_public(&path) || openapi::is_tagged(&path) || careers::is_tagged(&path);
-    let conditions = if is_tagged { parts.headers.clone() } else { HeaderMap::new() };
+    let asked = Asked::of(&parts.uri, &parts.headers);
     let expects_continue = parts.headers.contains_key(header::EXPECT);
     let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };
     let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
@@ -110,12 +110,22 @@ pub(super) async fn answer(
         body::drain(body).await;
     }
     let reply = finish(&ctx, &trail, outcome);
-    if let (Some(route), true) = (trail.route, trail.cors) {
-        ctx.kept.keep(&path, route, &reply, ctx.store.portals());
-    }
-    let response = reply::unless_matching(reply.into_unnamed(), &conditions);
+    let response = match trail.route.and_then(|route| reply.to_keep(route)) {
+        Some(kept) => kept_from_now_on(&ctx, &path, &trail, &asked, kept),
+        None => reply::unless_matching(reply.into_unnamed(), asked.fields()),
+    };
     told(&ctx, &trail, started, &response);
     reply::with_request_id(response, trail.request_id)
+}
+
+/// The answer of one that can be kept, as it will be given to the next who asks the same.
+fn kept_from_now_on(ctx: &Ctx, path: &str, trail: &Trail, asked: &Asked, kept: Kept) -> Response<Full<Bytes>> {
+    let kept = Arc::new(kept);
+    if ctx.kept.keep(path, trail.parameters, asked, &kept, ctx.store.portals()) {
+        kept.reply(asked.fields())
+    } else {
+        kept.plain_reply(asked.fields())
+    }
 }
 
 /// Counts a request and writes its line.
@@ -151,6 +161,7 @@ async fn respond(
     };
     trail.route = Some(route.path);
     trail.page = route.page;
+    trail.parameters = route.parameters;
     let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
     let mut request = Arc::new(Request::new(parts, params?, client));
     if route.page {
@@ -237,8 +248,7 @@ fn left_value(left: Left) -> String {
 pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Full<Bytes>>> {
     let started = Instant::now();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
-    let path = request.uri().path();
-    let kept = is_read.then(|| ctx.kept.get(path, ctx.store.portals())).flatten()?;
+    let kept = is_read.then(|| ctx.kept.get(request.uri(), request.headers(), ctx.store.portals())).flatten()?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
     let response = kept.reply(request.headers());
     let trail = Trail { route: Some(kept.route()), ..Trail::of(ctx, request.method()) };

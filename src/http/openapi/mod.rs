@@ -93,11 +93,6 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Whether what is answered at a path is tagged, though it is not public.
-pub(super) fn is_tagged(path: &str) -> bool {
-    path == DOCUMENT_PATH || path == PAGE_PATH
-}
-
 /// The two answers, as they stay while the service runs.
 pub(super) struct Description {
     document: Reply,
@@ -108,7 +103,7 @@ impl Description {
     pub(super) fn of(ctx: &Ctx) -> Self {
         let document = document(ctx.table.routes(), session::cookie_name(ctx));
         let page = Reply::reference(page::render(&document), &page::style_hash());
-        Self { document: Reply::tagged(&document), page }
+        Self { document: Reply::tagged(&document).lasting(), page: page.lasting() }
     }
 }
 

@@ -24,7 +24,7 @@ static STYLE_URL: LazyLock<String> =
 
 /// `GET /assets/page.css`
 pub(super) fn style() -> Reply {
-    Reply::asset("text/css; charset=utf-8", SENT.as_str())
+    Reply::asset("text/css; charset=utf-8", SENT.as_str()).lasting()
 }
 
 /// Where pages have their style from.

@@ -4,6 +4,9 @@
 //! `{name}` in a text is a place that [`fill`] fills. Texts are plain: what is put into a page is escaped there.
 
 mod format;
+use std::borrow::Cow;
+
+use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 
 use super::request::Request;
 use crate::domain::language;
@@ -175,8 +178,14 @@ pub(super) struct Status {}
 /// `validation_error` where a parameter is there twice.
 pub(super) fn of(request: &Request) -> Result<&'static Texts, Error> {
     let (lang, locale) = (request.query("lang")?, request.query("locale")?);
-    let accepted = request.header_list(&hyper::header::ACCEPT_LANGUAGE);
-    Ok(ALL[language::choose(TAGS, lang.or(locale).as_deref(), accepted.as_deref())])
+    Ok(ALL[place(lang.or(locale).as_deref(), request.headers())])
+}
+
+/// The place, among all, of the texts that a request with these fields gets whose query names a language, or none.
+pub(super) fn place(named: Option<&str>, fields: &HeaderMap) -> usize {
+    let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let accepted = values.next().map(|first| values.fold(first, |list, value| Cow::Owned(format!("{list}, {value}"))));
+    language::choose(TAGS, named, accepted.as_deref())
 }
 
 /// The texts of a tag's language, or of the first.

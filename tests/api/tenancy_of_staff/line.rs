@@ -65,6 +65,7 @@ impl Asked {
     }
 
     /// The same with a body.
+    #[expect(clippy::needless_pass_by_value, reason = "so that lines read as what they send")]
     pub(crate) fn with(self, body: Value) -> Self {
         Self { body: Some((JSON, body.to_string().into_bytes())), ..self }
     }

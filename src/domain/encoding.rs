@@ -1,0 +1,78 @@
+//! Which coding of a body a reader gets: gzip where they take it at least as gladly as the body itself.
+
+/// Elements of an `Accept-Encoding` that are looked at: more than any browser sends.
+const ELEMENTS_MAX: usize = 32;
+
+/// Whether these values of `Accept-Encoding`, which are one list, want gzip (RFC 9110 §12.5.3). Without any they don't.
+pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
+    let (mut gzip, mut identity, mut others) = (None, None, None);
+    for element in values.flat_map(|value| value.split(',')).take(ELEMENTS_MAX) {
+        let (coding, parameter) = element.split_once(';').unwrap_or((element, ""));
+        let coding = coding.trim();
+        let place = match () {
+            () if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") => &mut gzip,
+            () if coding.eq_ignore_ascii_case("identity") => &mut identity,
+            () if coding == "*" => &mut others,
+            () => continue,
+        };
+        *place = Some(weight(parameter));
+    }
+    // What is not named weighs what `*` does; the body itself is always taken, and least gladly, where nothing is said of it.
+    let gzip = gzip.or(others).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
+}
+
+/// The weight of an element, from 0 to 1 (RFC 9110 §12.4.2). One that cannot be read is none: what a reader may not take is
+/// not sent to them.
+fn weight(parameter: &str) -> f32 {
+    let parameter = parameter.trim();
+    if parameter.is_empty() {
+        return 1.0;
+    }
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let value = value.trim();
+    let is_figure = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let weight =
+        value.parse().ok().filter(|weight| name.trim().eq_ignore_ascii_case("q") && is_figure && *weight <= 1.0);
+    weight.unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_whoever_takes_it() {
+        for (values, expected) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["gzip, deflate, br, zstd"], true),
+            (&["br", "GZIP"], true),
+            (&["x-gzip"], true),
+            (&["deflate, br"], false),
+            (&["gzipped"], false),
+            (&["*"], true),
+            (&["*;q=0"], false),
+            (&["br, *;q=0.1"], true),
+            (&["gzip;q=0"], false),
+            (&["gzip;q=0, *"], false),
+            (&["gzip ; q=0.000"], false),
+            (&["gzip;Q=0.001"], true),
+            (&["gzip;q=0.5, identity"], false),
+            (&["gzip;q=0.5, identity;q=0.5"], true),
+            (&["identity;q=0.5, *;q=1"], true),
+            (&["identity;q=0, gzip;q=0"], false),
+            (&["identity;q=0"], false),
+            (&["gzip;q=x"], false),
+            (&["gzip;q=1.001"], false),
+            (&["gzip;q=-1"], false),
+            (&["gzip;q=inf"], false),
+            (&["gzip;q="], false),
+            (&["gzip;level=9"], false),
+            (&[", ,gzip"], true),
+        ] {
+            assert_eq!(wants_gzip(values.iter().copied()), expected, "{values:?}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What a problem document says (RFC 9457). Its status is not decided here.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::refusal::FieldError;
+use crate::store::Error;
+
+/// What the caller is told: what is wrong, what to do next where there is something to do, and the fields at fault.
+pub(super) fn words(error: &Error) -> (String, &[FieldError]) {
+    match error {
+        Error::Unavailable(_) => {
+            ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
+        }
+        Error::Defect(_) => ("something went wrong here; the request's id is in the service's log".to_owned(), &[]),
+        Error::Refused(refusal) => (refusal.sentence(), refusal.errors()),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireProblem<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    pub(super) title: Cow<'a, str>,
+    pub(super) status: u16,
+    pub(super) detail: Cow<'a, str>,
+    pub(super) success: bool,
+    pub(super) code: Cow<'a, str>,
+    pub(super) request_id: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) errors: Vec<WireFieldError<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireFieldError<'a> {
+    pub(super) field: Cow<'a, str>,
+    pub(super) detail: Cow<'a, str>,
+}

@@ -1,0 +1,193 @@
+//! Compressed answers (RFC 9110 §12.5.3): who gets them, of what, with which tags; and that the rest stays as it was.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::portal::add_role;
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    whoever_takes_gzip_gets_the_same_in_fewer_bytes,
+    whoever_does_not_take_it_gets_the_body_itself,
+    the_two_have_tags_of_their_own,
+    a_304_says_what_it_depends_on,
+    head_tells_the_compressed_length,
+    what_is_small_or_no_text_is_not_compressed,
+    what_is_behind_a_token_or_a_key_is_never_compressed,
+    what_is_compressed_is_never_older_than_an_answered_change,
+    the_first_answer_and_the_next_are_the_same,
+    the_description_is_compressed_too,
+];
+
+/// An organization with a portal that is worth compressing.
+fn large(app: &App) -> Hiring {
+    app.hiring_with(|document| {
+        for nth in 0..30 {
+            add_role(document, &json!({ "name": format!("Engineer {nth}"), "department": "Engineering" }));
+        }
+    })
+}
+
+fn get(client: &Client, path: &str, accepted: &str) -> Answer {
+    client.send("GET", path, &[("Accept-Encoding", accepted)], b"").expect(200)
+}
+
+/// What gzip makes of it: a program that this service knows nothing of.
+fn unpacked(body: &[u8]) -> Vec<u8> {
+    let mut gzip =
+        Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip is there");
+    let (mut into, sent) = (gzip.stdin.take().unwrap(), body.to_owned());
+    let writer = std::thread::spawn(move || into.write_all(&sent));
+    let mut text = Vec::new();
+    gzip.stdout.take().unwrap().read_to_end(&mut text).unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(gzip.wait().unwrap().success());
+    text
+}
+
+fn whoever_takes_gzip_gets_the_same_in_fewer_bytes() {
+    let app = App::start();
+    let hiring = large(&app);
+    let plain = app.anonymous().get(&hiring.portal()).expect(200);
+    for _ in 0..2 {
+        for accepted in ["gzip", "gzip, deflate, br, zstd", "*", "x-gzip;q=0.5"] {
+            let packed = get(&app.anonymous(), &hiring.portal(), accepted);
+            assert_eq!(packed.header("content-encoding"), Some("gzip"), "{accepted}");
+            assert_eq!(packed.header("vary"), Some("Accept-Encoding"));
+            assert_eq!(packed.header("content-type"), Some("application/json"));
+            assert!(packed.body.len() * 4 < plain.body.len(), "{} of {}", packed.body.len(), plain.body.len());
+            assert_eq!(unpacked(&packed.body), plain.body);
+        }
+    }
+}
+
+fn whoever_does_not_take_it_gets_the_body_itself() {
+    let app = App::start();
+    let hiring = large(&app);
+    let plain = app.anonymous().get(&hiring.portal()).expect(200);
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("Accept-Encoding")));
+    for accepted in ["", "br", "gzip;q=0", "gzip;q=0, *", "*;q=0", "gzip;q=0.5, identity", "identity;q=0", "gzip;q=?"] {
+        let answer = get(&app.anonymous(), &hiring.portal(), accepted);
+        assert_eq!((answer.header("content-encoding"), &answer.body), (None, &plain.body), "{accepted}");
+        assert_eq!((answer.header("etag"), answer.header("vary")), (plain.header("etag"), Some("Accept-Encoding")));
+    }
+    // Two fields are one list.
+    let twice = [("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0")];
+    let answer = app.anonymous().send("GET", &hiring.portal(), &twice, b"").expect(200);
+    assert_eq!(answer.header("content-encoding"), None);
+}
+
+fn the_two_have_tags_of_their_own() {
+    let app = App::start();
+    let (hiring, client) = (large(&app), app.anonymous());
+    let tag = |answer: Answer| answer.header("etag").unwrap().to_owned();
+    let (plain, packed) = (tag(client.get(&hiring.portal())), tag(get(&client, &hiring.portal(), "gzip")));
+    assert_ne!(plain, packed);
+    assert!(packed.starts_with('"') && packed.ends_with('"'), "{packed}");
+    for (accepted, tag, status) in
+        [("gzip", &packed, 304), ("", &plain, 304), ("gzip", &plain, 200), ("", &packed, 200)]
+    {
+        let headers = [("Accept-Encoding", accepted), ("If-None-Match", tag.as_str())];
+        let answer = client.send("GET", &hiring.portal(), &headers, b"").expect(status);
+        assert_eq!(answer.body.is_empty(), status == 304);
+    }
+}
+
+fn a_304_says_what_it_depends_on() {
+    let app = App::start();
+    let (hiring, client) = (large(&app), app.anonymous());
+    let tag = get(&client, &hiring.portal(), "gzip").header("etag").unwrap().to_owned();
+    let headers = [("Accept-Encoding", "gzip"), ("If-None-Match", tag.as_str())];
+    let answer = client.send("GET", &hiring.portal(), &headers, b"").expect(304);
+    assert_eq!((answer.header("etag"), answer.header("vary")), (Some(tag.as_str()), Some("Accept-Encoding")));
+    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    assert_eq!((answer.header("content-type"), answer.header("content-encoding")), (None, None));
+}
+
+fn head_tells_the_compressed_length() {
+    let app = App::start();
+    let (hiring, client) = (large(&app), app.anonymous());
+    for accepted in ["gzip", ""] {
+        let whole = get(&client, &hiring.portal(), accepted);
+        let head = client.send("HEAD", &hiring.portal(), &[("Accept-Encoding", accepted)], b"").expect(200);
+        assert_eq!(head.header("content-length"), Some(whole.body.len().to_string().as_str()));
+        for name in ["etag", "vary", "content-encoding", "content-type"] {
+            assert_eq!(head.header(name), whole.header(name), "{name}");
+        }
+    }
+}
+
+fn what_is_small_or_no_text_is_not_compressed() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let small = get(&app.anonymous(), &hiring.portal(), "gzip");
+    assert!(small.body.len() <= 1_024, "{}", small.body.len());
+    assert_eq!((small.header("content-encoding"), small.header("vary")), (None, None));
+    let picture = [&b"GIF89a"[..], &[0; 5_000]].concat();
+    let path = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
+    app.admin().send("PUT", &path, &[], &picture).expect(200);
+    for _ in 0..2 {
+        let shown = get(&app.anonymous(), &format!("/careers/{}/logo", hiring.slug), "gzip");
+        assert_eq!((shown.header("content-encoding"), shown.header("vary")), (None, None));
+        assert_eq!(shown.body, picture);
+    }
+}
+
+/// Where a secret and what somebody else chose are compressed together, the length tells of the secret.
+fn what_is_behind_a_token_or_a_key_is_never_compressed() {
+    let app = App::start();
+    let hiring = large(&app);
+    let apply = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
+    let link = apply.expect(200).json()["inviteUrl"].as_str().unwrap().to_owned();
+    let link = link[link.find("/signup/").unwrap()..].to_owned();
+    for _ in 0..2 {
+        let page = get(&app.anonymous(), &link, "gzip");
+        assert_eq!((page.header("content-encoding"), page.header("cache-control")), (None, Some("no-store")));
+        for path in [format!("/api/v1/organizations/{}/roles", hiring.organization_id), "/api/v1/me".to_owned()] {
+            assert_eq!(get(&app.admin(), &path, "gzip").header("content-encoding"), None, "{path}");
+        }
+    }
+}
+
+fn what_is_compressed_is_never_older_than_an_answered_change() {
+    let app = App::start();
+    let (hiring, client) = (large(&app), app.anonymous());
+    for round in 0..20 {
+        let name = format!("Acme {round}");
+        let path = format!("/api/admin/organizations/{}", hiring.organization_id);
+        app.admin().patch(&path, &json!({ "name": name })).expect(200);
+        let text = String::from_utf8(unpacked(&get(&client, &hiring.portal(), "gzip").body)).unwrap();
+        assert!(text.contains(&name), "{name} is not shown");
+    }
+}
+
+fn the_first_answer_and_the_next_are_the_same() {
+    let app = App::start();
+    let (hiring, client) = (large(&app), app.anonymous());
+    let without_number = |answer: Answer| {
+        let headers = answer.headers.into_iter();
+        let headers: Vec<_> =
+            headers.filter(|(name, _)| !["x-request-id", "date"].contains(&name.to_lowercase().as_str())).collect();
+        (answer.status, headers, answer.body)
+    };
+    for accepted in ["gzip", ""] {
+        // A change, so that nothing is kept.
+        let path = format!("/api/admin/organizations/{}", hiring.organization_id);
+        app.admin().patch(&path, &json!({ "domain": format!("{}.example", accepted.len()) })).expect(200);
+        let first = without_number(get(&client, &hiring.portal(), accepted));
+        let second = without_number(get(&client, &hiring.portal(), accepted));
+        assert_eq!(first, second);
+    }
+}
+
+fn the_description_is_compressed_too() {
+    let app = App::start();
+    for path in ["/api/openapi.json", "/docs"] {
+        let plain = app.anonymous().get(path).expect(200);
+        let packed = get(&app.anonymous(), path, "gzip");
+        assert_eq!(packed.header("content-encoding"), Some("gzip"));
+        assert_eq!(unpacked(&packed.body), plain.body);
+    }
+}
