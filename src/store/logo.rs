@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::activity;
 use super::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::id::{Id, OrganizationId};
+use crate::domain::id::OrganizationId;
 use crate::domain::logo::LogoType;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
