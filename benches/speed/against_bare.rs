@@ -1,5 +1,6 @@
 //! Reading, against a bare server.
 
+use std::ops::Range;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use rusqlite::Connection;
 
 use super::bare::Bare;
 use super::company::{self, ORGANIZATIONS};
-use super::exchange::get;
+use super::exchange::{Answer, get, visit};
 use super::line::Contest;
 use super::load::Course;
 use super::place::Place;
@@ -24,6 +25,10 @@ const CHANGE_FIRST_AFTER: Duration = Duration::from_millis(300);
 pub(crate) enum Reading {
     /// The portals of all organizations, while they change.
     Portals,
+    /// The same as pages.
+    Pages,
+    /// The same, compressed.
+    PagesCompressed,
     /// The caller, with the keys of all members.
     Me,
     /// The caller, with one key.
@@ -53,6 +58,8 @@ impl AgainstBare {
                 assert!((19_000..21_000).contains(&bytes), "a portal has some 20 kB, and not {bytes} bytes");
                 (requests, answers)
             }
+            Reading::Pages => visits(&place, "identity", 12_000..48_000),
+            Reading::PagesCompressed => visits(&place, "gzip, deflate, br, zstd", 1_500..9_000),
             Reading::Me => {
                 let requests: Vec<_> = setting.template.texts().map(me).collect();
                 let answers = requests.iter().map(|request| place.ask_with_key(request)).collect();
@@ -65,7 +72,8 @@ impl AgainstBare {
             }
         };
         let bare = Bare::start(&setting.cores, &answers);
-        let changes = (reading == Reading::Portals).then(|| Changes::of(&place));
+        let changes = !matches!(reading, Reading::Me | Reading::MeHot);
+        let changes = changes.then(|| Changes::of(&place));
         let course = Course::For(setting.lengths.reading);
         Self { place, bare, requests: Arc::new(requests), connections, course, changes }
     }
@@ -87,6 +95,17 @@ impl Contest for AgainstBare {
     fn end(self: Box<Self>) {
         self.place.end();
     }
+}
+
+/// Requests for the pages of all organizations, and their answers, each of some bytes within these.
+fn visits(place: &Place, codings: &str, bytes: Range<usize>) -> (Vec<Vec<u8>>, Vec<Answer>) {
+    let requests: Vec<_> = (0..ORGANIZATIONS).map(|nth| visit(&company::page_path(nth), codings)).collect();
+    let answers: Vec<_> = requests.iter().map(|request| place.ask(request)).collect();
+    let told = answers[0].body.len();
+    assert!(bytes.contains(&told), "a page has some {bytes:?} bytes, and not {told}");
+    let is_compressed = answers[0].fields.iter().any(|(name, _)| name == "content-encoding");
+    assert_eq!(is_compressed, codings.contains("gzip"), "a page is compressed where that is wanted");
+    (requests, answers)
 }
 
 /// What changes portals: another process than the service.

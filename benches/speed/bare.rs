@@ -54,7 +54,9 @@ impl Bare {
 
 fn wire(answer: &Answer) -> Value {
     let fields = answer.fields.iter().filter(|(name, _)| !OF_HYPER.contains(&name.as_str()));
-    json!({ "fields": fields.collect::<Vec<_>>(), "body": String::from_utf8_lossy(&answer.body) })
+    // A character a byte: a body need not be text.
+    let body: String = answer.body.iter().copied().map(char::from).collect();
+    json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
 }
 
 /// Is the server, until its standard input ends: then whoever started it is gone.
@@ -101,5 +103,6 @@ fn read(answer: &Value) -> (HeaderMap, Bytes) {
         (name, value)
     };
     let fields = answer["fields"].as_array().unwrap().iter().map(field).collect();
-    (fields, text(&answer["body"]).into())
+    let body: Vec<u8> = text(&answer["body"]).chars().map(|byte| byte as u8).collect();
+    (fields, body.into())
 }

@@ -41,6 +41,11 @@ pub(crate) fn portal_path(organization: usize) -> String {
     format!("/api/public/portal/{}", slug(organization))
 }
 
+/// The same as a page.
+pub(crate) fn page_path(organization: usize) -> String {
+    format!("/careers/{}", slug(organization))
+}
+
 /// A role on the organization's portal.
 pub(crate) fn portal_role_id(organization: usize) -> String {
     id("role", organization * 100)

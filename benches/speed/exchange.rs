@@ -17,6 +17,14 @@ pub(crate) fn get(path: &str, key: Option<&str>) -> Vec<u8> {
     format!("{}\r\n", head("GET", path, key)).into_bytes()
 }
 
+/// A `GET` as a browser sends it, taking these codings.
+pub(crate) fn visit(path: &str, codings: &str) -> Vec<u8> {
+    let head = head("GET", path, None);
+    let languages = "de-CH,de;q=0.9,en;q=0.8";
+    format!("{head}Accept: text/html\r\nAccept-Language: {languages}\r\nAccept-Encoding: {codings}\r\n\r\n")
+        .into_bytes()
+}
+
 /// A `POST` of JSON.
 pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     let head = head("POST", path, Some(key));

@@ -17,6 +17,20 @@ pub(crate) static LINES: &[Line] = &[
         ratios: &[cpu(0.95), RATE],
     },
     Line {
+        name: "pages",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "career pages of 30 roles at random, one of 200 changed each second, 64 connections",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Pages, 64)),
+        ratios: &[rate(0.60), CPU],
+    },
+    Line {
+        name: "pagesgzip",
+        limit: "a bare hyper server that answers the same bytes",
+        service: "the same, compressed",
+        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::PagesCompressed, 64)),
+        ratios: &[rate(0.60), CPU],
+    },
+    Line {
         name: "b64",
         limit: "a bare hyper server that answers the same bytes",
         service: "GET /api/v1/me with 1,000 keys at random, 64 connections",
@@ -90,6 +104,9 @@ pub(crate) static LINES: &[Line] = &[
 
 /// Requests a second, beside the CPU.
 const RATE: Ratio = Ratio { figure: Figure::Rate, wanted: Wanted::Witness };
+
+/// The CPU, beside requests a second.
+const CPU: Ratio = Ratio { figure: Figure::Cpu, wanted: Wanted::Witness };
 
 const fn cpu(least: f64) -> Ratio {
     Ratio { figure: Figure::Cpu, wanted: Wanted::AtLeast(least) }
