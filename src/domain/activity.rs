@@ -61,10 +61,16 @@ words! {
         CandidateHeld = "candidate.held",
         /// A candidate is not held any more.
         CandidateReleased = "candidate.released",
+        /// A candidate who is held asked for their data to be erased.
+        CandidateErasureAsked = "candidate.erasure_asked",
         /// A candidate's personal data was erased.
         CandidateErased = "candidate.erased",
         /// A candidate applied to a role.
         CandidateRoleAdded = "candidate_role.added",
+        /// A new link was made to the page where an application's candidate sees where they stand.
+        StatusLinkIssued = "candidate_role.status_link_issued",
+        /// What a candidate applied with was deleted, because they wanted it.
+        CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
         /// A candidate passed a step.

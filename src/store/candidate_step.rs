@@ -1,6 +1,7 @@
 //! The steps of applications. Decisions on a candidate at one: the facts are loaded, as the caller may see them, and
 //! what the rule made of them is saved, all in one transaction.
 
+mod history;
 mod record;
 
 use rusqlite::Row;
@@ -15,6 +16,7 @@ use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
+pub use history::history;
 pub use record::rejections;
 
 /// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.

@@ -1,4 +1,9 @@
-//! The pages where candidates see where they stand, by the digest of their link's token.
+//! The pages where candidates see where they stand, by the digest of their link's token. What is on one is in `shown`, what
+//! somebody applied with in `sent`, what whoever has the link does in `acts`.
+
+pub mod acts;
+pub mod sent;
+pub mod shown;
 
 use rusqlite::Row;
 
@@ -85,6 +90,17 @@ pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
     tx.one(sql, [digest.as_slice()], |row| tx::word(&row.get::<_, String>(0)?, RoleId::parse))
 }
 
+/// The page of an application; `None` where it never had a link.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Option<StatusPage>, Error> {
+    let sql = "SELECT number, candidate_role_id, signup_id, locale, issued_at, withdrawn_at
+               FROM status_pages
+               WHERE candidate_role_id = $1";
+    tx.one(sql, [application.as_str()], page)
+}
+
 /// Gives an application's page a new link, and the page where there is none. The old link leads nowhere any more.
 ///
 /// # Errors
@@ -92,7 +108,8 @@ pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
 pub fn renew(tx: &Tx<'_>, digest: &[u8; 32], application: &CandidateRoleId, locale: &str) -> Result<(), Error> {
     let sql = "INSERT INTO status_pages (digest, candidate_role_id, locale, issued_at)
                VALUES ($1, $2, $3, $4)
-               ON CONFLICT (candidate_role_id) DO UPDATE SET digest = excluded.digest, issued_at = excluded.issued_at";
+               ON CONFLICT (candidate_role_id) DO UPDATE
+               SET digest = excluded.digest, locale = excluded.locale, issued_at = excluded.issued_at";
     tx.run(sql, (digest.as_slice(), application.as_str(), locale, tx.now.micros()))?;
     Ok(())
 }

@@ -1,0 +1,176 @@
+//! What candidates applied with, as they typed it, and the documents that came with it: for themselves, and for staff.
+
+use std::collections::HashMap;
+
+use rusqlite::Row;
+
+use crate::domain::id::{CandidateRoleId, DocumentId, Id, SignupId};
+use crate::domain::timestamp::Timestamp;
+use crate::store::tx::{self, Error, Tx};
+
+/// What somebody applied with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Its id.
+    pub id: SignupId,
+    /// The application that it made; none where it made none.
+    pub application: Option<CandidateRoleId>,
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+    /// The number, `""` for none.
+    pub phone: String,
+    /// The links, in their order.
+    pub links: Vec<String>,
+    /// The note, `""` for none.
+    pub note: String,
+    /// The language of the page that it was sent from.
+    pub locale: String,
+    /// When they consented to the organization's notice.
+    pub consented_at: Timestamp,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When they took the application back by themselves.
+    pub withdrawn_at: Option<Timestamp>,
+    /// What was uploaded with it.
+    pub documents: Vec<Document>,
+}
+
+/// What was uploaded with an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its number in the file.
+    pub number: i64,
+    /// Its id.
+    pub id: DocumentId,
+    /// What it is called.
+    pub file_name: String,
+    /// What it is.
+    pub media_type: String,
+    /// How long it is.
+    pub bytes: i64,
+}
+
+/// What [`row`] reads: a row for each document, and one where there is none.
+macro_rules! sent {
+    ($of:literal) => {
+        concat!(
+            "SELECT s.id, s.candidate_role_id, s.name, s.email, s.phone, s.links, s.note, s.locale, s.consented_at,
+               s.created_at, p.withdrawn_at, d.number, d.id, d.file_name, d.media_type, d.bytes
+             FROM signups s
+             LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
+             LEFT JOIN documents d ON d.signup_id = s.id
+             WHERE ",
+            $of,
+            " ORDER BY s.number, d.number"
+        )
+    };
+}
+
+/// Applications that are looked for at once. A page of a list is one or two times as many, and a statement that is always the
+/// same is prepared once.
+const AT_ONCE: usize = 50;
+
+const OF_APPLICATIONS: &str = sent!(
+    "s.candidate_role_id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+       $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40,
+       $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)"
+);
+
+/// What these applications were made with; those that were not made by their candidates are left out.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_applications<'a>(
+    tx: &Tx<'_>,
+    ids: impl Iterator<Item = &'a CandidateRoleId>,
+) -> Result<HashMap<CandidateRoleId, Sent>, Error> {
+    let ids: Vec<&str> = ids.map(CandidateRoleId::as_str).collect();
+    let mut found = HashMap::new();
+    for some in ids.chunks(AT_ONCE) {
+        // No id is empty.
+        let params = some.iter().copied().chain(std::iter::repeat("")).take(AT_ONCE);
+        let rows = tx.all(OF_APPLICATIONS, rusqlite::params_from_iter(params), row)?;
+        found.extend(gather(rows).into_iter().filter_map(|sent| Some((sent.application.clone()?, sent))));
+    }
+    Ok(found)
+}
+
+/// What an application was made with; `None` where its candidate did not make it.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Sent>, Error> {
+    let rows = tx.all(sent!("s.candidate_role_id = $1"), [id.as_str()], row)?;
+    Ok(gather(rows).pop())
+}
+
+/// What was sent, by its own id.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn find(tx: &Tx<'_>, id: &SignupId) -> Result<Option<Sent>, Error> {
+    let rows = tx.all(sent!("s.id = $1"), [id.as_str()], row)?;
+    Ok(gather(rows).pop())
+}
+
+/// Rows of the same signup as one.
+fn gather(rows: Vec<Sent>) -> Vec<Sent> {
+    let mut found: Vec<Sent> = Vec::new();
+    for mut row in rows {
+        match found.last_mut() {
+            Some(last) if last.id == row.id => last.documents.append(&mut row.documents),
+            _ => found.push(row),
+        }
+    }
+    found
+}
+
+fn row(row: &Row<'_>) -> Result<Sent, Error> {
+    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
+    let links = serde_json::from_str(&text(5)?);
+    let application = row.get::<_, Option<String>>(1)?;
+    Ok(Sent {
+        id: tx::word(&text(0)?, SignupId::parse)?,
+        application: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
+        name: text(2)?,
+        email: text(3)?,
+        phone: text(4)?,
+        links: links.map_err(|error| Error::Defect(format!("links are no list of texts: {error}")))?,
+        note: text(6)?,
+        locale: text(7)?,
+        consented_at: tx::time(row, 8)?,
+        sent_at: tx::time(row, 9)?,
+        withdrawn_at: tx::time_or_none(row, 10)?,
+        documents: document(row)?.into_iter().collect(),
+    })
+}
+
+fn document(row: &Row<'_>) -> Result<Option<Document>, Error> {
+    let Some(number) = row.get(11)? else { return Ok(None) };
+    Ok(Some(Document {
+        number,
+        id: tx::word(&row.get::<_, String>(12)?, DocumentId::parse)?,
+        file_name: row.get(13)?,
+        media_type: row.get(14)?,
+        bytes: row.get(15)?,
+    }))
+}
+
+/// What is in a document.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn content(tx: &Tx<'_>, document: &Document) -> Result<Vec<u8>, Error> {
+    let sql = "SELECT content
+               FROM document_pieces
+               WHERE document_number = $1
+               ORDER BY number";
+    let mut content = Vec::with_capacity(usize::try_from(document.bytes).unwrap_or_default());
+    tx.each(sql, [document.number], |row| {
+        content.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    Ok(content)
+}
