@@ -6,6 +6,7 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::api_key::WireData;
+use super::candidate::wire::WireSignup;
 use super::ctx::Ctx;
 use super::pagination::{self, Page, WirePagination};
 use super::reply::Reply;
@@ -18,6 +19,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::store::board::{self, Place, Step};
+use crate::store::status_page::sent::{self, Sent};
 use crate::store::{self, Error, Tx};
 
 const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
@@ -93,7 +95,8 @@ fn one_step(
 ) -> Result<Reply, Error> {
     let after = wish.after.as_ref().map_or(board::BEGINNING, |(since, id)| (*since, id.as_str()));
     let found = board::page(tx, organization, role, step, after, wish.page.rows_wanted())?;
-    Ok(wish.page.reply(found, key, |place| wire_place(place, tx.now)))
+    let sent = sent_with(tx, found.iter())?;
+    Ok(wish.page.reply(found, key, |place| wire_place(place, &sent, tx.now)))
 }
 
 fn all_steps(
@@ -104,7 +107,7 @@ fn all_steps(
     page: &Page,
 ) -> Result<Reply, Error> {
     let counts: HashMap<RoleStepId, i64> = board::counts(tx, organization, role)?.into_iter().collect();
-    let mut shown = Vec::new();
+    let mut pages = Vec::new();
     for step in steps {
         let count = counts.get(&step.id).copied().unwrap_or(0);
         // A step that was removed is shown for as long as somebody is there.
@@ -112,20 +115,21 @@ fn all_steps(
             continue;
         }
         let found = board::page(tx, organization, role, &step.id, board::BEGINNING, page.rows_wanted())?;
-        let (candidates, pagination) = page.cut(found, key);
-        shown.push(WireStep {
-            id: step.id.as_str(),
-            name: &step.name,
-            order: step.order,
-            step_type: step.step_type.as_str(),
-            removed: step.order.is_none(),
-            count,
-            candidates: candidates.into_iter().map(|place| wire_place(place, tx.now)).collect(),
-            pagination,
-        });
+        pages.push((step, count, page.cut(found, key)));
     }
+    let sent = sent_with(tx, pages.iter().flat_map(|(_, _, (places, _))| places))?;
+    let shown = pages.into_iter().map(|(step, count, (places, pagination))| WireStep {
+        id: step.id.as_str(),
+        name: &step.name,
+        order: step.order,
+        step_type: step.step_type.as_str(),
+        removed: step.order.is_none(),
+        count,
+        candidates: places.into_iter().map(|place| wire_place(place, &sent, tx.now)).collect(),
+        pagination,
+    });
     let applications = board::applications(tx, organization, role)?.into();
-    let data = WireBoard { role_id: role.as_str(), applications, steps: shown };
+    let data = WireBoard { role_id: role.as_str(), applications, steps: shown.collect() };
     Ok(Reply::json(&WireData { success: true, data }))
 }
 
@@ -133,8 +137,17 @@ fn key(place: &Place) -> Vec<String> {
     vec![place.since.micros().to_string(), place.candidate_role_id.to_string()]
 }
 
-fn wire_place(place: Place, now: Timestamp) -> WirePlace {
+/// What the applications of a page were made with.
+fn sent_with<'a>(
+    tx: &Tx<'_>,
+    places: impl Iterator<Item = &'a Place>,
+) -> Result<HashMap<CandidateRoleId, Sent>, Error> {
+    sent::of_applications(tx, places.map(|place| &place.candidate_role_id))
+}
+
+fn wire_place(place: Place, sent: &HashMap<CandidateRoleId, Sent>, now: Timestamp) -> WirePlace<'_> {
     WirePlace {
+        signup: sent.get(&place.candidate_role_id).map(WireSignup::of),
         candidate: WireCandidate { id: place.candidate_id.into(), name: place.candidate_name },
         candidate_role_id: place.candidate_role_id.into(),
         candidate_step_id: place.candidate_step_id.into(),
@@ -161,19 +174,20 @@ struct WireStep<'a> {
     step_type: &'static str,
     removed: bool,
     count: i64,
-    candidates: Vec<WirePlace>,
+    candidates: Vec<WirePlace<'a>>,
     pagination: WirePagination,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WirePlace {
+struct WirePlace<'a> {
     candidate: WireCandidate,
     candidate_role_id: String,
     candidate_step_id: String,
     applied_at: String,
     since: String,
     seconds_in_step: u64,
+    signup: Option<WireSignup<'a>>,
 }
 
 #[derive(Serialize)]

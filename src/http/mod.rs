@@ -47,6 +47,8 @@ mod session;
 pub mod shown;
 mod signup;
 mod status;
+mod status_link;
+mod status_page;
 pub mod table;
 mod texts;
 mod throttle;

@@ -8,7 +8,7 @@ use super::route::{Answer, Route};
 use super::{
     access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, careers, erasure, export,
     health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session, signup,
-    status, usage,
+    status, status_link, status_page, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -53,6 +53,7 @@ impl Table {
             role_step::routes(),
             candidate::routes(),
             candidate_role::routes(),
+            status_link::routes(),
             candidate_step::routes(),
             erasure::routes(),
             export::routes(),
@@ -73,6 +74,7 @@ impl Table {
             careers::routes(),
             session::routes(),
             signup::routes(),
+            status_page::routes(),
             health::routes(),
             openapi::routes(),
         ]

@@ -60,6 +60,7 @@ fn the_board_shows_each_step_and_who_is_there() {
             "appliedAt": "2026-11-01T10:00:00.000000Z",
             "since": "2026-11-02T10:00:00.000000Z",
             "secondsInStep": 19 * 86_400 - 3_600,
+            "signup": null,
         })
     };
     let step = |nth: usize, name: &str, kind: &str, candidates: Vec<Value>| {

@@ -20,6 +20,8 @@ mod candidate_export;
 mod candidate_hold;
 mod candidate_list;
 mod candidate_read;
+mod candidate_role_status_link;
+mod candidate_signup;
 mod candidate_step_hire;
 mod candidate_step_record;
 mod candidate_step_reject;
@@ -57,6 +59,7 @@ mod race_candidates;
 mod race_decisions;
 mod race_privacy;
 mod race_roles;
+mod race_status_page;
 mod rate_limit;
 mod report;
 mod retention;
@@ -68,6 +71,9 @@ mod role_step;
 mod session;
 mod signup;
 mod status;
+mod status_page;
+mod status_page_acts;
+mod status_page_decision;
 mod support;
 mod table;
 mod tenancy;
@@ -111,6 +117,8 @@ fn main() -> ExitCode {
         candidate_change::tests(),
         candidate_list::tests(),
         candidate_read::tests(),
+        candidate_role_status_link::tests(),
+        candidate_signup::tests(),
         candidate_erase::tests(),
         candidate_export::tests(),
         candidate_hold::tests(),
@@ -149,6 +157,7 @@ fn main() -> ExitCode {
         race_decisions::tests(),
         race_admin::tests(),
         race_roles::tests(),
+        race_status_page::tests(),
         race_candidates::tests(),
         race_privacy::tests(),
         rate_limit::tests(),
@@ -162,6 +171,9 @@ fn main() -> ExitCode {
         session::tests(),
         signup::tests(),
         status::tests(),
+        status_page::tests(),
+        status_page_acts::tests(),
+        status_page_decision::tests(),
         table::tests(),
         tenancy::tests(),
         tenancy_of_staff::tests(),

@@ -72,6 +72,11 @@ fn the_table_is_the_contract() {
         "GET /api/v1/candidates/{id}",
         "PATCH /api/v1/candidates/{id}",
         "POST /api/v1/candidate-roles/{id}/withdraw",
+        "POST /api/v1/candidate-roles/{id}/status-link",
+        "GET /status/{token}",
+        "GET /status/{token}/data",
+        "POST /status/{token}/withdraw",
+        "POST /status/{token}/delete",
         "DELETE /api/v1/candidates/{id}",
         "GET /api/v1/candidates/{id}/export",
         "PUT /api/v1/candidates/{id}/hold",
@@ -111,8 +116,8 @@ fn every_route_declares_its_success_and_its_entry() {
         assert!(route.entry != Entry::Admin || declares(403, "forbidden"), "{place}");
         assert_eq!(route.path.starts_with("/api/admin/"), route.entry == Entry::Admin, "{place}");
         assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{place}");
-        let decides =
-            ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"].iter().any(|of| route.path.starts_with(of));
+        let of_pipeline = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
+        let decides = of_pipeline.iter().any(|of| route.path.starts_with(of)) && !route.path.ends_with("/status-link");
         assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{place}");
         let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
         assert_eq!(route.takes_body, reads_body, "{place}");

@@ -21,6 +21,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::Email;
 use crate::domain::user::{Principal, Standing};
 use crate::store::candidate::Candidate;
+use crate::store::status_page::sent;
 use crate::store::{self, Error, Grade, Tx};
 use wire::{Stepped, WireApplicationInFull, WireCandidate};
 
@@ -125,7 +126,8 @@ pub(super) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error>
     let applications = store::candidate_role::of_candidate(tx, &candidate.organization_id, &candidate.id)?;
     let stepped = |application: store::candidate_role::Application| -> Result<Stepped, Error> {
         let steps = store::candidate_step::of_application(tx, &application.record.id)?;
-        Ok((application, steps))
+        let sent = sent::of_application(tx, &application.record.id)?;
+        Ok((application, steps, sent))
     };
     let stepped = applications.into_iter().map(stepped).collect::<Result<Vec<_>, Error>>()?;
     let applications = stepped.iter().map(WireApplicationInFull::of).collect();

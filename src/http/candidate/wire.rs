@@ -6,9 +6,10 @@ use super::super::candidate_step::WireStep;
 use crate::domain::candidate_step::{CandidateStep, HireRecord};
 use crate::store::candidate::Candidate;
 use crate::store::candidate_role::{Application, Current};
+use crate::store::status_page::sent::{Document, Sent};
 
-/// An application with its steps.
-pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>);
+/// An application with its steps, and what it was made with.
+pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, Option<Sent>);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,18 +98,20 @@ pub(in crate::http) struct WireApplicationInFull<'a> {
     application: WireApplication,
     candidate_id: &'a str,
     updated_at: String,
+    signup: Option<WireSignup<'a>>,
     #[serde(flatten)]
     hire: Option<WireHire<'a>>,
     steps: Vec<WireStep<'a>>,
 }
 
 impl<'a> WireApplicationInFull<'a> {
-    pub(in crate::http) fn of((application, steps): &'a Stepped) -> Self {
+    pub(in crate::http) fn of((application, steps, sent): &'a Stepped) -> Self {
         let (role_id, id) = (&application.role_id, &application.record.id);
         Self {
             application: WireApplication::of(application.clone()),
             candidate_id: application.candidate_id.as_str(),
             updated_at: application.updated_at.to_string(),
+            signup: sent.as_ref().map(WireSignup::of),
             hire: application.record.hire.as_ref().map(WireHire::of),
             steps: steps.iter().map(|step| WireStep::of(role_id, id, step)).collect(),
         }
@@ -132,5 +135,54 @@ impl<'a> WireHire<'a> {
             external_position_id: hire.external_position_id.as_deref(),
             hire_notes: hire.notes.as_deref(),
         }
+    }
+}
+
+/// What an application was made with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct WireSignup<'a> {
+    submitted_at: String,
+    name: &'a str,
+    email: &'a str,
+    phone: &'a str,
+    links: &'a [String],
+    note: &'a str,
+    locale: &'a str,
+    consented_at: String,
+    documents: Vec<WireDocument<'a>>,
+    withdrew_at: Option<String>,
+}
+
+impl<'a> WireSignup<'a> {
+    pub(in crate::http) fn of(sent: &'a Sent) -> Self {
+        Self {
+            submitted_at: sent.sent_at.to_string(),
+            name: &sent.name,
+            email: &sent.email,
+            phone: &sent.phone,
+            links: &sent.links,
+            note: &sent.note,
+            locale: &sent.locale,
+            consented_at: sent.consented_at.to_string(),
+            documents: sent.documents.iter().map(WireDocument::of).collect(),
+            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireDocument<'a> {
+    id: &'a str,
+    file_name: &'a str,
+    media_type: &'a str,
+    bytes: i64,
+}
+
+impl<'a> WireDocument<'a> {
+    fn of(document: &'a Document) -> Self {
+        let Document { id, file_name, media_type, bytes, .. } = document;
+        Self { id: id.as_str(), file_name, media_type, bytes: *bytes }
     }
 }

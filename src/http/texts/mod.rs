@@ -169,7 +169,69 @@ pub(super) struct Careers {
 pub(super) struct Signup {}
 
 /// The page where a candidate sees where they stand.
-pub(super) struct Status {}
+pub(super) struct Status {
+    /// The page's title: `{role}`, `{organization}`.
+    pub(super) title: &'static str,
+    /// What is said of an application that was just sent: that it was, that the link is to be kept (`{organization}`), and
+    /// what is so for whoever had applied before (`{organization}`), known or not.
+    pub(super) new: &'static str,
+    pub(super) new_keep: &'static str,
+    pub(super) new_before: &'static str,
+    /// When it was sent: `{date}`.
+    pub(super) applied: &'static str,
+    /// Where it is, and what that means: `{organization}`, `{role}`.
+    pub(super) running: &'static str,
+    pub(super) running_more: &'static str,
+    pub(super) withdrawn: &'static str,
+    pub(super) withdrawn_more: &'static str,
+    pub(super) not_selected: &'static str,
+    pub(super) not_selected_more: &'static str,
+    pub(super) hired: &'static str,
+    pub(super) hired_more: &'static str,
+    /// The heading of the steps, and what is said of each.
+    pub(super) steps: &'static str,
+    pub(super) done: &'static str,
+    pub(super) current: &'static str,
+    pub(super) upcoming: &'static str,
+    pub(super) skipped: &'static str,
+    pub(super) ended: &'static str,
+    /// The heading of what was sent, or of what is known of somebody who was added, and its names.
+    pub(super) sent: &'static str,
+    pub(super) known: &'static str,
+    pub(super) name: &'static str,
+    pub(super) email: &'static str,
+    pub(super) phone: &'static str,
+    pub(super) links: &'static str,
+    pub(super) note: &'static str,
+    pub(super) document: &'static str,
+    /// A document: `{name}`, `{size}`; and the sizes.
+    pub(super) document_of: &'static str,
+    pub(super) kilobytes: &'static str,
+    pub(super) megabytes: &'static str,
+    /// When the notice was consented to: `{date}`.
+    pub(super) consent: &'static str,
+    /// The heading of what can be done, and the download.
+    pub(super) yours: &'static str,
+    pub(super) download: &'static str,
+    pub(super) download_more: &'static str,
+    /// Taking the application back: what is opened, what it says (`{organization}`), and the button.
+    pub(super) withdraw: &'static str,
+    pub(super) withdraw_more: &'static str,
+    pub(super) withdraw_button: &'static str,
+    /// The same for deleting.
+    pub(super) delete: &'static str,
+    pub(super) delete_more: &'static str,
+    pub(super) delete_button: &'static str,
+    /// What is said where it cannot be deleted for now: `{organization}`, `{date}`.
+    pub(super) held: &'static str,
+    pub(super) held_more: &'static str,
+    /// The page behind a deletion: `{organization}`.
+    pub(super) deleted: &'static str,
+    pub(super) deleted_more: &'static str,
+    /// The page of a link that leads nowhere.
+    pub(super) nowhere: &'static str,
+    pub(super) nowhere_more: &'static str,
+}
 
 /// The texts that a request gets: the language that its query names (`lang`, or a signup link's `locale`), else the best that
 /// its browser wants.

@@ -12,7 +12,7 @@ use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
 /// Header fields that are told of once, for all answers, or belong to HTTP itself.
-const GENERAL: [&str; 17] = [
+const GENERAL: [&str; 18] = [
     "access-control-allow-origin",
     "access-control-expose-headers",
     "cache-control",
@@ -30,6 +30,7 @@ const GENERAL: [&str; 17] = [
     "transfer-encoding",
     "vary",
     "x-content-type-options",
+    "x-robots-tag",
 ];
 
 /// The description.

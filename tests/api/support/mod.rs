@@ -9,6 +9,7 @@ pub(crate) mod race;
 pub(crate) mod receiver;
 pub(crate) mod recorder;
 pub(crate) mod roles;
+pub(crate) mod sent;
 
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};

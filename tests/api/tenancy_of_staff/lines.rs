@@ -82,6 +82,9 @@ pub(crate) fn lines() -> Vec<Line> {
         manages("POST /api/v1/candidate-roles/{id}/withdraw", |_, ground| {
             ask(format!("/api/v1/candidate-roles/{}/withdraw", ground.candidates[0].application_id))
         }),
+        manages("POST /api/v1/candidate-roles/{id}/status-link", |_, ground| {
+            ask(format!("/api/v1/candidate-roles/{}/status-link", ground.candidates[0].application_id))
+        }),
         erases("DELETE /api/v1/candidates/{id}", |_, ground| ask(ground.candidate_path(0))),
         manages("GET /api/v1/candidates/{id}/export", |_, ground| ask(format!("{}/export", ground.candidate_path(0)))),
         erases("PUT /api/v1/candidates/{id}/hold", |_, ground| {

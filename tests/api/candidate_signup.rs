@@ -1,0 +1,105 @@
+//! What staff see of what candidates applied with: on the board, and with a candidate's applications.
+
+use serde_json::{Value, json};
+
+use crate::support::sent::{CV, added, signed_up};
+use crate::support::{App, Hiring};
+
+crate::tests![
+    staff_see_what_was_applied_with,
+    lists_of_candidates_do_without_it,
+    a_board_of_many_shows_each_their_own,
+    a_signup_that_changed_nothing_is_nobodys,
+];
+
+fn signup(email: &str, token: &str, withdrew_at: Value) -> Value {
+    let at = "2026-11-21T09:00:00.000000Z";
+    json!({
+        "submittedAt": at, "name": "Ada <b>Typed</b>", "email": email, "phone": "+44 20 7946",
+        "links": ["https://ada.example"], "note": "First line\nSecond line", "locale": "en", "consentedAt": at,
+        "documents": [{
+            "id": format!("doc_{token}"), "fileName": "My CV.pdf", "mediaType": "application/pdf", "bytes": CV.len(),
+        }],
+        "withdrewAt": withdrew_at,
+    })
+}
+
+fn board(hiring: &Hiring) -> String {
+    format!("/api/v1/roles/{}/board", hiring.role_id)
+}
+
+fn staff_see_what_was_applied_with() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let application = added(&app, &hiring, "ada@example.org");
+    let path = signed_up(&app, &hiring, Some(&application), "ADA@example.org", "t1");
+    let expected = signup("ADA@example.org", "t1", Value::Null);
+    let shown = owner.get(&board(&hiring)).expect(200).json();
+    let place = &shown["data"]["steps"][0]["candidates"][0];
+    assert_eq!(place["signup"], expected);
+    assert_eq!(shown["data"]["steps"][1]["candidates"][0]["signup"], Value::Null);
+    let page = owner.get(&format!("{}?stepId={}", board(&hiring), hiring.role_steps[0])).expect(200).json();
+    assert_eq!(page["data"][0]["signup"], expected);
+    let id = place["candidate"]["id"].as_str().unwrap();
+    let read = || owner.get(&format!("/api/v1/candidates/{id}")).expect(200).json()["data"].take();
+    assert_eq!(read()["applications"][0]["signup"], expected);
+    // What is kept of the candidate stays what it was.
+    assert_eq!((&read()["name"], &read()["email"]), (&json!("Ada Kept"), &json!("ada@example.org")));
+    app.pass(60);
+    app.anonymous().post_empty(&format!("{path}/withdraw")).expect(303);
+    let withdrew = json!("2026-11-21T09:01:00.000000Z");
+    assert_eq!(read()["applications"][0]["signup"], signup("ADA@example.org", "t1", withdrew));
+    assert_eq!(
+        owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0]["signup"],
+        Value::Null
+    );
+}
+
+fn lists_of_candidates_do_without_it() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let application = added(&app, &hiring, "ada@example.org");
+    signed_up(&app, &hiring, Some(&application), "ada@example.org", "t1");
+    let list = app.user_with_all(&hiring.staff("owner")).get(&hiring.candidates_path()).expect(200).json();
+    assert!(list["data"][0]["applications"][0].get("signup").is_none(), "{list}");
+}
+
+fn a_board_of_many_shows_each_their_own() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    for number in 0..120 {
+        let application = added(&app, &hiring, &format!("p{number}@example.org"));
+        if number % 2 == 0 {
+            signed_up(&app, &hiring, Some(&application), &format!("p{number}@example.org"), &format!("t{number}"));
+        }
+    }
+    let page = owner.get(&format!("{}?stepId={}&limit=200", board(&hiring), hiring.role_steps[0])).expect(200).json();
+    let emails: Vec<&Value> = page["data"].as_array().unwrap().iter().map(|place| &place["signup"]["email"]).collect();
+    let mut typed: Vec<&str> = emails.iter().filter_map(|email| email.as_str()).collect();
+    typed.sort_unstable();
+    typed.dedup();
+    assert_eq!((emails.len(), typed.len()), (120, 60));
+    for place in page["data"].as_array().unwrap() {
+        let document = &place["signup"]["documents"][0]["id"];
+        let email = &place["signup"]["email"];
+        assert_eq!(document.is_string(), email.is_string());
+        if let (Some(document), Some(email)) = (document.as_str(), email.as_str()) {
+            assert_eq!(
+                document.strip_prefix("doc_t"),
+                email.strip_prefix('p').map(|rest| rest.split('@').next().unwrap())
+            );
+        }
+    }
+}
+
+fn a_signup_that_changed_nothing_is_nobodys() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let application = added(&app, &hiring, "ada@example.org");
+    signed_up(&app, &hiring, None, "ada@example.org", "shadow");
+    let shown = app.user_with_all(&hiring.staff("owner")).get(&board(&hiring)).expect(200).json();
+    let place = &shown["data"]["steps"][0]["candidates"][0];
+    assert_eq!((&place["candidateRoleId"], &place["signup"]), (&json!(application), &Value::Null));
+}

@@ -1,0 +1,174 @@
+//! What candidates do on their pages while staff decide: one order explains the answers, and the file agrees with it.
+
+use serde_json::{Value, json};
+
+use super::support::race::{First, Lane, connected, duel, together};
+use super::support::sent::path_of;
+use super::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page,
+    a_deletion_and_a_hire_that_meet_leave_nothing_of_the_candidate,
+    two_new_links_that_meet_leave_one_that_leads_somewhere,
+    two_deletions_that_meet_are_one,
+];
+
+const ROUNDS: usize = 200;
+
+/// An organization whose one role has a position for everybody.
+struct Ground {
+    hiring: Hiring,
+    key: String,
+    owner: Client,
+}
+
+impl Ground {
+    fn of(app: &App) -> Self {
+        let hiring = app.hiring_with(|document| {
+            let organization = &mut document["organizations"][0];
+            let id = organization["id"].as_str().unwrap().to_owned();
+            organization["roles"] = json!([role(&id)]);
+        });
+        let key = app.make_key_with_all(&hiring.staff("owner")).1;
+        Self { owner: app.key(&key), key, hiring }
+    }
+
+    fn id(&self, kind: &str, candidate: usize) -> String {
+        format!("{}_{kind}_{candidate}", self.hiring.organization_id)
+    }
+
+    fn new_link(&self, candidate: usize) -> String {
+        format!("/api/v1/candidate-roles/{}/status-link", self.id("app", candidate))
+    }
+
+    fn link(&self, candidate: usize) -> String {
+        path_of(&self.owner.post_empty(&self.new_link(candidate)).expect(200).json())
+    }
+
+    fn decide(&self, candidate: usize, decision: &str) -> Lane {
+        Lane::new("POST", &format!("/api/v1/candidate-steps/{}/{decision}", self.id("cstep", candidate)), &self.key)
+    }
+
+    fn actions(&self, app: &App, candidate: usize) -> Vec<String> {
+        let id = self.id("cand", candidate);
+        app.sql(&format!(
+            "SELECT action FROM activities
+             WHERE candidate_id = '{id}' AND action <> 'candidate_role.status_link_issued' ORDER BY number"
+        ))
+    }
+}
+
+fn role(organization: &str) -> Value {
+    let candidate = |number: usize| {
+        json!({
+            "id": format!("{organization}_cand_{number}"), "applicationId": format!("{organization}_app_{number}"),
+            "name": format!("Quixworth {number}"), "email": format!("quixworth-{number}@mail.example"),
+            "steps": [{ "id": format!("{organization}_cstep_{number}"), "roleStepId": format!("{organization}_step"),
+                "status": "in_progress" }],
+        })
+    };
+    json!({
+        "id": format!("{organization}_role"), "name": "Engineer", "status": "open", "positions": 2 * ROUNDS,
+        "steps": [{ "id": format!("{organization}_step"), "name": "Offer", "stepType": "offer" }],
+        "candidates": (0..ROUNDS).map(candidate).collect::<Value>(),
+    })
+}
+
+/// The ground of a round, made where it is the first of a new one; and the candidate in it.
+fn at(app: &App, grounds: &mut Vec<Ground>, round: usize) -> usize {
+    if grounds.len() <= round / ROUNDS {
+        grounds.push(Ground::of(app));
+    }
+    round % ROUNDS
+}
+
+fn statuses(answers: &[Answer]) -> Vec<u16> {
+    answers.iter().map(|answer| answer.status).collect()
+}
+
+fn a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page() {
+    let app = App::start();
+    let grounds = std::cell::RefCell::new(Vec::new());
+    let links = std::cell::RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let candidate = at(&app, &mut grounds, round);
+        let ground = grounds.last().unwrap();
+        let link = ground.link(candidate);
+        links.borrow_mut().push(link.clone());
+        [Lane::new("POST", &format!("{link}/withdraw"), ""), ground.decide(candidate, "reject")]
+    };
+    duel(&app, lanes, |round, answers| {
+        assert_eq!(statuses(answers), [303, 200]);
+        let page = app.anonymous().get(&links.borrow()[round]).expect(200).text();
+        assert!(page.contains("The application was withdrawn"), "{page}");
+        let grounds = grounds.borrow();
+        let (ground, candidate) = (grounds.last().unwrap(), round % ROUNDS);
+        let done = ground.actions(&app, candidate);
+        match [done[0].as_str(), done[1].as_str()] {
+            ["candidate_role.withdrawn", "candidate_step.rejected"] => First::Left,
+            ["candidate_step.rejected", "candidate_role.withdrawn"] => First::Right,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_deletion_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
+    let app = App::start();
+    let grounds = std::cell::RefCell::new(Vec::new());
+    let lanes = |round: usize| {
+        let mut grounds = grounds.borrow_mut();
+        let candidate = at(&app, &mut grounds, round);
+        let ground = grounds.last().unwrap();
+        let link = ground.link(candidate);
+        [Lane::new("POST", &format!("{link}/delete"), ""), ground.decide(candidate, "hire")]
+    };
+    duel(&app, lanes, |round, answers| {
+        let grounds = grounds.borrow();
+        let done = grounds.last().unwrap().actions(&app, round % ROUNDS);
+        match statuses(answers)[..] {
+            [200, 409] => {
+                assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
+                First::Left
+            }
+            [200, 200] => {
+                assert_eq!(done, ["candidate_step.hired", "candidate.erased"]);
+                First::Right
+            }
+            ref other => panic!("{other:?}: {}", answers[0].text()),
+        }
+    });
+    assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["0"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn two_new_links_that_meet_leave_one_that_leads_somewhere() {
+    let app = App::start();
+    let ground = Ground::of(&app);
+    let mut clients = connected(&app, 2);
+    for candidate in 0..ROUNDS / 4 {
+        let lane = Lane::new("POST", &ground.new_link(candidate), &ground.key);
+        let answers = together(&mut clients, |_, client| lane.send(client));
+        let alive = |answer: &Answer| {
+            assert_eq!(answer.status, 200);
+            app.anonymous().get(&path_of(&answer.json())).status == 200
+        };
+        assert_eq!(answers.iter().filter(|answer| alive(answer)).count(), 1);
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn two_deletions_that_meet_are_one() {
+    let app = App::start();
+    let ground = Ground::of(&app);
+    let mut clients = connected(&app, 2);
+    for candidate in 0..ROUNDS / 4 {
+        let lane = Lane::new("POST", &format!("{}/delete", ground.link(candidate)), "");
+        let mut seen = statuses(&together(&mut clients, |_, client| lane.send(client)));
+        seen.sort_unstable();
+        assert_eq!(seen, [200, 404]);
+        assert_eq!(ground.actions(&app, candidate), ["candidate_role.withdrawn", "candidate.erased"]);
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}

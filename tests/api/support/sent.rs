@@ -1,0 +1,72 @@
+//! What candidates apply with, put into the file by hand, and the links of their pages.
+
+use appliance::domain::status_page::digest;
+use serde_json::{Value, json};
+
+use super::{App, Hiring};
+
+/// What a CV of two pieces holds.
+pub(crate) const CV: &str = "%PDF-1.7 Quixworth";
+
+/// The path of a new link to the page of the `candidate`-th application, made by an owner.
+pub(crate) fn link(app: &App, hiring: &Hiring, candidate: usize) -> String {
+    let path = status_link(hiring, candidate);
+    let answer = app.user_with_all(&hiring.staff("owner")).post_empty(&path).expect(200).json();
+    path_of(&answer)
+}
+
+/// The path of the link that an answer holds.
+pub(crate) fn path_of(answer: &Value) -> String {
+    let url = answer["data"]["url"].as_str().unwrap();
+    format!("/status/{}", url.rsplit('/').next().unwrap())
+}
+
+/// Where a new link is made.
+pub(crate) fn status_link(hiring: &Hiring, candidate: usize) -> String {
+    format!("/api/v1/candidate-roles/{}/status-link", hiring.candidates[candidate].application_id)
+}
+
+/// Adds somebody to the role by hand: the id of their application.
+pub(crate) fn added(app: &App, hiring: &Hiring, email: &str) -> String {
+    let body = json!({ "name": "Ada Kept", "email": email, "roleId": hiring.role_id });
+    let answer = app.user_with_all(&hiring.staff("owner")).post(&hiring.candidates_path(), &body).expect(200).json();
+    answer["data"]["applications"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// What an application was made with, and its page: `token` is the link's. Without an application it is a signup that has
+/// changed nothing. The path of the page.
+pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, email: &str, token: &str) -> String {
+    let (organization, role) = (&hiring.organization_id, &hiring.role_id);
+    let now = appliance::world::World::now(app.world.as_ref()).micros();
+    let id = format!("sign_{token}");
+    let quoted = |id: Option<&str>| id.map_or("NULL".to_owned(), |id| format!("'{id}'"));
+    let of_signup = quoted(Some(&id).filter(|_| application.is_none()).map(String::as_str));
+    let digest: String = digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = CV.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let (first, second) = hex.split_at(16);
+    let (application, bytes) = (quoted(application), CV.len());
+    app.change(&format!(
+        "BEGIN IMMEDIATE;
+         INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links, note,
+           locale, consented_at, created_at)
+         VALUES ('{id}', '{organization}', '{role}', {application}, 'Ada <b>Typed</b>', '{email}', lower('{email}'),
+           '+44 20 7946', '[\"https://ada.example\"]', 'First line' || char(10) || 'Second line', 'en', {now}, {now});
+         INSERT INTO documents (id, signup_id, file_name, media_type, bytes, created_at)
+         VALUES ('doc_{token}', '{id}', 'My CV.pdf', 'application/pdf', {bytes}, {now});
+         INSERT INTO document_pieces (document_number, number, content)
+         SELECT number, 1, x'{first}' FROM documents WHERE id = 'doc_{token}';
+         INSERT INTO document_pieces (document_number, number, content)
+         SELECT number, 2, x'{second}' FROM documents WHERE id = 'doc_{token}';
+         INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
+         VALUES (x'{digest}', {application}, {of_signup}, 'en', {now});
+         COMMIT;"
+    ));
+    format!("/status/{token}")
+}
+
+/// How many rows there are of what candidates applied with: signups, documents, pieces, pages.
+pub(crate) fn rows(app: &App) -> String {
+    let count = |table: &str| format!("(SELECT count(*) FROM {table})");
+    let counts = ["signups", "documents", "document_pieces", "status_pages"].map(count);
+    app.sql(&format!("SELECT {}", counts.join(", "))).remove(0)
+}
