@@ -12,9 +12,10 @@ use crate::world::World;
 
 /// Write users, organizations, roles and candidates as one document, to standard output.
 ///
-/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log, the record of decisions and
-/// the deliveries to HR systems are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one moment of the
-/// file, and writes go on meanwhile.
+/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log, the record of decisions, the
+/// deliveries to HR systems, and what candidates sent with the signup form (what they typed, their documents, the links to
+/// their status pages) are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one
+/// moment of the file, and writes go on meanwhile.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -35,15 +36,20 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let mut out = BufWriter::new(io::stdout().lock());
     let exported = store::read_alone(path, world, |tx| {
-        Ok((document::export(tx, secrets, &mut out), store::hr_delivery::owed(tx)?))
+        let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);
+        Ok((document::export(tx, secrets, &mut out), left_out))
     });
-    let (written, owed) = exported?;
+    let (written, (owed, signups)) = exported?;
     match written {
-        Ok(()) if owed > 0 => {
-            say(&format!("not in the document: what HR systems have not received yet ({owed} in all)"));
+        Ok(()) => {
+            if owed > 0 {
+                say(&format!("not in the document: what HR systems have not received yet ({owed} in all)"));
+            }
+            if signups > 0 {
+                say(&format!("not in the document: what candidates sent with the signup form ({signups} in all)"));
+            }
             Ok(())
         }
-        Ok(()) => Ok(()),
         Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(ExportError::Write(error)) => {
             Err(Failure::new(format!("standard output cannot be written, the document is not whole: {error}")))

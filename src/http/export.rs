@@ -1,4 +1,5 @@
 //! `GET /api/v1/candidates/{id}/export`: everything that is held about a candidate, as one document to hand out.
+//! Files that they applied with are told of, and downloaded by themselves.
 
 use hyper::Method;
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde_json::Value;
 use super::activity::{self, WireActivity};
 use super::api_key::WireData;
 use super::ctx::Ctx;
+use super::document::WireDocument;
 use super::erasure::NO_CANDIDATE;
 use super::reply::Reply;
 use super::request::Request;
@@ -16,7 +18,7 @@ use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::user::Principal;
-use crate::store::export::StoredAnswer;
+use crate::store::export::{StoredAnswer, TypedSignup};
 use crate::store::{self, Error, Grade, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -57,11 +59,13 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
     let done = store::activity::page(tx, &subject, None, i64::MAX, usize::MAX)?;
     let deliveries = store::hr_delivery::of_candidate(tx, &organization, &id)?;
     let answers = store::export::stored_answers(tx, &id)?;
+    let signups = store::export::signups(tx, &organization, &id)?;
     let data = WireExport {
         exported_at: tx.now.to_string(),
         candidate: candidate::in_full(tx, candidate)?,
         hold_reason: facts.hold_reason.as_deref(),
         erased_at: facts.erased_at.map(|at| at.to_string()),
+        signups: signups.into_iter().map(|one| signup(tx, one)).collect::<Result<_, _>>()?,
         activity: done.iter().map(activity::wire).collect::<Result<_, _>>()?,
         hr_deliveries: deliveries.iter().map(|one| hr_delivery::in_full(tx, one)).collect::<Result<_, _>>()?,
         stored_answers: answers.into_iter().map(WireAnswer::of).collect(),
@@ -80,9 +84,48 @@ struct WireExport<'a> {
     candidate: Value,
     hold_reason: Option<&'a str>,
     erased_at: Option<String>,
+    signups: Vec<WireSignup>,
     activity: Vec<WireActivity<'a>>,
     hr_deliveries: Vec<Value>,
     stored_answers: Vec<WireAnswer>,
+}
+
+/// What they typed, and the documents that came with it.
+fn signup(tx: &Tx<'_>, typed: TypedSignup) -> Result<WireSignup, Error> {
+    let documents = store::document::of_signup(tx, &typed.id)?;
+    Ok(WireSignup {
+        id: typed.id.into(),
+        role_id: typed.role_id,
+        candidate_role_id: typed.candidate_role_id,
+        name: typed.name,
+        email: typed.email,
+        phone: typed.phone,
+        links: serde_json::from_str(&typed.links).unwrap_or_default(),
+        note: typed.note,
+        locale: typed.locale,
+        consented_at: typed.consented_at.to_string(),
+        created_at: typed.created_at.to_string(),
+        withdrew_at: typed.withdrew_at.map(|at| at.to_string()),
+        documents: documents.into_iter().map(WireDocument::of).collect(),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSignup {
+    id: String,
+    role_id: String,
+    candidate_role_id: Option<String>,
+    name: String,
+    email: String,
+    phone: String,
+    links: Value,
+    note: String,
+    locale: String,
+    consented_at: String,
+    created_at: String,
+    withdrew_at: Option<String>,
+    documents: Vec<WireDocument>,
 }
 
 #[derive(Serialize)]

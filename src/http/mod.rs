@@ -15,6 +15,7 @@ mod candidate_role;
 mod candidate_step;
 mod careers;
 pub mod ctx;
+mod document;
 mod erasure;
 mod export;
 mod fields;

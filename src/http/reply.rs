@@ -4,6 +4,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -213,6 +214,29 @@ impl Reply {
     pub(super) fn kept_for(mut self, seconds: u32) -> Self {
         self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
+    }
+
+    /// 200 with a file to be saved under this name: nobody keeps it, and no browser shows it in place (RFC 6266, RFC 8187).
+    pub(super) fn download(content_type: &'static str, file_name: &str, body: impl Into<Bytes>) -> Self {
+        // What an extended value may have as it is.
+        const NAME: &AsciiSet = &NON_ALPHANUMERIC
+            .remove(b'!')
+            .remove(b'#')
+            .remove(b'$')
+            .remove(b'&')
+            .remove(b'+')
+            .remove(b'-')
+            .remove(b'.')
+            .remove(b'^')
+            .remove(b'_')
+            .remove(b'`')
+            .remove(b'|')
+            .remove(b'~');
+        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(file_name, NAME));
+        Self::ok(content_type, body.into())
+            .with(header::CACHE_CONTROL, "no-store")
+            .with(header::CONTENT_DISPOSITION, &disposition)
+            .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
     }
 
     /// With one more header field. A value that no field can hold is left out.

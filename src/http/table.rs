@@ -6,9 +6,9 @@ use hyper::Method;
 
 use super::route::{Answer, Route};
 use super::{
-    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, careers, erasure, export,
-    health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session, signup,
-    status, status_link, status_page, usage,
+    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, careers, document, erasure,
+    export, health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session,
+    signup, status, status_link, status_page, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -55,6 +55,7 @@ impl Table {
             candidate_role::routes(),
             status_link::routes(),
             candidate_step::routes(),
+            document::routes(),
             erasure::routes(),
             export::routes(),
             me::routes(),

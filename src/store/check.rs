@@ -1,11 +1,11 @@
 //! Whether a file is sound: SQLite's own integrity, foreign keys, the status caches and the roles' hires against a
-//! recount, what candidates are found by, and whether what HR systems are owed goes its way.
+//! recount, what candidates are found by, what they applied with, and whether what HR systems are owed goes its way.
 
 use std::path::Path;
 
 use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
-use super::{activity, candidate, organization};
+use super::{activity, candidate, document, organization};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 
@@ -34,6 +34,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("looking up candidates by their words");
         findings.extend(candidate::words::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
+        progress("adding up documents, and looking at what they came with");
+        findings.extend(document::check::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("looking up the usage log by key");
         findings.extend(usage(tx)?);
         progress("following the chain of what was done");

@@ -69,6 +69,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("hr_delivery.json"),
     include_str!("board.json"),
     include_str!("activity.json"),
+    include_str!("document.json"),
     include_str!("erasure.json"),
     include_str!("portal.json"),
     include_str!("careers.json"),

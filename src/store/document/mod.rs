@@ -3,6 +3,7 @@
 //! Every function here that writes is one short write. What is taken away goes in slices too ([`drop_some`]); the thread in
 //! `sweep` does that with what nobody came back for.
 
+pub(super) mod check;
 mod sweep;
 
 use rusqlite::Row;

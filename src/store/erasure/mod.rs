@@ -9,6 +9,7 @@ mod list;
 mod page;
 mod restore;
 mod retention;
+pub(super) mod signup;
 mod wipe;
 
 use std::path::Path;
@@ -139,6 +140,7 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
     outbox::take_up_all(tx)?;
     for candidate in candidates {
         forget_words(tx, candidate)?;
+        signup::forget(tx, &candidate.organization_id, &candidate.id)?;
         forget_person(tx, candidate)?;
         forget_applications(tx, candidate)?;
         forget_activities(tx, candidate)?;

@@ -46,9 +46,11 @@ impl Meter {
     }
 
     fn give(&self, bytes: usize) -> Result<(), Full> {
+        // Something may still come of this very frame, however large it is.
+        let is_stuck = self.is_stuck();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.fruitless_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if self.is_passed() || self.is_stuck() { Err(Full) } else { Ok(()) }
+        if self.is_passed() || is_stuck { Err(Full) } else { Ok(()) }
     }
 }
 

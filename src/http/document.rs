@@ -1,0 +1,73 @@
+//! `GET /api/v1/candidates/{id}/documents/{documentId}`: staff download what a candidate applied with.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::candidate;
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::route::Route;
+use crate::domain::api_key::Scope;
+use crate::domain::id::{CandidateId, DocumentId, Id};
+use crate::domain::refusal::Refusal;
+use crate::domain::user::Principal;
+use crate::store::document::Document;
+use crate::store::{self, Error, Tx};
+
+const NO_DOCUMENT: Refusal = Refusal::NotFound("the candidate has no such document");
+
+pub(super) fn routes() -> Vec<Route> {
+    let path = "/api/v1/candidates/{id}/documents/{documentId}";
+    vec![Route::scoped(Scope::CandidatesRead, Method::GET, path, decode, download).answering(&[
+        (200, ""),
+        (401, "unauthorized"),
+        (403, "insufficient_scope"),
+        (404, "not_found"),
+        (429, "rate_limited"),
+    ])]
+}
+
+struct Wish {
+    candidate_id: Option<CandidateId>,
+    id: Option<DocumentId>,
+}
+
+/// The document that a path names; an id that none can have names none.
+#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
+fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+    let candidate_id = CandidateId::parse(request.param("id"));
+    Ok(Wish { candidate_id, id: DocumentId::parse(request.param("documentId")) })
+}
+
+/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded, to be saved and never shown in place.
+///
+/// # Errors
+/// `not_found` where there is no such candidate, or the caller may not see them, or they have no such document.
+fn download(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
+    let (candidate, _) = candidate::find(tx, who, wish.candidate_id.as_ref())?;
+    let id = wish.id.as_ref().ok_or(NO_DOCUMENT)?;
+    let found = store::document::find(tx, &candidate.organization_id, &candidate.id, id)?;
+    let document = found.ok_or(NO_DOCUMENT)?;
+    let content = store::document::content(tx, &document)?;
+    Ok(Reply::download(document.media_type.as_str(), &document.file_name, content))
+}
+
+/// A document, without its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireDocument {
+    id: String,
+    file_name: String,
+    media_type: &'static str,
+    bytes: u32,
+    created_at: String,
+}
+
+impl WireDocument {
+    pub(super) fn of(document: Document) -> Self {
+        let Document { id, file_name, media_type, bytes, created_at, .. } = document;
+        let (id, media_type, created_at) = (id.into(), media_type.as_str(), created_at.to_string());
+        Self { id, file_name, media_type, bytes, created_at }
+    }
+}
