@@ -69,7 +69,7 @@ fn a_damaged_file_is_a_500_page_where_a_person_asked() {
     let answer = app.anonymous().get("/signup/0123456789abcdefghjkmnpqrstvwxyz0").expect(500);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     let text = answer.text();
-    assert!(text.contains("<h1>Internal Server Error</h1>"), "{text}");
+    assert!(text.contains("<h1>Something went wrong</h1>"), "{text}");
     assert!(text.contains(answer.header("x-request-id").unwrap()), "{text}");
     for leak in ["sqlite", "SQL", "malformed", "disk image", "appliance.db"] {
         assert!(!text.contains(leak), "the page shows {leak}: {text}");
