@@ -99,9 +99,14 @@ impl Table {
         &self.routes
     }
 
-    /// Whether a raw path is one for people, whatever the method.
+    /// Whether a raw path is one for people, whatever the method; or looks so like one that whoever comes there is a person
+    /// with a link that was cut off.
     pub(super) fn is_page(&self, path: &str) -> bool {
-        self.paths.at(path).is_ok_and(|matched| matched.value.iter().any(|index| self.routes[*index].page))
+        let is_below = |of: &str| path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match self.paths.at(path) {
+            Ok(matched) => matched.value.iter().any(|index| self.routes[*index].page),
+            Err(_) => ["/careers", "/signup", "/status"].into_iter().any(is_below),
+        }
     }
 
     /// Where a method and a raw path lead.

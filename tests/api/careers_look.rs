@@ -13,6 +13,7 @@ crate::tests![
     every_language_has_all_pages_with_dates_and_salaries_in_its_form,
     a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on,
     errors_are_in_the_language_of_the_reader,
+    a_link_that_was_cut_off_leads_to_a_page,
     every_page_is_protected,
     the_style_is_one_file_that_pages_name_by_what_is_in_it,
     colours_are_made_of_the_organization_s_own,
@@ -116,6 +117,29 @@ fn errors_are_in_the_language_of_the_reader() {
     has(&answer.text(), &["<h1>Das hat nicht geklappt</h1>", number, "noindex"]);
     lacks(&answer.text(), &["must be", "validation"]);
     has(&app.anonymous().get("/signup/nothing?locale=es").expect(404).text(), &["<html lang=\"es\">"]);
+}
+
+fn a_link_that_was_cut_off_leads_to_a_page() {
+    let app = App::start();
+    let path = careers(&app.hiring());
+    let client = app.anonymous().with_header("Accept-Language", "fr");
+    for path in [
+        "/careers",
+        "/careers/",
+        &format!("{path}/"),
+        &format!("{path}/roles"),
+        &format!("{path}/roles/"),
+        "/signup",
+        "/status/",
+    ] {
+        let answer = client.get(path).expect(404);
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        has(&answer.text(), &["<html lang=\"fr\">", "<h1>Cette page n’existe pas</h1>"]);
+    }
+    has(&client.send("POST", &path, &[], b"").expect(405).text(), &["<h1>Cela n’a pas fonctionné</h1>"]);
+    for path in ["/careersx", "/api/careers", "/signups/x"] {
+        client.get(path).refused(404, "not_found");
+    }
 }
 
 fn every_page_is_protected() {

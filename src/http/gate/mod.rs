@@ -152,7 +152,10 @@ async fn respond(
     let path = parts.uri.path();
     let found = request::check_head(&parts.uri, &parts.headers, parts.version);
     let found = found.and_then(|()| ctx.table.find(&parts.method, path));
-    let (route, params) = match found.inspect_err(|_| trail.page = ctx.table.is_page(path))? {
+    let (route, params) = match found.inspect_err(|_| {
+        trail.page = ctx.table.is_page(path);
+        trail.texts = texts::wanted(&parts.headers);
+    })? {
         Found::Route(route, params) => (route, params),
         Found::Preflight(path, methods) => {
             trail.route = Some(path);
