@@ -59,8 +59,8 @@ enum Repeat {
     Whole,
     /// It tells of this candidate, and goes when they are erased.
     About(CandidateId),
-    /// It holds a secret: nothing but the id of what was made.
-    Secret(String),
+    /// It holds a secret: nothing but the id of what was made, which goes with the candidate whom it is about.
+    Secret(String, Option<CandidateId>),
 }
 
 /// A code that an error answer carries.
@@ -102,12 +102,16 @@ impl Reply {
 
     /// The same, telling of a candidate: what is kept of it for a repeat is erased with them.
     pub(super) fn about(self, candidate: CandidateId) -> Self {
-        Self { repeat: Repeat::About(candidate), ..self }
+        let repeat = match self.repeat {
+            Repeat::Secret(made_id, _) => Repeat::Secret(made_id, Some(candidate)),
+            Repeat::Whole | Repeat::About(_) => Repeat::About(candidate),
+        };
+        Self { repeat, ..self }
     }
 
     /// The same, holding a secret of what was made: it is never kept, and a repeat is told this id.
     pub(super) fn with_secret_of(self, made_id: &str) -> Self {
-        Self { repeat: Repeat::Secret(made_id.to_owned()), ..self }
+        Self { repeat: Repeat::Secret(made_id.to_owned(), None), ..self }
     }
 
     /// What is kept of it where its request is to be carried out once.
@@ -116,7 +120,7 @@ impl Reply {
         let (answer, candidate_id) = match &self.repeat {
             Repeat::Whole => (whole(), None),
             Repeat::About(candidate) => (whole(), Some(candidate.clone())),
-            Repeat::Secret(made_id) => (Answer::Secret(made_id.clone()), None),
+            Repeat::Secret(made_id, candidate) => (Answer::Secret(made_id.clone()), candidate.clone()),
         };
         KeptAnswer { fingerprint, status: self.status.as_u16(), answer, candidate_id }
     }

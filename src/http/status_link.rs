@@ -71,13 +71,13 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, 
     let subject = Subject {
         role_id: Some(application.role_id),
         candidate_role_id: Some(id.clone()),
-        ..Subject::of_candidate(organization, application.candidate_id)
+        ..Subject::of_candidate(organization, application.candidate_id.clone())
     };
     let stamp = store::activity::stamp(&*ctx.world);
     acts::issue(tx, who, &subject, id, &status_page::digest(&token), &locale, &stamp)?;
     let url = format!("{}/status/{token}", ctx.settings.base_url);
-    let data = WireLink { candidate_role_id: id.as_str(), url, locale, issued_at: tx.now.to_string() };
-    Ok(Reply::json(&WireData { success: true, data }).with_secret_of(id.as_str()))
+    let data = WireLink { id: id.as_str(), url, locale, issued_at: tx.now.to_string() };
+    Ok(Reply::json(&WireData { success: true, data }).with_secret_of(id.as_str()).about(application.candidate_id))
 }
 
 fn locale(tx: &Tx<'_>, id: &CandidateRoleId, wanted: Option<&str>) -> Result<String, Error> {
@@ -94,7 +94,7 @@ fn locale(tx: &Tx<'_>, id: &CandidateRoleId, wanted: Option<&str>) -> Result<Str
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WireLink<'a> {
-    candidate_role_id: &'a str,
+    id: &'a str,
     url: String,
     locale: String,
     issued_at: String,

@@ -81,10 +81,10 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
 pub fn forget_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT key_number, idempotency_key
                FROM idempotency_keys
-               WHERE candidate_id = $1 AND answer IS NOT NULL";
+               WHERE candidate_id = $1 AND (answer IS NOT NULL OR made_id IS NOT NULL)";
     let keys = tx.all(sql, [candidate.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
     let sql = "UPDATE idempotency_keys
-               SET answer = NULL, fingerprint = $1, idempotency_key = $2
+               SET answer = NULL, made_id = NULL, fingerprint = $1, idempotency_key = $2
                WHERE key_number = $3 AND idempotency_key = $4";
     tx.run_each(sql, keys.into_iter(), |(number, key)| Ok(([0_u8; 32], idempotency_key::erased(&key), number, key)))
 }

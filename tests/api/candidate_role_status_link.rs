@@ -14,6 +14,7 @@ crate::tests![
     a_new_link_keeps_a_withdrawal,
     an_erased_candidate_gets_none,
     a_repeat_is_told_that_the_link_is_given_once,
+    a_repeat_is_forgotten_with_the_candidate,
     an_application_of_nobody_is_not_found,
     the_scope_is_that_of_candidates,
 ];
@@ -27,7 +28,7 @@ fn a_new_link_leads_to_the_page_and_the_old_one_nowhere() {
     let data = &answer.json()["data"];
     let first = path_of(&answer.json());
     let expected = json!({
-        "candidateRoleId": hiring.candidates[0].application_id,
+        "id": hiring.candidates[0].application_id,
         "url": format!("http://{}{first}", app.address),
         "locale": "en",
         "issuedAt": "2026-11-21T09:00:00.000000Z",
@@ -123,6 +124,17 @@ fn a_repeat_is_told_that_the_link_is_given_once() {
     let refused = owner.post_empty(&status_link(&hiring, 0)).refused(409, "conflict");
     assert!(!refused.text().contains(path.strip_prefix("/status/").unwrap()));
     app.anonymous().get(&path).expect(200);
+}
+
+fn a_repeat_is_forgotten_with_the_candidate() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let once = owner.with_header("Idempotency-Key", "link-for-quixworth");
+    once.post_empty(&status_link(&hiring, 0)).expect(200);
+    owner.delete(&hiring.candidate_path(0)).expect(200);
+    once.post_empty(&status_link(&hiring, 0)).refused(410, "gone");
+    assert!(!app.sql("SELECT * FROM idempotency_keys").concat().contains("quixworth"));
 }
 
 fn an_application_of_nobody_is_not_found() {

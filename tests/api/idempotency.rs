@@ -105,7 +105,7 @@ fn every_post_of_staff_and_admins_is_carried_out_once() {
         let other = crate::tenancy_of_staff::line::Asked { path: format!("{}{other}", asked.path), ..asked.clone() };
         other.send(&under(&client, &key), "POST").refused(422, "idempotency_key_reused");
         if line.place.contains("/candidate") {
-            let erased = "UPDATE idempotency_keys SET answer = NULL WHERE candidate_id IS NOT NULL";
+            let erased = "UPDATE idempotency_keys SET answer = NULL, made_id = NULL WHERE candidate_id IS NOT NULL";
             app.change(erased);
             ask(&key).refused(410, "gone");
         }

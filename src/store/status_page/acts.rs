@@ -82,11 +82,11 @@ pub fn delete(
         // Nobody is erased, and what is left of the rows in the file's pages is wiped all the same.
         erasure::erase(tx, erasures, world, None, &[])?;
     } else {
-        forget(tx, application)?;
         let shown_candidate = &applied.candidate;
         let (id, organization_id) = (shown_candidate.id.clone(), shown.organization.id.clone());
         let candidate = Candidate { id, number: shown_candidate.number, organization_id };
         erasure::erase(tx, erasures, world, None, std::slice::from_ref(&candidate))?;
+        forget(tx, application)?;
     }
     Ok(Deletion::Done)
 }
