@@ -12,7 +12,7 @@ crate::tests![
     a_signup_that_changed_nothing_is_nobodys,
 ];
 
-fn signup(email: &str, token: &str, withdrew_at: Value) -> Value {
+fn signup(email: &str, token: &str, withdrew_at: &Value) -> Value {
     let at = "2026-11-21T09:00:00.000000Z";
     json!({
         "submittedAt": at, "name": "Ada <b>Typed</b>", "email": email, "phone": "+44 20 7946",
@@ -34,7 +34,7 @@ fn staff_see_what_was_applied_with() {
     let owner = app.user_with_all(&hiring.staff("owner"));
     let application = added(&app, &hiring, "ada@example.org");
     let path = signed_up(&app, &hiring, Some(&application), "ADA@example.org", "t1");
-    let expected = signup("ADA@example.org", "t1", Value::Null);
+    let expected = signup("ADA@example.org", "t1", &Value::Null);
     let shown = owner.get(&board(&hiring)).expect(200).json();
     let place = &shown["data"]["steps"][0]["candidates"][0];
     assert_eq!(place["signup"], expected);
@@ -49,7 +49,7 @@ fn staff_see_what_was_applied_with() {
     app.pass(60);
     app.anonymous().post_empty(&format!("{path}/withdraw")).expect(303);
     let withdrew = json!("2026-11-21T09:01:00.000000Z");
-    assert_eq!(read()["applications"][0]["signup"], signup("ADA@example.org", "t1", withdrew));
+    assert_eq!(read()["applications"][0]["signup"], signup("ADA@example.org", "t1", &withdrew));
     assert_eq!(
         owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0]["signup"],
         Value::Null

@@ -7,7 +7,6 @@ use super::super::candidate_role::Application;
 use super::super::tx::{self, Error, Tx};
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, StepStatus};
-use crate::domain::id::Id;
 use crate::domain::progress::{Act, Done, History, Stand, Standing};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
