@@ -1,20 +1,19 @@
 //! Where the candidates of a list come from: each condition of a search as numbers of candidates, newest first, read a few
 //! at a time. What each shape of condition costs is in its query: all are ranges of an index.
 
+use std::ops::RangeInclusive;
+
 use super::words::block;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search;
 use crate::store::tx::{Error, Tx};
 
-/// How many rows a beginning has, counted to a bound.
-pub(super) const COUNT_OF_BEGINNING: &str = "SELECT count(*)
-  FROM (
-    SELECT 1
-    FROM candidate_words
-    WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
-    LIMIT $5
-  ) AS counted";
+/// Whether a beginning has more rows than a bound. To skip rows costs half of counting them.
+pub(super) const MORE_OF_BEGINNING: &str = "SELECT 1
+  FROM candidate_words
+  WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
+  LIMIT 1 OFFSET $5";
 
 /// Those who have a word that begins so, in the order of the words.
 pub(super) const OF_BEGINNING: &str = "SELECT candidate_number
@@ -74,14 +73,15 @@ impl Range {
         Self { from: beginning.text.clone(), behind: search::behind(&beginning.text), places }
     }
 
-    /// Whether it has more rows than this.
+    /// Whether names alone, or addresses alone, have more rows of it than this.
     pub(super) fn is_common(&self, tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<bool, Error> {
-        let mut rows = 0;
         for in_name in self.places {
-            let params = (organization.as_str(), in_name, &self.from, &self.behind, rows_max + 1);
-            rows += tx.one(COUNT_OF_BEGINNING, params, |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
+            let params = (organization.as_str(), in_name, &self.from, &self.behind, rows_max);
+            if tx.exists(MORE_OF_BEGINNING, params)? {
+                return Ok(true);
+            }
         }
-        Ok(rows > rows_max)
+        Ok(false)
     }
 
     /// Everybody in it.
@@ -100,16 +100,15 @@ impl Range {
     }
 }
 
-/// Whether a role has more applications than this.
-pub(super) fn is_common(
+/// How many applications a role has; one more than the most where there are more.
+pub(super) fn count_of_role(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
     rows_max: i64,
-) -> Result<bool, Error> {
+) -> Result<i64, Error> {
     let params = (role.as_str(), organization.as_str(), rows_max + 1);
-    let rows = tx.one(COUNT_OF_ROLE, params, |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
-    Ok(rows > rows_max)
+    Ok(tx.one(COUNT_OF_ROLE, params, |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
 /// Those who meet one condition, newest first.
@@ -141,30 +140,40 @@ impl Source {
         Self::Streams(vec![Stream::new(Shape::Status(status))])
     }
 
+    /// How many there are, where all of them were read.
+    pub(super) fn rows(&self) -> i64 {
+        match self {
+            Self::Gathered(all) => i64::try_from(all.numbers.len()).unwrap_or(i64::MAX),
+            Self::Streams(_) | Self::Blocks(_) => i64::MAX,
+        }
+    }
+
     /// How many there are, as far as that can be told at a glance: those of few are looked at before those of many.
     pub(super) fn rank(
         &mut self,
         tx: &Tx<'_>,
         organization: &OrganizationId,
-        at_most: i64,
+        wanted: RangeInclusive<i64>,
     ) -> Result<(u8, usize), Error> {
         Ok(match self {
             Self::Gathered(all) => (0, all.numbers.len()),
             Self::Streams(_) => (1, 0),
             Self::Blocks(blocks) => {
-                blocks.newest(tx, organization, at_most)?;
+                blocks.newest(tx, organization, wanted)?;
                 (2, blocks.here.numbers.len())
             }
         })
     }
 
-    /// The newest that is not behind `at_most`, which only ever falls from call to call.
+    /// The newest of a range from 0 or more on, of which the end only ever falls from call to call. Where there is none in the range it may be
+    /// one that is older.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
         organization: &OrganizationId,
-        at_most: i64,
+        wanted: RangeInclusive<i64>,
     ) -> Result<Option<i64>, Error> {
+        let at_most = *wanted.end();
         match self {
             Self::Gathered(all) => Ok(all.newest(at_most)),
             Self::Streams(streams) => {
@@ -174,7 +183,7 @@ impl Source {
                 }
                 Ok(newest)
             }
-            Self::Blocks(blocks) => blocks.newest(tx, organization, at_most),
+            Self::Blocks(blocks) => blocks.newest(tx, organization, wanted),
         }
     }
 }
@@ -206,8 +215,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
-        let mut wanted = block(at_most);
+    fn newest(
+        &mut self,
+        tx: &Tx<'_>,
+        organization: &OrganizationId,
+        numbers: RangeInclusive<i64>,
+    ) -> Result<Option<i64>, Error> {
+        let at_most = *numbers.end();
+        let (last, mut wanted) = (block(*numbers.start()), block(at_most));
         loop {
             if self.block != Some(wanted) {
                 self.here = self.read(tx, organization, wanted)?;
@@ -218,7 +233,7 @@ impl Blocks {
             }
             // An organization may have nobody in many blocks, where a file has many organizations.
             let next = if self.here.numbers.is_empty() { self.next(tx, organization, wanted - 1)? } else { wanted - 1 };
-            if next < 0 {
+            if next < last {
                 return Ok(None);
             }
             wanted = next;

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::search::{Filter, page};
 use super::source::{
-    COUNT_OF_BEGINNING, COUNT_OF_ROLE, NEXT_BLOCK, OF_BEGINNING, OF_BEGINNING_IN_BLOCK, OF_ROLE, OF_STATUS,
+    COUNT_OF_ROLE, MORE_OF_BEGINNING, NEXT_BLOCK, OF_BEGINNING, OF_BEGINNING_IN_BLOCK, OF_ROLE, OF_STATUS,
 };
 use super::{BY_EMAIL, BY_NUMBER, NEWEST, Record, insert};
 use crate::domain::candidate_step::ApplicationStatus;
@@ -34,7 +34,7 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
         (BY_NUMBER, "SEARCH candidates USING INTEGER PRIMARY KEY (rowid=?)"),
         (BY_EMAIL, "SEARCH candidates USING INDEX sqlite_autoindex_candidates_2 (organization_id=? AND email_key=?)"),
         (OF_BEGINNING, &format!("{words}>? AND word<?)")),
-        (COUNT_OF_BEGINNING, &format!("{words}>? AND word<?)")),
+        (MORE_OF_BEGINNING, &format!("{words}>? AND word<?)")),
         (OF_BEGINNING_IN_BLOCK, &format!("{block}=? AND word>? AND word<?)")),
         (NEXT_BLOCK, &format!("{block}<?)")),
         (COUNT_OF_ROLE, "candidate_roles_of_role (role_id=?)"),
@@ -62,8 +62,8 @@ struct Person {
     status: ApplicationStatus,
 }
 
-/// People of two organizations, who came by turns; more than are gathered for a page, in more than one block. Those of the
-/// first.
+/// People of two organizations, who came by turns; more than are gathered for a page, in blocks that are now and then far
+/// from each other. Those of the first.
 fn crowd(connection: &Connection) -> Vec<Person> {
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
@@ -81,7 +81,13 @@ fn crowd(connection: &Connection) -> Vec<Person> {
     for (organization, number) in [("org_1", 0), ("org_1", 1), ("org_1", 2), ("org_2", 3)] {
         connection.execute(role, (format!("role_{number}"), organization)).unwrap();
     }
+    let far = "INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
+               SELECT max(number) + 7000, $1, 'org_3', 'Nobody', $1, $1, 1, 1
+               FROM candidates";
     let people = (0..10_000).map(|number: usize| {
+        if number % 3_000 == 2_900 {
+            connection.execute(far, [format!("far_{number}")]).unwrap();
+        }
         let organization = if number.is_multiple_of(2) { "org_1" } else { "org_2" };
         let person = person(number / 2, number);
         tx::in_upgrade(connection, |tx| {
@@ -103,7 +109,7 @@ fn person(nth: usize, number: usize) -> Person {
     let first = ["Anna", "Annabel", "Zoë"][if nth.is_multiple_of(97) { 2 } else { nth % 2 }];
     let statuses = [ApplicationStatus::InProgress, ApplicationStatus::Hired, ApplicationStatus::Withdrawn];
     let name = format!("{first} S{}", nth / 3);
-    let email = format!("p{nth}.{first}@{}.example", if nth < 4_500 { "old" } else { "new" });
+    let email = format!("p{nth}.{first}@{}.example", if nth < 4_300 { "old" } else { "new" });
     Person {
         id: format!("cand_{number}"),
         words: search::of_candidate(&name, &email),
@@ -118,12 +124,14 @@ fn person(nth: usize, number: usize) -> Person {
 fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
     let connection = Connection::open_in_memory().unwrap();
     let people = crowd(&connection);
-    let texts = ["", "anna", "zoe", "s12", "s1234", "old", "new example", "a s p", "x"];
+    // Some of two are many in the newest blocks, some in older ones only, some nowhere.
+    let many = ["s1 annab", "s1 new", "s1 old", "new old"];
+    let few = ["", "anna", "zoe", "s12", "s1234", "old", "new example", "a s p", "x", "s12 zoe", "x anna"];
     let narrowed = [(None, None), (Some(0), None), (Some(2), None), (None, Some("Hired"))];
     let narrowed = narrowed.into_iter().chain([(Some(1), Some("Withdrawn"))]);
     for (role, status) in narrowed {
         let status = status.and_then(ApplicationStatus::parse);
-        for (text, of_name) in texts.iter().flat_map(|text| [(*text, ""), ("", *text), (*text, "annab")]) {
+        for (text, of_name) in few.iter().chain(&many).flat_map(|text| [(*text, ""), ("", *text), (*text, "annab")]) {
             let filter = Filter {
                 words: search::of_search(text).unwrap(),
                 words_of_name: search::of_search(of_name).unwrap(),
