@@ -91,7 +91,7 @@ CREATE TABLE memberships (
   created_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, organization_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX memberships_of_organization ON memberships (organization_id, user_id);
+CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
 -- A signed-in browser. Only the SHA-256 of the cookie's value is here.
 CREATE TABLE sessions (

@@ -173,16 +173,16 @@ pub fn page(
     after: Option<&(Timestamp, String)>,
     rows_max: usize,
 ) -> Result<Vec<Membership>, Error> {
-    let sql = format!(
-        "{SELECT}
-         WHERE m.organization_id = $1 AND (m.created_at, m.user_id) < ($2, $3)
-         ORDER BY m.created_at DESC, m.user_id DESC
-         LIMIT $4"
-    );
+    let sql = format!("{SELECT} {PAGE}");
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id));
     tx.all(&sql, (organization.as_str(), at, id, rows_max), membership)
 }
+
+/// One range of an index in its order, however many members there are.
+const PAGE: &str = "WHERE m.organization_id = $1 AND (m.created_at, m.user_id) < ($2, $3)
+  ORDER BY m.created_at DESC, m.user_id DESC
+  LIMIT $4";
 
 /// Every membership of a user, the oldest first.
 ///
@@ -222,4 +222,24 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
             org_role: tx::word(&row.get::<_, String>(1)?, OrgRole::parse)?,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{PAGE, SELECT};
+
+    #[test]
+    fn a_page_of_members_is_read_in_its_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {SELECT} {PAGE}")).unwrap();
+        let steps = plan.query_map(("", 0, "", 0), |row| row.get(3)).unwrap();
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        let range =
+            "SEARCH m USING INDEX memberships_of_organization (organization_id=? AND (created_at,user_id)<(?,?))";
+        assert!(steps.iter().any(|step| step == range), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+    }
 }

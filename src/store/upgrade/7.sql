@@ -129,3 +129,7 @@ CREATE TABLE form_secrets (
 ) STRICT;
 
 PRAGMA legacy_alter_table = OFF;
+
+-- Lists of members are read in their order.
+DROP INDEX memberships_of_organization;
+CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
