@@ -4,9 +4,8 @@
 //! `{name}` in a text is a place that [`fill`] fills. Texts are plain: what is put into a page is escaped there.
 
 mod format;
-use std::borrow::Cow;
 
-use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
+use std::borrow::Cow;
 
 use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 
@@ -250,15 +249,11 @@ pub(super) fn place(named: Option<&str>, fields: &HeaderMap) -> usize {
     let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let accepted = values.next().map(|first| values.fold(first, |list, value| Cow::Owned(format!("{list}, {value}"))));
     language::choose(TAGS, named, accepted.as_deref())
-    let accepted = request.header_list(&ACCEPT_LANGUAGE);
-    Ok(ALL[language::choose(TAGS, lang.or(locale).as_deref(), accepted.as_deref())])
 }
 
 /// The texts that a browser wants, where nothing but the header fields of its request is known.
 pub(super) fn wanted(fields: &HeaderMap) -> &'static Texts {
-    let values = fields.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
-    let accepted = values.collect::<Vec<_>>().join(",");
-    ALL[language::choose(TAGS, None, Some(&accepted))]
+    ALL[place(None, fields)]
 }
 
 /// The texts of a tag's language, or of the first.
