@@ -1,18 +1,19 @@
-//! Answers: their bodies and header fields, and the one place that decides the status of each.
+//! Answers: their bodies and header fields, and the one place that decides the status of each. Those that are pages are in
+//! `page`, those that are files in `file`.
+
+mod file;
+mod page;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::kept::Kept;
-use super::page::Plain;
 use super::problem::{WireFieldError, WireProblem, words};
 use super::rendered::Rendered;
-use super::texts::{Texts, fill};
 use crate::domain::entity_tag;
 use crate::domain::id::{self, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
@@ -170,77 +171,9 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// 200 with a page for people, of a heading and paragraphs, which nobody keeps.
-    pub(super) fn page(texts: &'static Texts, title: &str, paragraphs: &[String]) -> Result<Self, Error> {
-        let reply = Self::rendered(&Plain::new(texts, title, paragraphs))?.in_language(texts.tag);
-        Ok(reply.with(header::CACHE_CONTROL, "no-store"))
-    }
-
-    /// 200 with a page made from a template. Nobody keeps it but by its own fields.
-    pub(super) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
-        let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be written: {error}")))?;
-        let mut reply = Self::ok("text/html; charset=utf-8", body.into());
-        reply.headers.extend(PAGE_SAFE.map(|(name, value)| (name, HeaderValue::from_static(value))));
-        Ok(reply)
-    }
-
-    /// The same with the status of a refusal: what the page says is why.
-    pub(super) fn rendered_refusal(refusal: &Refusal, page: &impl askama::Template) -> Result<Self, Error> {
-        let (status, _, headers) = verdict(&Error::Refused(refusal.clone()), "");
-        let mut reply = Self { status, ..Self::rendered(page)? }.with(header::CACHE_CONTROL, "no-store");
-        reply.headers.extend(headers);
-        Ok(reply)
-    }
-
     /// 303: what was asked for is done, and this page shows it. The path is of this service.
     pub(super) fn see_other(path: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
-    }
-
-    /// 200 of any other type, with a strong `ETag`.
-    pub(super) fn tagged_file(content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self::ok(content_type, body.into()).with_tag()
-    }
-
-    /// 200 of any other type that stays what it is at its URL.
-    pub(super) fn asset(content_type: &'static str, body: &'static str) -> Self {
-        let mut reply = Self::tagged_file(content_type, body);
-        reply.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
-        reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
-    }
-
-    /// A page in this language, which another reader would get in another one.
-    pub(super) fn in_language(self, tag: &str) -> Self {
-        self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
-    }
-
-    /// The same, kept by browsers for some seconds before they ask again.
-    pub(super) fn kept_for(mut self, seconds: u32) -> Self {
-        self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
-        self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
-    }
-
-    /// 200 with a file to be saved under this name: nobody keeps it, and no browser shows it in place (RFC 6266, RFC 8187).
-    pub(super) fn download(content_type: &'static str, file_name: &str, body: impl Into<Bytes>) -> Self {
-        // What an extended value may have as it is.
-        const NAME: &AsciiSet = &NON_ALPHANUMERIC
-            .remove(b'!')
-            .remove(b'#')
-            .remove(b'$')
-            .remove(b'&')
-            .remove(b'+')
-            .remove(b'-')
-            .remove(b'.')
-            .remove(b'^')
-            .remove(b'_')
-            .remove(b'`')
-            .remove(b'|')
-            .remove(b'~');
-        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(file_name, NAME));
-        Self::ok(content_type, body.into())
-            .with(header::CACHE_CONTROL, "no-store")
-            .with(header::CONTENT_DISPOSITION, &disposition)
-            .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
     }
 
     /// With one more header field. A value that no field can hold is left out.
@@ -274,27 +207,6 @@ impl Reply {
     fn of_problem(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, problem: &WireProblem<'_>) -> Self {
         let reply = Self { headers, body: encode(problem), ..Self::empty(status) };
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
-    }
-
-    /// The same as a page, where a person asked for one.
-    pub(super) fn problem_page(error: &Error, realm: &str, request_id: &str, texts: &'static Texts) -> Self {
-        let (status, _, headers) = verdict(error, realm);
-        let common = &texts.common;
-        let (title, more) = match status {
-            StatusCode::NOT_FOUND | StatusCode::GONE => (common.not_found, common.not_found_more),
-            StatusCode::TOO_MANY_REQUESTS => (common.too_many, common.too_many_more),
-            status if status.is_server_error() => (common.failed, common.failed_more),
-            _ => (common.refused, common.refused_more),
-        };
-        let paragraphs = [more.to_owned(), fill(common.ask, &[("number", request_id)])];
-        match Self::page(texts, title, &paragraphs) {
-            Ok(page) => {
-                let mut reply = Self { status, ..page };
-                reply.headers.extend(headers);
-                reply
-            }
-            Err(_) => Self::problem(error, realm, request_id),
-        }
     }
 
     /// As hyper sends it, but for the request's id.
@@ -372,20 +284,6 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
     }
     response
 }
-
-/// What protects every page for candidates besides.
-const PAGE_SAFE: [(HeaderName, &str); 3] = [
-    (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
-    (
-        HeaderName::from_static("permissions-policy"),
-        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-    ),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-];
-
-/// What a page for candidates may do: show itself in this service's styles and pictures, and send its forms here.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
-                           frame-ancestors 'none'";
 
 /// What a page may do: show itself in this style, and nothing else.
 fn policy(style: &str) -> String {
