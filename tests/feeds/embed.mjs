@@ -2,6 +2,7 @@
 // browser. Run where the packages are.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 import puppeteer from 'puppeteer-core';
@@ -51,6 +52,13 @@ const seen = () => page.evaluate(() => {
     elements: [...new Set([...root.querySelectorAll('*')].map((element) => element.localName))].sort().join(),
   };
 });
+// Nothing keeps anybody from using it, as axe-core sees it.
+const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+const check = async () => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run('#jobs'));
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), []);
+};
 const visit = async (query) => {
   await page.goto(`${origin}/?${query}`);
   await page.waitForFunction(() => {
@@ -77,6 +85,7 @@ assert.equal(await page.evaluate(() => document.querySelector('#jobs').textConte
 
 // Languages: the page's, its own, and one that it does not speak.
 assert.equal((await visit('slug=halmwind&lang=de-AT')).label, 'Offene Stellen');
+await check();
 assert.equal((await visit('slug=halmwind&lang=de&own=fr')).label, 'Postes à pourvoir');
 const other = await visit('slug=halmwind&lang=nl');
 assert.equal(other.label, 'Open roles');
@@ -86,6 +95,7 @@ assert.match((await visit('slug=halmwind&lang=es')).facts.join(), /al año/);
 // Nothing to show.
 const empty = await visit('slug=empty');
 assert.deepEqual([empty.status, empty.links, empty.retry], ['There are no open roles right now.', [], '']);
+await check();
 
 // Hostile texts.
 const hostile = await visit('slug=Hostile-1');
@@ -119,6 +129,7 @@ const status = (text) => page.waitForFunction((text) => {
 }, WAIT, text);
 await status('Die offenen Stellen konnten nicht geladen werden.');
 assert.equal((await seen()).retry, 'Erneut versuchen');
+await check();
 mode = 'pass';
 await page.evaluate(() => document.querySelector('#jobs > div').shadowRoot.querySelector('button').click());
 await page.waitForFunction(() => document.querySelector('#jobs > div').shadowRoot.querySelector('li'), WAIT);

@@ -163,15 +163,37 @@ def robots(base, organizations):
     assert sorted(rules.site_maps()) == sorted(expected), rules.site_maps()
 
 
+def refuses(check, *what):
+    """Nothing here is worth anything that does not refuse what is wrong."""
+    try:
+        check(*what)
+    except (AssertionError, ValueError, etree.LxmlError):
+        return
+    raise SystemExit(f"{check} takes what is wrong")
+
+
+def try_checks(schema):
+    place = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    refuses(schema.assertValid, parse(f"<urlset {place}><url><lastmod>2026-09-01</lastmod></url></urlset>"))
+    refuses(schema.assertValid, parse(f"<urlset {place}><url><loc>no address</loc><lastmod>now</lastmod></url></urlset>"))
+    refuses(count, parse('<feed xmlns="http://www.w3.org/2005/Atom"><id>urn:uuid:1</id></feed>'), FEED_ELEMENTS)
+    for text in ["<script>x</script>", '<a href="javascript:x">a</a>', '<p onclick="x">a</p>']:
+        refuses(inert, text)
+    refuses(parse, "<a>\u0001</a>")
+    refuses(parse, "<a>&nbsp;</a>")
+
+
 def main():
     base, document, schema = sys.argv[1:]
     with open(document, encoding="utf-8") as file:
         organizations = json.load(file)["organizations"]
     schema = etree.XMLSchema(etree.parse(schema))
+    try_checks(schema)
     on = [organization for organization in organizations if organization["portal"]["enabled"]]
     for organization in on:
-        for look in (lambda: sitemap(base, organization, schema), lambda: atom(base, organization), lambda: jobs(base, organization)):
-            look()
+        sitemap(base, organization, schema)
+        atom(base, organization)
+        jobs(base, organization)
         print(f"{organization['slug']}: {len(shown(organization))} roles in the sitemap, the Atom feed and the job feed")
     for organization in organizations:
         if organization not in on:

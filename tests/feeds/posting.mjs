@@ -31,22 +31,21 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
     check(organization, role, url, posting);
     // As a literal, so that the compiler refuses members that the vocabulary does not have.
     typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
-    const issues = await new Validator().validate(new Extractor({}).parse(page));
-    const errors = issues.filter(({ severity }) => severity === 'ERROR');
-    const known = errors.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));
+    const found = await errors(page);
+    const known = found.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));
     const isComplete = organization.id !== 'org_hostile' || !role.id.match(/-\d$/);
-    assert.deepEqual(isComplete ? errors : errors.filter((issue) => !known.includes(issue)), [], url);
+    assert.deepEqual(isComplete ? found : found.filter((issue) => !known.includes(issue)), [], url);
     pages += 1;
   }
 }
-writeFileSync('postings.ts', typescript);
-const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
-try {
-  execFileSync('node_modules/.bin/tsc', [...options, 'postings.ts'], { encoding: 'utf8' });
-} catch (error) {
-  console.error(error.stdout);
-  process.exit(1);
-}
+assert.equal(compiled('postings.ts', typescript), '');
+
+// Both must refuse what is wrong: a member that the vocabulary does not have, and a posting without its title.
+const wrong = { '@context': 'https://schema.org', '@type': 'JobPosting', description: 'x', datePosted: '2026-09-01', salery: 1 };
+const literal = `export const wrong: WithContext<JobPosting> = ${JSON.stringify(wrong)};\n`;
+assert.match(compiled('wrong.ts', typescript + literal), /salery/);
+const refused = await errors(`<script type="application/ld+json">${JSON.stringify(wrong)}</script>`);
+assert.ok(refused.some((issue) => names(issue).includes('title')), JSON.stringify(refused));
 assert.ok(pages > 10, `${pages} pages`);
 console.log(`${pages} postings fit schema.org's vocabulary, and what search engines ask for`);
 
@@ -54,6 +53,23 @@ async function text(url) {
   const answer = await fetch(url);
   assert.equal(answer.status, 200, url);
   return answer.text();
+}
+
+// What search engines would refuse of a page's JSON-LD.
+async function errors(page) {
+  const issues = await new Validator().validate(new Extractor({}).parse(page));
+  return issues.filter(({ severity }) => severity === 'ERROR');
+}
+
+// What the compiler says of a file.
+function compiled(name, source) {
+  writeFileSync(name, source);
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+  try {
+    return execFileSync('node_modules/.bin/tsc', [...options, name], { encoding: 'utf8' });
+  } catch (error) {
+    return error.stdout;
+  }
 }
 
 function check(organization, role, url, posting) {
