@@ -81,8 +81,13 @@ impl Table {
         ]
         .into_iter()
         .flatten()
-        .map(Route::repeatable)
         .collect();
+        Self::of(routes)
+    }
+
+    /// These routes.
+    pub(super) fn of(routes: Vec<Route>) -> Self {
+        let routes: Vec<Route> = routes.into_iter().map(Route::repeatable).collect();
         let mut by_path = BTreeMap::<&str, Vec<usize>>::new();
         for (index, route) in routes.iter().enumerate() {
             by_path.entry(route.path).or_default().push(index);

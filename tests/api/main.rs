@@ -34,6 +34,7 @@ mod careers_feeds;
 mod careers_look;
 mod careers_role;
 mod compression;
+mod document;
 mod dry_run;
 mod failure;
 mod health;
@@ -130,6 +131,7 @@ fn main() -> ExitCode {
         careers_embed::tests(),
         careers_feeds::tests(),
         compression::tests(),
+        document::tests(),
         dry_run::tests(),
         candidate_withdraw::tests(),
         careers::tests(),

@@ -78,6 +78,7 @@ fn the_table_is_the_contract() {
         "POST /status/{token}/withdraw",
         "POST /status/{token}/delete",
         "DELETE /api/v1/candidates/{id}",
+        "GET /api/v1/candidates/{id}/documents/{documentId}",
         "GET /api/v1/candidates/{id}/export",
         "PUT /api/v1/candidates/{id}/hold",
         "DELETE /api/v1/candidates/{id}/hold",

@@ -246,7 +246,9 @@ fn scope(route: &Route) -> Scope {
 }
 
 fn verdict(answer: &Answer) -> (u16, String) {
-    let code = if answer.body.is_empty() {
+    // A file has no code, nor has nothing.
+    let is_json = answer.header("content-type").is_some_and(|media_type| media_type.contains("json"));
+    let code = if answer.body.is_empty() || !is_json {
         String::new()
     } else {
         answer.json()["code"].as_str().unwrap_or_default().to_owned()

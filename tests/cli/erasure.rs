@@ -5,7 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use appliance::domain::document::{MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
+use appliance::domain::id::{DocumentId, Id, SignupId};
 use appliance::domain::search;
+use appliance::store::{self, Error};
+use appliance::world::{Real, World};
 use serde_json::{Value, json};
 
 use crate::support::{Place, Serving, document, eventually, mode};
@@ -22,6 +26,10 @@ struct Person {
     local: String,
     /// What the candidate was called before.
     former: String,
+    /// What they called themselves when they applied.
+    typed: String,
+    /// What staff put right in their name.
+    corrected: String,
 }
 
 impl Person {
@@ -37,6 +45,8 @@ impl Person {
             family: format!("Ł{}-Ünal", mark(1)),
             local: format!("Mail.{}", mark(2)),
             former: format!("Née{}", mark(3)),
+            typed: format!("Żoé{}", mark(4)),
+            corrected: format!("Øx{}", mark(5)),
         }
     }
 
@@ -55,7 +65,9 @@ impl Person {
     /// Everything by which somebody could find them in a heap of bytes: as given, in lower case, as JSON has it, as words.
     fn needles(&self) -> Vec<String> {
         let mut needles = Vec::new();
-        for text in [&self.given, &self.family, &self.local, &self.former, &self.name(), &self.email()] {
+        let (name, email) = (self.name(), self.email());
+        let parts = [&self.given, &self.family, &self.local, &self.former, &self.typed, &self.corrected];
+        for text in parts.into_iter().chain([&name, &email]) {
             let escaped = json!(text).to_string();
             let ascii: String = text
                 .chars()
@@ -140,7 +152,13 @@ fn import(place: &Place, people: &[Person], url: &str) {
 }
 
 fn send(serving: &Serving, key: &str, method: &str, path: &str, body: &Value) -> Value {
-    let fields = [("Authorization", format!("Bearer {key}"))];
+    send_once(serving, key, method, path, body, "")
+}
+
+/// The same under an `Idempotency-Key`, where that is not empty.
+fn send_once(serving: &Serving, key: &str, method: &str, path: &str, body: &Value, once: &str) -> Value {
+    let mut fields = vec![("Authorization", format!("Bearer {key}"))];
+    fields.extend((!once.is_empty()).then(|| ("Idempotency-Key", once.to_owned())));
     let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let body = if body.is_null() { String::new() } else { body.to_string() };
     serving.send(method, path, &fields, &body).expect(200).json()
@@ -151,13 +169,12 @@ fn leave_traces(serving: &Serving, key: &str, nth: usize, person: &Person) {
     let (id, note) = (&person.id, person.note());
     let step = format!("/api/v1/candidate-steps/c{id}_1");
     if nth.is_multiple_of(2) {
-        send(
-            serving,
-            key,
-            "POST",
-            &format!("{step}/hire"),
-            &json!({ "notes": note, "externalPositionId": person.family }),
-        );
+        let hire = json!({ "notes": note, "externalPositionId": person.family });
+        // Whoever chose the key made it of a name.
+        let once = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
+        for _ in 0..2 {
+            send_once(serving, key, "POST", &format!("{step}/hire"), &hire, &once);
+        }
     }
     if nth.is_multiple_of(3) {
         let body = json!({ "outcomeNotes": note, "outcomeType": "company", "outcomeReason": person.name() });
@@ -166,6 +183,44 @@ fn leave_traces(serving: &Serving, key: &str, nth: usize, person: &Person) {
     let hold = format!("/api/v1/candidates/{id}/hold");
     send(serving, key, "PUT", &hold, &json!({ "reason": note }));
     send(serving, key, "DELETE", &hold, &Value::Null);
+}
+
+/// What a form leaves: what they typed, a document, and a page; with the application, or once more under their address.
+fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) {
+    let world: &dyn World = &Real::new();
+    let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
+    // Of one piece, and of many.
+    let bytes = if nth.is_multiple_of(150) { 3 * PIECE_BYTES_MAX } else { 5_000 };
+    let content = line.repeat(bytes / line.len() + 1);
+    let mut random = [0; TOKEN_BYTES];
+    world.fill(&mut random);
+    let (id, token): (DocumentId, _) = (world.id(), Token::new(random));
+    let name = format!("{}.txt", person.typed);
+    let stage = |tx: &store::Tx<'_>| -> Result<(), Error> {
+        store::document::begin(tx, &id, &token, &name)?;
+        for (piece, number) in content.as_bytes().chunks(PIECE_BYTES_MAX).zip(1..) {
+            store::document::append(tx, &id, number, piece)?;
+        }
+        let bytes = u32::try_from(content.len()).unwrap();
+        store::document::finish(tx, &id, &name, MediaType::Text, bytes)
+    };
+    store::act_alone(&place.path("a.db"), world, stage).unwrap();
+    let signup = format!("sign_{}{nth}", application.unwrap_or("later"));
+    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+    let sql =
+        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links,
+                 note, locale, consented_at, created_at)
+               VALUES (?1, 'org_acme', 'role_1', ?2, ?3, ?4, lower(?4), ?5, json_array(?6), ?7, 'de', 1, 1)";
+    let link = format!("https://{}.example/{}", person.local, person.typed);
+    let params = (&signup, application, &person.typed, person.email(), &person.family, link, person.note());
+    connection.execute(sql, params).unwrap();
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
+               VALUES (randomblob(32), ?1, iif(?1 IS NULL, ?2, NULL), 'de', 1)";
+    connection.execute(sql, (application, &signup)).unwrap();
+    let signup = SignupId::parse(&signup).unwrap();
+    let attach = |tx: &store::Tx<'_>| store::document::attach(tx, &token, &signup);
+    assert!(store::act_alone(&place.path("a.db"), world, attach).unwrap());
 }
 
 /// How many of these people have their address somewhere.
@@ -196,7 +251,11 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     let (erased, staying): (Vec<_>, Vec<_>) = people.iter().enumerate().partition(|(nth, _)| nth.is_multiple_of(15));
     assert_eq!(erased.len(), ERASED);
     for (nth, person) in &erased {
+        apply(&place, *nth, person, Some(&format!("app_{}", person.id)));
         leave_traces(&serving, &key, *nth, person);
+        apply(&place, *nth, person, None);
+        let name = json!({ "name": format!("{} {}", person.corrected, person.family) });
+        send(&serving, &key, "PATCH", &format!("/api/v1/candidates/{}", person.id), &name);
     }
     eventually(|| place.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= 100);
     place.change("a.db", "PRAGMA secure_delete = ON; ANALYZE");
@@ -204,6 +263,7 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     let needles: Vec<String> = erased.iter().flat_map(|(_, person)| person.needles()).collect();
     // The test looks where there is something.
     assert_eq!(seen(&place, &erased), ERASED);
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM documents"), 2 * ERASED as i64);
     for (_, person) in &erased {
         send(&serving, &key, "DELETE", &format!("/api/v1/candidates/{}", person.id), &Value::Null);
     }
@@ -211,6 +271,9 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     assert_eq!(mode(&place.path("a.db.erased")), 0o600);
     assert_eq!(erased_list(&place), erased.iter().map(|(_, person)| person.id.clone()).collect::<Vec<_>>());
     place.run(&["check", "--db", "a.db"]).succeeded();
+    let left = "SELECT (SELECT count(*) FROM signups) + (SELECT count(*) FROM status_pages)
+                  + (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_pieces)";
+    assert_eq!(place.number("a.db", left), 0);
     // Nobody else has lost anything.
     assert_eq!(seen(&place, &staying), STAYING);
     let ended = serving.stop("TERM");

@@ -82,9 +82,9 @@ pub(super) async fn read(
         // Whoever asks first is told before anything was sent.
         return Ok(request.with_form(Form::new(Vec::new(), Some(Upload::Fault(Fault::TooLarge)))));
     }
-    *has_begun = true;
     let overload = |_| Error::Unavailable("too many forms arrive at once".to_owned());
     let _place = ctx.uploads.try_acquire().map_err(overload)?;
+    *has_begun = true;
     let patience = Patience { idle: IDLE_TIMEOUT, whole: FORM_TIMEOUT };
     let reading = Reading::new(ctx, rules, patience, is_too_large);
     Ok(request.with_form(reading.read(body, &boundary).await?))

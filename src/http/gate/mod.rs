@@ -13,6 +13,8 @@ mod admission;
 mod form;
 mod once;
 mod short;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod upload;
 

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::line::{Line, admin, ask, erases, lists, manages, reads};
+use crate::document;
 use crate::support::{App, Hiring};
 
 pub(crate) fn lines() -> Vec<Line> {
@@ -86,6 +87,7 @@ pub(crate) fn lines() -> Vec<Line> {
             ask(format!("/api/v1/candidate-roles/{}/status-link", ground.candidates[0].application_id))
         }),
         erases("DELETE /api/v1/candidates/{id}", |_, ground| ask(ground.candidate_path(0))),
+        reads("GET /api/v1/candidates/{id}/documents/{documentId}", |app, ground| ask(document::applied(app, ground))),
         manages("GET /api/v1/candidates/{id}/export", |_, ground| ask(format!("{}/export", ground.candidate_path(0)))),
         erases("PUT /api/v1/candidates/{id}/hold", |_, ground| {
             ask(format!("{}/hold", ground.candidate_path(0))).with(json!({ "reason": "a case" }))

@@ -20,6 +20,12 @@ use crate::world::{Scripted, World};
 const BOUNDARY: &str = "----WebKitFormBoundaryA1b2";
 const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), look_first: |_, _| Ok(None) };
 
+const PATIENCE: Patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
 struct Place {
     ctx: Arc<Ctx>,
     path: std::path::PathBuf,
@@ -50,12 +56,15 @@ impl Place {
     }
 
     fn read(&self, body: Sent) -> Result<Form, Error> {
-        self.read_within(body, Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) })
+        self.read_within(body, PATIENCE)
+    }
+
+    fn read_endless(&self, body: Endless, is_too_large: bool) -> Result<Form, Error> {
+        runtime().block_on(Reading::new(&self.ctx, &RULES, PATIENCE, is_too_large).read(body, BOUNDARY))
     }
 
     fn read_within(&self, body: Sent, patience: Patience) -> Result<Form, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(Reading::new(&self.ctx, &RULES, patience, false).read(body, BOUNDARY))
+        runtime().block_on(Reading::new(&self.ctx, &RULES, patience, false).read(body, BOUNDARY))
     }
 
     /// What is refused, where nothing of it is kept.
@@ -211,9 +220,7 @@ fn more_than_the_largest_file_is_not_read_on() {
     let head = text("name", "Ada");
     let begin = [head, file("cv.txt", b"a")].concat();
     let body = Endless { frames: Arc::clone(&frames), next: begin[..begin.len() - 2].to_vec().into() };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
-    let form = runtime.block_on(Reading::new(&place.ctx, &RULES, patience, false).read(body, BOUNDARY)).unwrap();
+    let form = place.read_endless(body, false).unwrap();
     assert!(matches!(form.upload(), Some(Upload::Fault(Fault::TooLarge))));
     assert_eq!(form.text("name").unwrap(), Some("Ada"));
     let frames = frames.load(std::sync::atomic::Ordering::Relaxed);
@@ -227,9 +234,7 @@ fn a_file_that_is_known_to_be_too_large_is_not_read_at_all() {
     let frames = Arc::default();
     let begin = [text("name", "Ada"), file("cv.txt", b"a")].concat();
     let body = Endless { frames: Arc::clone(&frames), next: begin[..begin.len() - 2].to_vec().into() };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
-    let form = runtime.block_on(Reading::new(&place.ctx, &RULES, patience, true).read(body, BOUNDARY)).unwrap();
+    let form = place.read_endless(body, true).unwrap();
     assert!(matches!(form.upload(), Some(Upload::Fault(Fault::TooLarge))));
     assert_eq!(form.text("name").unwrap(), Some("Ada"));
     assert!(frames.load(std::sync::atomic::Ordering::Relaxed) <= 4);
@@ -359,9 +364,7 @@ fn a_head_that_never_ends_is_not_read_for_ever() {
     for begin in ["", "a", &format!("--{BOUNDARY}\r\nX: "), &format!("--{BOUNDARY}")] {
         let frames = Arc::default();
         let body = Endless { frames: Arc::clone(&frames), next: begin.to_owned().into() };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
-        let read = runtime.block_on(Reading::new(&place.ctx, &RULES, patience, false).read(body, BOUNDARY));
+        let read = place.read_endless(body, false);
         assert!(matches!(read, Err(Error::Refused(Refusal::BadRequest(..)))), "{begin}");
         assert!(frames.load(std::sync::atomic::Ordering::Relaxed) < 20, "{begin}");
     }

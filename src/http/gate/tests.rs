@@ -1,0 +1,298 @@
+//! Forms over real connections: what is refused while it arrives, what waits, who gives up half-way, and who is not held up.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::super::ctx::{Settings, UPLOADS_MAX};
+use super::super::form::Upload;
+use super::super::server::Server;
+use super::super::table::Table;
+use super::super::{health, route};
+use super::*;
+use crate::domain::document::BYTES_MAX;
+use crate::domain::timestamp::Timestamp;
+use crate::store::{Grade, Store, Tx};
+use crate::telemetry::{LogFormat, Telemetry};
+use crate::world::{Scripted, World};
+
+/// A service with a form, beside what tells of its health.
+struct Place {
+    ctx: Arc<Ctx>,
+    address: SocketAddr,
+    path: std::path::PathBuf,
+    running: Option<(tokio::sync::oneshot::Sender<()>, std::thread::JoinHandle<()>)>,
+    _dir: tempfile::TempDir,
+}
+
+fn decode(_: &Ctx, request: &Request) -> Result<Value, Error> {
+    let Some(form) = request.form() else {
+        request.object()?;
+        return Ok(json!("JSON"));
+    };
+    let file = match form.upload() {
+        Some(Upload::Staged(staged)) => json!(staged.bytes),
+        Some(Upload::Fault(fault)) => json!(format!("{fault:?}")),
+        None => Value::Null,
+    };
+    Ok(json!({ "name": form.text("name")?, "file": file }))
+}
+
+fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
+    if told["file"] == "TooLarge" { Err(Refusal::PayloadTooLarge(BYTES_MAX).into()) } else { Ok(Reply::json(told)) }
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
+        let store = Arc::new(Store::open(&path, Arc::clone(&world)).unwrap());
+        let base_url = "http://a.example".to_owned();
+        let settings = Settings { origin: base_url.clone(), base_url, rate: None, trusted_proxies: Vec::new() };
+        let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
+        let form = route::Route::open(Method::POST, "/form", decode, act)
+            .with_upload("cv", |_, request| {
+                let is_turned_away = request.raw_query() == "no";
+                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }
+            })
+            .or_json()
+            .writes(Grade::Durable);
+        ctx.table = Table::of([health::routes(), vec![form]].into_iter().flatten().collect());
+        let ctx = Arc::new(ctx);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let theirs = Arc::clone(&ctx);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                let until = async { drop(stopped.await) };
+                Server::new(listener, theirs).run(until, async {}).await;
+            });
+        });
+        Self { ctx, address, path, running: Some((stop, thread)), _dir: dir }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// A connection on which this was sent.
+    fn send(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = self.connect();
+        stream.write_all(bytes).unwrap();
+        stream
+    }
+
+    /// Waits until nothing is kept of anything and every place is free.
+    fn until_empty(&self) {
+        let began = Instant::now();
+        let connection = rusqlite::Connection::open(&self.path).unwrap();
+        let sql = "SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_pieces)";
+        let kept = || connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        while kept() > 0 || self.ctx.uploads.available_permits() < UPLOADS_MAX {
+            assert!(began.elapsed() < Duration::from_secs(20), "{} rows are kept", kept());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.running.take() {
+            let _ = stop.send(());
+            let _ = thread.join();
+        }
+    }
+}
+
+const MULTIPART: &str = "Content-Type: multipart/form-data; boundary=b";
+
+fn head(fields: &str) -> Vec<u8> {
+    format!("POST /form HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n").into_bytes()
+}
+
+/// A form with a file of these bytes, without its end.
+fn begun(content: &[u8]) -> Vec<u8> {
+    let name = "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAda\r\n";
+    let file = "--b\r\nContent-Disposition: form-data; name=\"cv\"; filename=\"cv.txt\"\r\n\r\n";
+    [name.as_bytes(), file.as_bytes(), content].concat()
+}
+
+const END: &[u8] = b"\r\n--b--\r\n";
+
+/// The next answer: its status and body.
+fn answer(stream: &mut TcpStream) -> (u16, String) {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&bytes));
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).unwrap().to_lowercase();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (status, String::from_utf8(body).unwrap())
+}
+
+/// Sends a gigabyte behind this, or as much of it as is taken; how much that was, and what was answered.
+fn send_a_gigabyte(place: &Place, head: &[u8], is_chunked: bool) -> (usize, Option<u16>) {
+    let mut stream = place.send(head);
+    let mut reading = stream.try_clone().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let mut buffer = [0; 4_096];
+        while let Ok(count @ 1..) = reading.read(&mut buffer) {
+            text.extend_from_slice(&buffer[..count]);
+        }
+        String::from_utf8_lossy(&text).split(' ').nth(1).and_then(|status| status.parse().ok())
+    });
+    let data = vec![b'x'; 65_536];
+    let chunk = if is_chunked { [b"10000\r\n", &data[..], b"\r\n"].concat() } else { data };
+    let mut sent = 0;
+    while sent < 1 << 30 {
+        match stream.write(&chunk) {
+            // A chunk that is sent in part would not be one: then the rest of it.
+            Ok(count) if stream.write_all(&chunk[count..]).is_ok() => sent += chunk.len(),
+            Ok(_) => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    drop(stream);
+    (sent, reader.join().unwrap())
+}
+
+#[test]
+fn a_gigabyte_is_refused_while_it_arrives() {
+    let place = Place::new();
+    let begin = begun(b"");
+    let chunked = [
+        head(&format!("{MULTIPART}\r\nTransfer-Encoding: chunked")),
+        format!("{:x}\r\n", begin.len()).into_bytes(),
+        begin.clone(),
+        b"\r\n".to_vec(),
+    ];
+    let told = head(&format!("{MULTIPART}\r\nContent-Length: {}", (1 << 30) + begin.len()));
+    for (head, is_chunked) in [(chunked.concat(), true), ([told, begin].concat(), false)] {
+        let (sent, status) = send_a_gigabyte(&place, &head, is_chunked);
+        // The largest file, what is let go so that the answer is read, and what the system holds for either side.
+        assert!(sent < 64 * 1_024 * 1_024, "{sent}");
+        assert!(status.is_none_or(|status| status == 413), "{status:?}");
+        place.until_empty();
+    }
+}
+
+#[test]
+fn whoever_asks_first_is_told_before_anything_is_sent() {
+    let place = Place::new();
+    let form = [begun(b"engines"), END.to_vec()].concat();
+    let with = |length: usize| format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: {length}");
+    let mut stream = place.send(&head(&with(form.len())));
+    assert_eq!(answer(&mut stream).0, 100);
+    stream.write_all(&form).unwrap();
+    assert_eq!(answer(&mut stream), (200, json!({ "name": "Ada", "file": 7 }).to_string()));
+    assert_eq!(answer(&mut place.send(&head(&with(1 << 30)))).0, 413);
+    let elsewhere = String::from_utf8(head(&with(form.len()))).unwrap().replace("/form ", "/form?no ");
+    assert_eq!(answer(&mut place.send(elsewhere.as_bytes())).0, 404);
+}
+
+#[test]
+fn one_connection_sends_one_form_behind_the_other() {
+    let place = Place::new();
+    let large = begun(&vec![b'x'; 300_000]);
+    let form = [large, END.to_vec()].concat();
+    let request = [head(&format!("{MULTIPART}\r\nContent-Length: {}", form.len())), form].concat();
+    let mut stream = place.connect();
+    for _ in 0..3 {
+        stream.write_all(&request).unwrap();
+        assert_eq!(answer(&mut stream), (200, json!({ "name": "Ada", "file": 300_000 }).to_string()));
+    }
+}
+
+#[test]
+fn a_form_is_of_a_type_that_is_known() {
+    let place = Place::new();
+    let sent = |content_type: &str, body: &str| {
+        let fields = format!("{content_type}Content-Length: {}", body.len());
+        answer(&mut place.send(&[head(&fields), body.as_bytes().to_vec()].concat()))
+    };
+    let urlencoded = "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n";
+    assert_eq!(sent(urlencoded, "name=Zo%C3%AB"), (200, json!({ "name": "Zoë", "file": null }).to_string()));
+    for json in ["Content-Type: application/json\r\n", "Content-Type: application/a+json\r\n", ""] {
+        assert_eq!(sent(json, "{}"), (200, json!("JSON").to_string()));
+    }
+    for other in ["text/plain", "multipart/mixed; boundary=b", "application/pdf", "text/json", ""] {
+        assert_eq!(sent(&format!("Content-Type: {other}\r\n"), "{}").0, 415, "{other}");
+    }
+    let long = format!("; boundary={}", "b".repeat(71));
+    for boundary in ["", ";", "; boundary=", "; boundary=\"\"", &long] {
+        assert_eq!(sent(&format!("Content-Type: multipart/form-data{boundary}\r\n"), "{}").0, 400, "{boundary}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
+    let place = Place::new();
+    let content = vec![b'x'; 1_000_000];
+    let form = [begun(&content), END.to_vec()].concat();
+    let fields = format!("{MULTIPART}\r\nContent-Length: {}", form.len());
+    let half = form.len() / 2;
+    let mut slow: Vec<TcpStream> =
+        (0..4).map(|_| place.send(&[head(&fields), form[..half].to_vec()].concat())).collect();
+    let began = Instant::now();
+    while place.ctx.uploads.available_permits() > UPLOADS_MAX - 4 {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::yield_now();
+    }
+    // One that reads and writes the file, and another upload.
+    for path in ["/readyz", "/healthz"] {
+        let mut stream = place.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        assert_eq!(answer(&mut stream).0, 200);
+    }
+    assert_eq!(answer(&mut place.send(&[head(&fields), form.clone()].concat())).0, 200);
+    for stream in &mut slow {
+        stream.write_all(&form[half..]).unwrap();
+        assert_eq!(answer(stream).0, 200);
+    }
+}
+
+#[test]
+fn so_many_forms_arrive_at_once_and_no_more() {
+    let place = Place::new();
+    let fields = format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: 1000");
+    let mut waiting = Vec::new();
+    for _ in 0..UPLOADS_MAX {
+        let mut stream = place.send(&head(&fields));
+        assert_eq!(answer(&mut stream).0, 100);
+        waiting.push(stream);
+    }
+    assert_eq!(answer(&mut place.send(&head(&fields))).0, 503);
+    waiting.pop();
+    let began = Instant::now();
+    while answer(&mut place.send(&head(&fields))).0 == 503 {
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+    drop(waiting);
+    place.until_empty();
+}
+
+#[test]
+fn whoever_hangs_up_half_way_leaves_nothing() {
+    let place = Place::new();
+    for bytes in [10, 70_000, 2_000_000] {
+        let fields = format!("{MULTIPART}\r\nContent-Length: 5000000");
+        drop(place.send(&[head(&fields), begun(&vec![b'x'; bytes])].concat()));
+        place.until_empty();
+    }
+}

@@ -1,0 +1,355 @@
+//! `GET /api/v1/candidates/{id}/documents/{documentId}`, and what becomes of documents: staged, swept, exported, erased, and
+//! looked at by `check`.
+
+use std::time::{Duration, Instant};
+
+use appliance::domain::document::{BYTES_MAX, MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
+use appliance::domain::id::{DocumentId, Id, SignupId};
+use appliance::store::{self, document};
+use appliance::world::World;
+use serde_json::{Value, json};
+
+use crate::candidate_erase::{path, start};
+use crate::support::{App, Hiring};
+
+crate::tests![
+    a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place,
+    a_document_of_many_pieces_is_downloaded_whole,
+    a_name_in_any_script_is_told_in_full,
+    a_document_is_found_by_its_own_candidate_alone,
+    a_document_that_is_not_whole_is_not_handed_out,
+    an_export_has_what_they_typed_and_tells_of_their_documents,
+    an_erasure_takes_what_they_typed_their_documents_and_their_pages,
+    what_came_under_an_earlier_address_goes_too_and_what_is_somebody_elses_stays,
+    the_retention_takes_documents_too,
+    what_nobody_applied_with_goes_after_an_hour_and_not_before,
+    what_had_not_arrived_when_the_service_ended_goes_at_its_next_start,
+    a_token_attaches_once_and_within_an_hour,
+    a_check_finds_documents_and_signups_that_are_not_whole,
+];
+
+/// Uploads a document as the form does, a piece at a time; under which token.
+fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (DocumentId, Token) {
+    let world: &dyn World = app.world.as_ref();
+    let mut random = [0; TOKEN_BYTES];
+    world.fill(&mut random);
+    let (id, token): (DocumentId, _) = (world.id(), Token::new(random));
+    store::act_alone(&app.path, world, |tx| {
+        document::begin(tx, &id, &token, name)?;
+        for (piece, number) in content.chunks(PIECE_BYTES_MAX).zip(1..) {
+            document::append(tx, &id, number, piece)?;
+        }
+        document::finish(tx, &id, name, media_type, u32::try_from(content.len()).unwrap())
+    })
+    .unwrap();
+    (id, token)
+}
+
+/// Something typed by the candidate, or by somebody under an address, without an application.
+fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, email: &str) {
+    let (organization, role) = (&hiring.organization_id, &hiring.role_id);
+    let quoted = application.map_or("NULL".to_owned(), |id| format!("'{id}'"));
+    let of_signup = application.map_or(format!("'{id}'"), |_| "NULL".to_owned());
+    let now = app.world.now().micros();
+    app.change(&format!(
+        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links, note,
+           locale, consented_at, created_at)
+         VALUES ('{id}', '{organization}', '{role}', {quoted}, 'Typed {id}', '{email}', lower('{email}'), '+49 30 1',
+           '[\"https://{id}.example\"]', 'A note of {id}', 'de', {now}, {now});
+         INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
+         VALUES (randomblob(32), {quoted}, {of_signup}, 'de', {now})"
+    ));
+}
+
+fn attach(app: &App, token: &Token, signup: &str) -> bool {
+    let signup = SignupId::parse(signup).unwrap();
+    store::act_alone(&app.path, app.world.as_ref(), |tx| document::attach(tx, token, &signup)).unwrap()
+}
+
+/// The `nth` candidate applies with a document; its path.
+fn apply_with(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: MediaType, content: &[u8]) -> String {
+    let application = &hiring.candidates[nth].application_id;
+    let signup = format!("sign_{application}");
+    sign_up(app, hiring, &signup, Some(application), &format!("Zoe.Quixworth+{nth}@mail.example"));
+    let (id, token) = stage(app, name, media_type, content);
+    assert!(attach(app, &token, &signup));
+    format!("{}/documents/{id}", path(hiring, nth))
+}
+
+/// The path of a document of the first candidate.
+pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
+    apply_with(app, hiring, 0, "cv.txt", MediaType::Text, b"engines")
+}
+
+/// Polls until a query gives this: a thread of the service's own sees to it.
+#[track_caller]
+fn until(app: &App, sql: &str, wanted: &str) {
+    let began = Instant::now();
+    while app.sql(sql) != [wanted] {
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?} is not {wanted}", app.sql(sql));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+const COUNTS: &str = "SELECT (SELECT count(*) FROM signups), (SELECT count(*) FROM status_pages),
+  (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)";
+
+fn a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place() {
+    let (app, hiring) = start();
+    let member = app.user_with_all(&hiring.staff("member"));
+    for (nth, media_type, told) in [
+        (0, MediaType::Pdf, "application/pdf"),
+        (1, MediaType::WesternText, "text/plain; charset=windows-1252"),
+        (2, MediaType::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ] {
+        let content = b"<script>alert(1)</script>\r\nM\xfcller";
+        let path = apply_with(&app, &hiring, nth, "cv.bin", media_type, content);
+        for method in ["GET", "HEAD"] {
+            let answer = member.send(method, &path, &[], b"").expect(200);
+            let fields = [
+                ("content-type", told),
+                ("content-disposition", "attachment; filename*=UTF-8''cv.bin"),
+                ("content-security-policy", "sandbox; default-src 'none'"),
+                ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+                ("referrer-policy", "no-referrer"),
+            ];
+            for (name, value) in fields {
+                assert_eq!(answer.header(name), Some(value), "{method} {name}");
+            }
+            assert_eq!(answer.body, if method == "GET" { &content[..] } else { b"" });
+        }
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_document_of_many_pieces_is_downloaded_whole() {
+    let (app, hiring) = start();
+    let content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(BYTES_MAX).collect();
+    let path = apply_with(&app, &hiring, 0, "cv.pdf", MediaType::Pdf, &content);
+    let answer = app.user_with_all(&hiring.staff("owner")).get(&path).expect(200);
+    assert!(answer.body == content);
+    assert_eq!(app.sql("SELECT count(*) FROM document_pieces"), ["160"]);
+}
+
+fn a_name_in_any_script_is_told_in_full() {
+    let (app, hiring) = start();
+    let name = "Lebenslauf Zoë \"x\"; filename=a.exe.pdf";
+    let path = apply_with(&app, &hiring, 0, name, MediaType::Pdf, b"%PDF-1.7");
+    let answer = app.user_with_all(&hiring.staff("owner")).get(&path).expect(200);
+    let told = "attachment; filename*=UTF-8''Lebenslauf%20Zo%C3%AB%20%22x%22%3B%20filename%3Da.exe.pdf";
+    assert_eq!(answer.header("content-disposition"), Some(told));
+}
+
+fn a_document_is_found_by_its_own_candidate_alone() {
+    let (app, hiring) = start();
+    let document = applied(&app, &hiring);
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    owner.get(&document).expect(200);
+    let id = document.rsplit('/').next().unwrap();
+    owner.get(&format!("{}/documents/{id}", path(&hiring, 1))).refused(404, "not_found");
+    owner.get(&format!("{}/documents/none", path(&hiring, 0))).refused(404, "not_found");
+    // Neither what is staged, nor what came without an application.
+    let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
+    let staged = format!("{}/documents/{staged}", path(&hiring, 0));
+    owner.get(&staged).refused(404, "not_found");
+    sign_up(&app, &hiring, "sign_later", None, "zoe.quixworth+0@mail.example");
+    assert!(attach(&app, &token, "sign_later"));
+    owner.get(&staged).refused(404, "not_found");
+    // An organization's own staff alone.
+    let elsewhere = app.hiring();
+    app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");
+}
+
+fn a_document_that_is_not_whole_is_not_handed_out() {
+    let (app, hiring) = start();
+    let document = applied(&app, &hiring);
+    app.change("DELETE FROM document_pieces");
+    app.user_with_all(&hiring.staff("owner")).get(&document).refused(500, "internal_error");
+}
+
+fn an_export_has_what_they_typed_and_tells_of_their_documents() {
+    let (app, hiring) = start();
+    let document = applied(&app, &hiring);
+    sign_up(&app, &hiring, "sign_later", None, "ZOE.Quixworth+0@mail.example");
+    app.change("UPDATE status_pages SET withdrawn_at = 1795000000000000 WHERE signup_id IS NOT NULL");
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let export = owner.get(&format!("{}/export", path(&hiring, 0))).expect(200).json();
+    let signups = export["data"]["signups"].as_array().unwrap().clone();
+    assert_eq!(signups.len(), 2);
+    let application = &hiring.candidates[0].application_id;
+    let at = &signups[0]["createdAt"];
+    let told = json!({
+        "id": format!("sign_{application}"), "roleId": hiring.role_id, "candidateRoleId": application,
+        "name": format!("Typed sign_{application}"), "email": "Zoe.Quixworth+0@mail.example", "phone": "+49 30 1",
+        "links": [format!("https://sign_{application}.example")], "note": format!("A note of sign_{application}"),
+        "locale": "de", "consentedAt": at, "createdAt": at, "withdrewAt": null,
+        "documents": [{ "id": document.rsplit('/').next().unwrap(), "fileName": "cv.txt",
+            "mediaType": "text/plain; charset=utf-8", "bytes": 7, "createdAt": at }]
+    });
+    assert_eq!(signups[0], told);
+    assert_eq!((&signups[1]["id"], &signups[1]["candidateRoleId"]), (&json!("sign_later"), &Value::Null));
+    assert!(signups[1]["withdrewAt"].is_string() && signups[1]["documents"] == json!([]));
+    let other = owner.get(&format!("{}/export", path(&hiring, 1))).expect(200).json();
+    assert_eq!(other["data"]["signups"], json!([]));
+}
+
+fn an_erasure_takes_what_they_typed_their_documents_and_their_pages() {
+    let (app, hiring) = start();
+    let document = applied(&app, &hiring);
+    apply_with(&app, &hiring, 1, "cv.pdf", MediaType::Pdf, &vec![b'x'; 200_000]);
+    sign_up(&app, &hiring, "sign_later", None, "ZOE.Quixworth+0@mail.example");
+    let (_, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
+    assert!(attach(&app, &token, "sign_later"));
+    assert_eq!(app.sql(COUNTS), ["3|3|3|6"]);
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    owner.delete(&path(&hiring, 0)).expect(200);
+    assert_eq!(app.sql(COUNTS), ["1|1|1|4"]);
+    owner.get(&document).refused(404, "not_found");
+    assert_eq!(app.check(), Vec::<String>::new());
+    owner.delete(&path(&hiring, 1)).expect(200);
+    assert_eq!(app.sql(COUNTS), ["0|0|0|0"]);
+}
+
+fn what_came_under_an_earlier_address_goes_too_and_what_is_somebody_elses_stays() {
+    let (app, hiring) = start();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    sign_up(&app, &hiring, "sign_first", None, "zoe.quixworth+0@mail.example");
+    owner.patch(&path(&hiring, 0), &json!({ "email": "second@mail.example" })).expect(200);
+    sign_up(&app, &hiring, "sign_second", None, "SECOND@mail.example");
+    owner.patch(&path(&hiring, 0), &json!({ "email": "third@mail.example" })).expect(200);
+    // Whose the second address is by now.
+    owner.patch(&path(&hiring, 1), &json!({ "email": "Second@mail.example" })).expect(200);
+    // Another organization's, under the same address.
+    let elsewhere = app.hiring();
+    sign_up(&app, &elsewhere, "sign_elsewhere", None, "third@mail.example");
+    owner.delete(&path(&hiring, 0)).expect(200);
+    assert_eq!(app.sql("SELECT id FROM signups ORDER BY id"), ["sign_elsewhere", "sign_second"]);
+    owner.delete(&path(&hiring, 1)).expect(200);
+    assert_eq!(app.sql("SELECT id FROM signups ORDER BY id"), ["sign_elsewhere"]);
+}
+
+fn the_retention_takes_documents_too() {
+    let (app, hiring) = start();
+    applied(&app, &hiring);
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    owner.post(&hiring.reject(0), &json!({ "outcomeNotes": "no" })).expect(200);
+    app.admin()
+        .patch(&format!("/api/admin/organizations/{}", hiring.organization_id), &json!({ "retentionDays": 30 }))
+        .expect(200);
+    app.pass(40 * 24 * 60 * 60);
+    until(&app, COUNTS, "0|0|0|0");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn what_nobody_applied_with_goes_after_an_hour_and_not_before() {
+    let (app, hiring) = start();
+    applied(&app, &hiring);
+    stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
+    app.pass(60 * 60 - 1);
+    // What comes later is found by the same look, which so is known to have been.
+    app.change(
+        "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
+         INSERT INTO document_pieces (document_number, number, content)
+         SELECT number, 1, zeroblob(65536) FROM documents WHERE id = 'doc_gone'",
+    );
+    until(&app, "SELECT count(*) FROM documents WHERE id = 'doc_gone'", "0");
+    assert_eq!(app.sql(COUNTS), ["1|1|2|47"]);
+    app.pass(61);
+    until(&app, COUNTS, "1|1|1|1");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn what_had_not_arrived_when_the_service_ended_goes_at_its_next_start() {
+    let (app, hiring) = start();
+    applied(&app, &hiring);
+    stage(&app, "whole.pdf", MediaType::Pdf, b"%PDF-1.7");
+    app.stop();
+    let world: &dyn World = app.world.as_ref();
+    let (id, token): (DocumentId, _) = (world.id(), Token::new([9; TOKEN_BYTES]));
+    store::act_alone(&app.path, world, |tx| {
+        document::begin(tx, &id, &token, "half.pdf")?;
+        (1..=20).try_for_each(|number| document::append(tx, &id, number, &[b'x'; PIECE_BYTES_MAX]))
+    })
+    .unwrap();
+    assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));
+    app.start_again();
+    until(&app, COUNTS, "1|1|2|2");
+    assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
+}
+
+fn a_token_attaches_once_and_within_an_hour() {
+    let (app, hiring) = start();
+    let (application, other) = (&hiring.candidates[0].application_id, &hiring.candidates[1].application_id);
+    sign_up(&app, &hiring, "sign_1", Some(application), "a@mail.example");
+    sign_up(&app, &hiring, "sign_2", Some(other), "b@mail.example");
+    let (_, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
+    let (_, late) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
+    assert!(!attach(&app, &Token::new([3; TOKEN_BYTES]), "sign_1"));
+    assert!(attach(&app, &token, "sign_1"));
+    assert!(!attach(&app, &token, "sign_2"));
+    app.stop();
+    app.pass(60 * 60);
+    assert!(!attach(&app, &late, "sign_2"));
+    assert_eq!(app.sql("SELECT signup_id FROM documents ORDER BY number"), ["sign_1", "null"]);
+}
+
+fn a_check_finds_documents_and_signups_that_are_not_whole() {
+    let (app, hiring) = start();
+    let document = applied(&app, &hiring);
+    apply_with(&app, &hiring, 1, "cv.pdf", MediaType::Pdf, &vec![b'x'; 200_000]);
+    sign_up(&app, &hiring, "sign_later", None, "zoe.quixworth+0@mail.example");
+    assert_eq!(app.check(), Vec::<String>::new());
+    let id = document.rsplit('/').next().unwrap();
+    let signup = format!("sign_{}", hiring.candidates[0].application_id);
+    app.stop();
+    let finds = |broken: &str, whole: &str, finding: &str| {
+        app.change(broken);
+        assert_eq!(app.check(), [finding], "{broken}");
+        app.change(whole);
+        assert_eq!(app.check(), Vec::<String>::new(), "{whole}");
+    };
+    let wrong = format!("document {id} does not have the bytes that it says");
+    finds(
+        &format!("UPDATE documents SET bytes = bytes + 1 WHERE id = '{id}'"),
+        &format!("UPDATE documents SET bytes = bytes - 1 WHERE id = '{id}'"),
+        &wrong,
+    );
+    finds(
+        "UPDATE document_pieces SET number = 2 WHERE length(content) = 7",
+        "UPDATE document_pieces SET number = 1 WHERE length(content) = 7",
+        &wrong,
+    );
+    finds(
+        "PRAGMA foreign_keys = OFF; UPDATE documents SET number = 99 WHERE number = 2;
+         UPDATE document_pieces SET document_number = 98 WHERE document_number = 2;
+         DELETE FROM documents WHERE number = 99",
+        "DELETE FROM document_pieces WHERE document_number = 98",
+        "foreign key: a row of document_pieces names a row of documents that is not there",
+    );
+    finds(
+        &format!(
+            "UPDATE signups SET role_id = role_id; DELETE FROM status_pages WHERE candidate_role_id = '{}'",
+            hiring.candidates[0].application_id
+        ),
+        &format!(
+            "INSERT INTO status_pages (digest, candidate_role_id, locale, issued_at) VALUES (randomblob(32), '{}', 'de', 0)",
+            hiring.candidates[0].application_id
+        ),
+        &format!("signup {signup} has no status page"),
+    );
+    finds(
+        "DELETE FROM status_pages WHERE signup_id = 'sign_later'",
+        "INSERT INTO status_pages (digest, signup_id, locale, issued_at) VALUES (randomblob(32), 'sign_later', 'de', 0)",
+        "signup sign_later has no status page",
+    );
+    finds(
+        &format!(
+            "INSERT INTO status_pages (digest, signup_id, locale, issued_at) VALUES (randomblob(32), '{signup}', 'de', 0)"
+        ),
+        &format!("DELETE FROM status_pages WHERE signup_id = '{signup}'"),
+        &format!("signup {signup} has a status page of its own beside that of its application"),
+    );
+    app.change(&format!("UPDATE candidates SET erased_at = 1 WHERE id = '{}'", hiring.candidates[0].candidate_id));
+    assert!(app.check().contains(&format!("signup {signup} is of a candidate who was erased")));
+}
