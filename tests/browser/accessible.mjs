@@ -1,0 +1,61 @@
+// axe-core on every page: in each language, light and dark, at two widths.
+
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+
+import { LANGUAGES, look, picture, together, visitor } from './browser.mjs';
+import { pages } from './pages.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/// All rules but experimental ones. What is wrong, with where.
+export async function violations(page, rules) {
+  await page.evaluate(axe);
+  return page.evaluate(async (rules) => {
+    const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } };
+    const { violations } = await window.axe.run(document, rules ? { ...options, runOnly: rules } : options);
+    const where = ({ target, failureSummary }) => `${target.join(' ')} (${failureSummary.replace(/\s+/g, ' ')})`;
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(where).join('; ')}`);
+  }, rules);
+}
+
+/// A page as it is, at both widths and in both schemes.
+export async function everywhere(page, name, fault, picturesOf) {
+  for (const [width, height] of [[390, 844], [1280, 900]]) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      // Texts are the same in the dark; only their colours differ.
+      const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
+      for (const what of await violations(page, rules)) {
+        fault(`${name}, ${width} px, ${colorScheme}: ${what}`);
+      }
+      if (picturesOf) {
+        await picture(page, `${picturesOf}-${name}-${width}-${colorScheme}`);
+      }
+    }
+  }
+}
+
+export async function check(browser, company, fault) {
+  await together(2, LANGUAGES, async (lang) => {
+    const ways = await pages(browser, company, lang, fault);
+    const context = await visitor(browser, fault, { locale: lang });
+    const page = await context.newPage();
+    await page.goto(`${process.env.BASE}/careers/${company.acme.slug}`);
+    for (const [name, go] of Object.entries(ways)) {
+      try {
+        await go(page);
+        await look(page, fault);
+        const has = await page.locator('html').getAttribute('lang');
+        if (has !== lang) {
+          fault(`${name} is in ${has}, not ${lang}`);
+        }
+        await everywhere(page, `${name}-${lang}`, fault, lang === 'de' || lang === 'en' ? 'page' : undefined);
+      } catch (error) {
+        fault(`${name} in ${lang}: ${error.stack}`);
+      }
+    }
+    await context.close();
+  });
+}

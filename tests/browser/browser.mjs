@@ -1,0 +1,151 @@
+// A browser that tells on pages: whatever they load from elsewhere, what their policy stops, what fails in them.
+
+import { chromium } from 'playwright-core';
+
+import { base } from './company.mjs';
+
+export const LANGUAGES = ['en', 'de', 'fr', 'es'];
+
+/// What people see on what they press, in each language.
+export const WORDS = {
+  en: { apply: 'Apply for this role', send: 'Send application', withdraw: 'Withdraw the application', sure: 'Withdraw now' },
+  de: { apply: 'Auf diese Stelle bewerben', send: 'Bewerbung absenden', withdraw: 'Bewerbung zurückziehen', sure: 'Jetzt zurückziehen' },
+  fr: { apply: 'Postuler à ce poste', send: 'Envoyer ma candidature', withdraw: 'Retirer la candidature', sure: 'Retirer maintenant' },
+  es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
+};
+
+/// A form is not taken sooner than people can fill it in.
+const FORM_AT_LEAST_MS = 3200;
+
+export function launch() {
+  // Nothing but this machine can be reached, whatever a page asks for.
+  const args = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'];
+  return chromium.launch({ executablePath: process.env.CHROMIUM, args });
+}
+
+/// A new visitor. `fault` hears of all that a page must not do; pages that answer with an error are no fault.
+export async function visitor(browser, fault, { width = 1280, height = 900, hasScript = true, origins = [base], ...more } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, javaScriptEnabled: hasScript, ...more });
+  context.setDefaultTimeout(15000);
+  context.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (!origins.includes(origin) && protocol !== 'data:') {
+      fault(`${request.frame().url()} loads ${request.url()}`);
+    }
+  });
+  context.on('dialog', (dialog) => {
+    fault(`${dialog.page()?.url()} opens a dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  context.on('console', (message) => {
+    // Chromium writes a line about each page that is answered with an error.
+    const isStatus = message.text().startsWith('Failed to load resource: the server responded with a status of');
+    const isPage = isStatus && message.location().url === message.page()?.url();
+    if (['error', 'warning'].includes(message.type()) && !isPage) {
+      fault(`${message.page()?.url()} says ${message.type()}: ${message.text()} (${message.location().url})`);
+    }
+  });
+  context.on('weberror', (error) => fault(`${error.page()?.url()} throws ${error.error()}`));
+  await context.addInitScript(() => {
+    window.__violations = [];
+    document.addEventListener('securitypolicyviolation', (event) => {
+      window.__violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile ?? ''}`);
+    });
+  });
+  return context;
+}
+
+/// What every page must not have, wherever it came from.
+export async function look(page, fault) {
+  const seen = await page.evaluate(() => ({
+    violations: window.__violations ?? [],
+    canary: window.__canary,
+    links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
+      .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
+      .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
+    active: [...document.querySelectorAll('iframe, object, embed, base, meta[http-equiv], style, [style]')].map((e) => e.outerHTML),
+    scripts: [...document.querySelectorAll('script')].filter((e) => e.type !== 'application/ld+json').map((e) => e.outerHTML),
+    handlers: [...document.querySelectorAll('*')]
+      .filter((element) => [...element.attributes].some(({ name }) => name.startsWith('on')))
+      .map((element) => element.outerHTML),
+  }));
+  const url = page.url();
+  seen.violations.forEach((what) => fault(`${url}: its policy stops ${what}`));
+  seen.links.forEach((link) => fault(`${url}: leads to ${link}`));
+  [...seen.active, ...seen.scripts, ...seen.handlers].forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
+  if (seen.canary !== undefined) {
+    fault(`${url}: ran the script ${seen.canary}`);
+  }
+}
+
+/// A page of the service, of which only this status is right.
+export async function open(page, path, fault, status = 200) {
+  const answer = await page.goto(base + path);
+  if (answer.status() !== status) {
+    fault(`${path} was answered ${answer.status()}, not ${status}`);
+  }
+  await look(page, fault);
+}
+
+let pictures = 0;
+
+/// A picture of the whole page.
+export async function picture(page, name) {
+  pictures += 1;
+  const path = `${process.env.ARTEFACTS}/${name}.png`;
+  await page.screenshot({ path, fullPage: true });
+}
+
+export const field = (page, name) => page.locator(`main form [name=${name}]`);
+
+/// From the page of a role to its form, by hand.
+export async function apply(page, lang) {
+  await page.getByRole('button', { name: WORDS[lang].apply, exact: true }).click();
+  await page.waitForURL(/\/signup\//);
+  return Date.now();
+}
+
+/// Sends a form that was there at a time, as soon as it may be.
+export async function send(page, lang, openedAt) {
+  await page.waitForTimeout(Math.max(0, FORM_AT_LEAST_MS - (Date.now() - openedAt)));
+  const answered = page.waitForEvent('load');
+  await page.getByRole('button', { name: WORDS[lang].send, exact: true }).click();
+  await answered;
+  return Date.now();
+}
+
+export async function fill(page, person) {
+  for (const [name, value] of Object.entries(person)) {
+    await field(page, name).fill(value);
+  }
+}
+
+/// Somebody who has applied: the path of their page. Their context is new.
+export async function applied(browser, fault, { slug, role, lang = 'en', person }) {
+  const context = await visitor(browser, fault);
+  const page = await context.newPage();
+  await open(page, `/careers/${slug}/roles/${role.id}?lang=${lang}`, fault);
+  const openedAt = await apply(page, lang);
+  const form = new URL(page.url()).pathname + new URL(page.url()).search;
+  await fill(page, { name: 'Ada Lovelace', ...person });
+  await field(page, 'consent').check();
+  await send(page, lang, openedAt);
+  await look(page, fault);
+  const { pathname, search } = new URL(page.url());
+  if (!pathname.startsWith('/status/')) {
+    await picture(page, `not-applied-${slug}-${lang}`);
+    throw new Error(`an application ended at ${pathname}: ${await page.locator('main').innerText()}`);
+  }
+  await context.close();
+  return { form, status: pathname, confirmation: pathname + search };
+}
+
+/// So many at the same time; each takes the next thing.
+export async function together(workers, things, work) {
+  const left = [...things];
+  await Promise.all(Array.from({ length: workers }, async () => {
+    while (left.length > 0) {
+      await work(left.shift());
+    }
+  }));
+}

@@ -1,0 +1,53 @@
+// Organizations whose colour is hard to read something on, or to read on a page.
+
+import { applied, open, picture, together, visitor } from './browser.mjs';
+import { violations } from './accessible.mjs';
+
+const RULES = ['color-contrast', 'link-in-text-block'];
+
+export async function check(browser, { colours }, fault) {
+  await together(2, Object.entries(colours), async ([name, { of, role }]) => {
+    const person = { email: `painter.${name}@example.org`, note: 'Hello.' };
+    const { form, confirmation, status } = await applied(browser, fault, { slug: of.slug, role, person });
+    const context = await visitor(browser, fault, { width: 390, height: 844 });
+    const page = await context.newPage();
+    const role_page = `/careers/${of.slug}/roles/${role.id}`;
+    for (const path of [`/careers/${of.slug}`, role_page, `/careers/${of.slug}/privacy`, form, confirmation, status]) {
+      await open(page, path, fault);
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        for (const what of await violations(page, RULES)) {
+          fault(`${name}, ${path}, ${colorScheme}: ${what}`);
+        }
+        if (path === role_page || path === status) {
+          await picture(page, `colour-${name}-${path === status ? 'status' : 'role'}-${colorScheme}`);
+        }
+        await buttons(page, (what) => fault(`${name}, ${path}, ${colorScheme}: ${what}`));
+      }
+    }
+    await context.close();
+  });
+}
+
+/// The edge of a button against the page (WCAG 1.4.11), and what shows the focus: axe-core looks at neither.
+async function buttons(page, fault) {
+  const found = await page.evaluate(() => {
+    const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const light = (colour) => {
+      const [r, g, b] = colour.match(/[\d.]+/g).map((part) => channel(part / 255));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (a, b) => {
+      const [dark, bright] = [light(a), light(b)].sort((x, y) => x - y);
+      return (bright + 0.05) / (dark + 0.05);
+    };
+    const page = getComputedStyle(document.body).backgroundColor;
+    return [...document.querySelectorAll('main button, main a.button')].map((button) => {
+      const { backgroundColor, borderTopColor, borderTopWidth } = getComputedStyle(button);
+      const edge = parseFloat(borderTopWidth) > 0 ? contrast(borderTopColor, page) : 0;
+      const area = backgroundColor.startsWith('rgba(0, 0, 0, 0') ? 0 : contrast(backgroundColor, page);
+      return { text: button.textContent, contrast: Math.max(edge, area) };
+    });
+  });
+  found.filter(({ contrast }) => contrast < 3).forEach(({ text, contrast }) => fault(`"${text}" has an edge of ${contrast.toFixed(2)} only`));
+}

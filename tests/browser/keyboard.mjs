@@ -1,0 +1,104 @@
+// From the portal to a sent application with Tab and Enter. Wherever the focus is, it can be seen.
+
+import { base } from './company.mjs';
+import { field, look, picture, visitor, WORDS } from './browser.mjs';
+
+const TABS_MAX = 120;
+
+export async function check(browser, { acme, engineer }, fault) {
+  for (const [width, height] of [[1280, 720], [390, 700]]) {
+    const context = await visitor(browser, fault, { width, height });
+    await travel(await context.newPage(), acme, engineer, width, (what) => fault(`${width} px: ${what}`));
+    await context.close();
+  }
+}
+
+async function travel(page, acme, role, width, fault) {
+  const words = WORDS.en;
+  await page.goto(`${base}/careers/${acme.slug}?lang=en&q=platform`);
+  await page.keyboard.press('Tab');
+  const first = await focused(page, fault);
+  if (first.href !== '#main') {
+    fault(`the first stop is ${first.html}, not the link to the content`);
+  }
+  await picture(page, `keyboard-${width}-skip`);
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  if (!(await page.evaluate(() => document.querySelector('main').contains(document.activeElement)))) {
+    fault('the stop behind the link to the content is not in it');
+  }
+  await tabTo(page, fault, ({ text }) => text === role.name);
+  await picture(page, `keyboard-${width}-card`);
+  await enter(page, /\/roles\//);
+  await tabTo(page, fault, ({ text }) => text === words.apply);
+  await picture(page, `keyboard-${width}-apply`);
+  await enter(page, /\/signup\//);
+  await look(page, fault);
+  const typed = { name: 'Grace Hopper', email: `grace.${width}@example.org`, phone: '1', links: 'https://example.org', note: 'Hello.' };
+  const openedAt = Date.now();
+  for (const [name, value] of Object.entries(typed)) {
+    await tabTo(page, fault, (stop) => stop.name === name);
+    await page.keyboard.type(value);
+  }
+  await tabTo(page, fault, (stop) => stop.name === 'cv');
+  await tabTo(page, fault, (stop) => stop.name === 'consent');
+  await page.keyboard.press('Space');
+  if ((await field(page, 'homepage').inputValue()) !== '') {
+    fault('the field for robots was reached');
+  }
+  await tabTo(page, fault, ({ text }) => text === words.send);
+  await picture(page, `keyboard-${width}-send`);
+  await page.waitForTimeout(Math.max(0, 3200 - (Date.now() - openedAt)));
+  await enter(page, /\/status\//);
+  await look(page, fault);
+  // All there is on the page of the application.
+  await tabTo(page, fault, ({ text }) => text === words.withdraw);
+  await page.keyboard.press('Enter');
+  await tabTo(page, fault, ({ text }) => text === words.sure);
+  await picture(page, `keyboard-${width}-status`);
+}
+
+async function enter(page, url) {
+  await page.keyboard.press('Enter');
+  await page.waitForURL(url);
+  await page.waitForLoadState();
+}
+
+async function tabTo(page, fault, is) {
+  let stop;
+  for (let nth = 0; nth < TABS_MAX; nth += 1) {
+    await page.keyboard.press('Tab');
+    stop = await focused(page, fault);
+    if (is(stop)) {
+      return;
+    }
+  }
+  throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is the one; the last is ${stop.html}`);
+}
+
+/// Where the focus is. It is inside the window, nothing lies over it, and there is an outline.
+async function focused(page, fault) {
+  const stop = await page.evaluate(async () => {
+    await new Promise(requestAnimationFrame);
+    const element = document.activeElement;
+    const outline = (style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+    const box = element.getBoundingClientRect();
+    const [x, y] = [box.x + Math.min(box.width / 2, innerWidth / 2), box.y + Math.min(box.height / 2, 20)];
+    const at = document.elementFromPoint(x, y);
+    return {
+      html: element.outerHTML.slice(0, 120),
+      text: element.textContent.trim(),
+      name: element.getAttribute('name'),
+      href: element.getAttribute('href'),
+      isBody: element === document.body,
+      isSeen: box.width > 0 && x >= 0 && y >= 0 && x < innerWidth && y < innerHeight,
+      isFree: at !== null && (element.contains(at) || at.contains(element)),
+      // A label that holds a checkbox may show the focus for it.
+      hasOutline: outline(getComputedStyle(element)) || outline(getComputedStyle(element, '::after')),
+    };
+  });
+  if (!stop.isBody && !(stop.isSeen && stop.isFree && stop.hasOutline)) {
+    fault(`${page.url()}: the focus cannot be seen on ${stop.html} (in the window: ${stop.isSeen}, free: ${stop.isFree}, outline: ${stop.hasOutline})`);
+  }
+  return stop;
+}

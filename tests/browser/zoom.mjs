@@ -1,0 +1,48 @@
+// Nothing has to be scrolled sideways: at 200 %, with texts of twice the size, at 320 px.
+
+import { look, picture, together, visitor } from './browser.mjs';
+import { pages } from './pages.mjs';
+
+/// Windows of a screen of 1280 points at 200 %, of the least width (WCAG 1.4.10), and with larger texts.
+const VIEWS = [
+  { name: 'zoom-200', width: 640, height: 450, deviceScaleFactor: 2 },
+  { name: 'window-320', width: 320, height: 568, deviceScaleFactor: 1 },
+  { name: 'texts-200', width: 1280, height: 900, deviceScaleFactor: 1, textSize: '200%' },
+  { name: 'texts-200-on-a-telephone', width: 390, height: 844, deviceScaleFactor: 1, textSize: '200%' },
+];
+
+/// German has the longest words.
+const LANG = 'de';
+
+export async function check(browser, company, fault) {
+  const ways = await pages(browser, company, LANG, fault);
+  await together(2, VIEWS, async ({ name: view, textSize, ...size }) => {
+    const context = await visitor(browser, fault, { ...size, locale: LANG });
+    const page = await context.newPage();
+    await page.goto(`${process.env.BASE}/careers/${company.acme.slug}`);
+    for (const [name, go] of Object.entries(ways)) {
+      await go(page);
+      await look(page, fault);
+      if (textSize) {
+        await page.evaluate((size) => document.documentElement.style.setProperty('font-size', size), textSize);
+      }
+      const wide = await page.evaluate(() => {
+        const { clientWidth, scrollWidth } = document.documentElement;
+        // What scrolls by itself may be wider: tables and code in a description.
+        const isIn = (element) => element.closest('.prose pre, .prose table, .trap, .skip, .hidden') !== null;
+        const over = [...document.querySelectorAll('body *')].filter((element) => {
+          const box = element.getBoundingClientRect();
+          return box.width > 0 && box.right > clientWidth + 1 && !isIn(element);
+        });
+        return { clientWidth, scrollWidth, over: over.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)) };
+      });
+      if (wide.scrollWidth > wide.clientWidth || wide.over.length > 0) {
+        fault(`${view}: ${name} is ${wide.scrollWidth} wide in ${wide.clientWidth}: ${wide.over.join(' | ')}`);
+        await picture(page, `too-wide-${view}-${name}`);
+      } else if (['portal', 'role', 'form-with-errors', 'status'].includes(name)) {
+        await picture(page, `${view}-${name}`);
+      }
+    }
+    await context.close();
+  });
+}
