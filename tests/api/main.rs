@@ -47,6 +47,7 @@ mod hr_order;
 mod hr_retry;
 mod hr_send;
 mod idempotency;
+mod kept_pages;
 mod logo;
 mod me;
 mod openapi;
@@ -148,6 +149,7 @@ fn main() -> ExitCode {
         hr_retry::tests(),
         hr_send::tests(),
         idempotency::tests(),
+        kept_pages::tests(),
         logo::tests(),
         me::tests(),
         openapi::tests(),

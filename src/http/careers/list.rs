@@ -43,12 +43,12 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
 ///
 /// # Errors
 /// `not_found`, as a page, where there is no organization with this slug, or its portal is off.
-pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page }: &Wish) -> Result<Reply, Error> {
+pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }: &Wish) -> Result<Reply, Error> {
     let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
     let found = filter.find(&listings);
-    let page = Page::of(found.len(), *page);
+    let page = Page::of(found.len(), *wanted);
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let link = Link { texts, home: home(&organization.slug) };
     let heading = fill(texts.careers.title, &[("organization", &organization.name)]);
@@ -83,7 +83,9 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page }: &Wish) 
         home: link.home,
         frame,
     })?;
-    kept(reply, texts, &organization, tx)
+    // What leads to nothing anybody could make up: there is no end of it.
+    let leads_somewhere = page.number == *wanted && (filter.is_empty() || !found.is_empty());
+    if leads_somewhere { kept(reply, texts, &organization, tx) } else { Ok(reply.in_language(texts.tag).with_tag()) }
 }
 
 #[derive(Template)]

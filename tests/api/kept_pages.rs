@@ -1,0 +1,221 @@
+//! Pages that are kept: one for each language and each filter, never an old one, and never one that anybody could invent.
+
+use serde_json::json;
+
+use crate::portal::add_role;
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    each_language_has_a_page_of_its_own,
+    a_language_is_the_same_page_however_it_is_asked_for,
+    each_filter_has_a_page_of_its_own,
+    what_is_the_same_is_kept_once,
+    a_search_is_never_kept,
+    a_parameter_that_is_there_twice_is_refused_though_the_page_is_kept,
+    each_page_has_its_tag,
+    a_change_is_shown_on_every_page_at_once,
+    invented_queries_push_nothing_out,
+    a_style_and_a_list_are_told_apart_by_their_path,
+    head_of_a_kept_page_has_no_body,
+];
+
+const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
+
+fn company(app: &App) -> Hiring {
+    app.hiring_with(|document| {
+        for (nth, department) in ["Sales", "Sales", "Legal"].into_iter().enumerate() {
+            add_role(document, &json!({ "name": format!("Other {nth}"), "department": department }));
+        }
+    })
+}
+
+fn list(hiring: &Hiring, query: &str) -> String {
+    format!("/careers/{}{query}", hiring.slug)
+}
+
+fn get(client: &Client, path: &str, language: &str) -> Answer {
+    client.send("GET", path, &[("Accept-Language", language)], b"").expect(200)
+}
+
+/// Changes every organization's name behind the service's back: what is kept does not show it, what is rendered does.
+fn rename_in_secret(app: &App, name: &str) {
+    for trigger in app.sql("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'organizations'") {
+        app.change(&format!("DROP TRIGGER {trigger}"));
+    }
+    app.change(&format!("UPDATE organizations SET name = '{name}'"));
+}
+
+/// Whether the page that is answered was kept before that.
+fn is_kept(client: &Client, path: &str, language: &str) -> bool {
+    !get(client, path, language).text().contains("Renamed Works")
+}
+
+fn each_language_has_a_page_of_its_own() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    let role = format!("/careers/{}/roles/{}", hiring.slug, hiring.role_id);
+    for path in [list(&hiring, ""), role, format!("/careers/{}/privacy", hiring.slug)] {
+        let pages: Vec<_> = LANGUAGES.iter().map(|language| get(&client, &path, language)).collect();
+        for (nth, (language, page)) in LANGUAGES.iter().zip(&pages).enumerate() {
+            assert_eq!(page.header("content-language"), Some(*language));
+            assert!(page.text().contains(&format!("<html lang=\"{language}\"")), "{path} in {language}");
+            assert_eq!(page.header("vary"), Some("Accept-Language, Accept-Encoding"));
+            assert_eq!(page.header("cache-control"), Some("no-cache"));
+            let again = get(&client, &path, language);
+            assert_eq!((&again.body, again.header("etag")), (&page.body, page.header("etag")));
+            assert!(pages[..nth].iter().all(|other| other.header("etag") != page.header("etag")));
+        }
+    }
+}
+
+fn a_language_is_the_same_page_however_it_is_asked_for() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    let german = get(&client, &list(&hiring, ""), "de");
+    for (query, accepted) in
+        [("", "de-CH, en;q=0.5"), ("?lang=de", "fr"), ("?lang=de-AT", ""), ("?lang=", "de"), ("?lang=tlh", "tlh, de")]
+    {
+        let page = get(&client, &list(&hiring, query), accepted);
+        assert_eq!(page.header("etag"), german.header("etag"), "{query} {accepted}");
+        assert_eq!(page.body, german.body);
+    }
+}
+
+fn each_filter_has_a_page_of_its_own() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    for _ in 0..2 {
+        for (query, here, not_here) in [
+            ("?department=Sales", "Other 1", "Other 2"),
+            ("?department=Legal", "Other 2", "Other 1"),
+            ("?department=Engineering&workType=hybrid", "Engineer", "Other 1"),
+            ("?department=Sales&lang=de", "Other 0", "Other 2"),
+            ("", "Other 2", "nobody"),
+        ] {
+            let page = client.get(&list(&hiring, query)).expect(200).text();
+            let cards = page.split("<main").nth(1).unwrap();
+            assert!(cards.contains(here) && !cards.contains(not_here), "{query}");
+        }
+    }
+}
+
+fn what_is_the_same_is_kept_once() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    client.get(&list(&hiring, "?department=Engineering&workType=hybrid")).expect(200);
+    client.get(&list(&hiring, "")).expect(200);
+    rename_in_secret(&app, "Renamed Works");
+    for query in [
+        "?workType=hybrid&department=Engineering",
+        "?page=&department=%45ngineering&workType=hybrid&lang=en",
+        "?",
+        "?q=",
+    ] {
+        assert!(is_kept(&client, &list(&hiring, query), "en"), "{query}");
+    }
+    for query in ["?workType=hybrid", "?lang=fr", "?department=Engineering&workType=hybrid&page=1"] {
+        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+        assert!(!get(&client, &list(&hiring, query), "en").text().is_empty());
+    }
+}
+
+fn a_search_is_never_kept() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    let queries = ["?q=other", "?q=other&department=Sales", "?utm_source=x", "?department=Sales&x=1"];
+    for query in queries {
+        client.get(&list(&hiring, query)).expect(200);
+    }
+    rename_in_secret(&app, "Renamed Works");
+    for query in queries {
+        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+    }
+}
+
+fn a_parameter_that_is_there_twice_is_refused_though_the_page_is_kept() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    client.get(&list(&hiring, "")).expect(200);
+    client.get(&list(&hiring, "?page=1")).expect(200);
+    for query in ["?page=1&page=1", "?lang=de&lang=de", "?department=&department="] {
+        client.get(&list(&hiring, query)).expect(400);
+    }
+}
+
+fn each_page_has_its_tag() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    let tag = |path: &str, language: &str| get(&client, path, language).header("etag").unwrap().to_owned();
+    let (plain, filtered) = (list(&hiring, ""), list(&hiring, "?department=Sales"));
+    let english = tag(&plain, "en");
+    for (path, language, status) in [(&plain, "en", 304), (&plain, "de", 200), (&filtered, "en", 200)] {
+        let headers = [("Accept-Language", language), ("If-None-Match", english.as_str())];
+        let answer = client.send("GET", path, &headers, b"").expect(status);
+        assert_eq!(answer.header("vary"), Some("Accept-Language, Accept-Encoding"));
+        assert_eq!(answer.header("etag") == Some(english.as_str()), status == 304);
+    }
+}
+
+fn a_change_is_shown_on_every_page_at_once() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    let path = format!("/api/admin/organizations/{}", hiring.organization_id);
+    for round in 0..10 {
+        let name = format!("Acme {round} & Co");
+        app.admin().patch(&path, &json!({ "name": name })).expect(200);
+        for query in ["", "?department=Sales", "?q=other"] {
+            for language in LANGUAGES {
+                let page = get(&client, &list(&hiring, query), language).text();
+                assert!(page.contains(&format!("Acme {round} &#38; Co")), "{query} in {language}: {page}");
+            }
+        }
+    }
+}
+
+fn invented_queries_push_nothing_out() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    client.get(&list(&hiring, "?department=Sales")).expect(200);
+    for nth in 0..200 {
+        client.get(&list(&hiring, &format!("?department=None-{nth}"))).expect(200);
+        client.get(&list(&hiring, &format!("?page={nth}&lang=x{nth}"))).expect(200);
+    }
+    for language in LANGUAGES {
+        get(&client, &list(&hiring, ""), language);
+    }
+    rename_in_secret(&app, "Renamed Works");
+    assert!(is_kept(&client, &list(&hiring, "?department=Sales"), "en"));
+    for language in LANGUAGES {
+        assert!(is_kept(&client, &list(&hiring, ""), language), "{language}");
+    }
+    for query in ["?department=None-0", "?department=None-199", "?page=199", "?page=0"] {
+        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+    }
+}
+
+fn a_style_and_a_list_are_told_apart_by_their_path() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    for _ in 0..2 {
+        let style = get(&client, &format!("/careers/{}/theme.css?x=1", hiring.slug), "de");
+        assert_eq!((style.header("content-type"), style.header("vary")), (Some("text/css; charset=utf-8"), None));
+        let look = get(&client, "/assets/page.css", "de");
+        assert_eq!(look.header("vary"), Some("Accept-Encoding"));
+        let packed = client.send("GET", "/assets/page.css", &[("Accept-Encoding", "gzip")], b"").expect(200);
+        assert_eq!(packed.header("content-encoding"), Some("gzip"));
+        assert!(packed.body.len() * 2 < look.body.len(), "{} of {}", packed.body.len(), look.body.len());
+    }
+}
+
+fn head_of_a_kept_page_has_no_body() {
+    let app = App::start();
+    let (hiring, client) = (company(&app), app.anonymous());
+    for _ in 0..2 {
+        let head = client.send("HEAD", &list(&hiring, "?lang=fr"), &[], b"").expect(200);
+        let page = client.get(&list(&hiring, "?lang=fr")).expect(200);
+        assert!(head.body.is_empty());
+        for name in ["content-length", "etag", "vary", "content-language", "content-type"] {
+            assert_eq!(head.header(name), page.header(name), "{name}");
+        }
+    }
+}
