@@ -68,6 +68,11 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(..=60_000_000))]
     rate_limit: u32,
 
+    /// Applications that may be sent from one address within an hour, by the form and the API alike; 0 for no limit.
+    #[arg(long, env = "APPLIANCE_SIGNUP_LIMIT", value_name = "PER_HOUR", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    signup_limit: u32,
+
     /// A network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1/32. May be given more than once.
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     trusted_proxy: Vec<IpNet>,
@@ -174,6 +179,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         origin: http::origin(&base_url).unwrap_or_default(),
         base_url,
         rate: (args.rate_limit > 0).then_some(Policy { per_minute: args.rate_limit }),
+        signups_per_hour: (args.signup_limit > 0).then_some(args.signup_limit),
         trusted_proxies: args.trusted_proxy,
     };
     let format = match args.log_format {

@@ -71,6 +71,8 @@ words! {
         StatusLinkIssued = "candidate_role.status_link_issued",
         /// What a candidate applied with was deleted, because they wanted it.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
+        /// A candidate applied to a role by themselves.
+        CandidateRoleSignedUp = "candidate_role.signed_up",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
         /// A candidate passed a step.

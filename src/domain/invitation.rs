@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use super::role::RoleStatus;
 use super::timestamp::Timestamp;
-
-const DAY: Duration = Duration::from_secs(86_400);
 
 /// A link lives this long.
 pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
@@ -36,9 +35,26 @@ pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timesta
     ended_at.is_none() && now < expires_at
 }
 
-/// Whole days until a link ends, rounded up, for the people who follow it.
-pub fn days_left(expires_at: Timestamp, now: Timestamp) -> u64 {
-    expires_at.since(now).as_secs().div_ceil(DAY.as_secs())
+/// What whoever follows a link to a public role of a portal finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The form.
+    Open,
+    /// The link is over, the role is not: its page gives a new one.
+    Expired,
+    /// The role takes no applications any more, or has no step where anybody could be.
+    Closed,
+}
+
+/// Where a link leads: nowhere where its role was never opened. `is_alive` is what [`is_alive`] says.
+pub fn way(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<Way> {
+    match role {
+        RoleStatus::Draft => None,
+        RoleStatus::Open if !has_steps => Some(Way::Closed),
+        RoleStatus::Open if is_alive => Some(Way::Open),
+        RoleStatus::Open => Some(Way::Expired),
+        RoleStatus::Filled | RoleStatus::Closed => Some(Way::Closed),
+    }
 }
 
 /// Whether a text is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
@@ -81,6 +97,19 @@ mod tests {
         let day_23 = made.plus(Duration::from_secs(23 * 86_400));
         assert!(end >= reused_from(day_23));
         assert!(end < reused_from(Timestamp::from_micros(day_23.micros() + 1)));
-        assert_eq!(days_left(end, day_23), 7);
+    }
+
+    #[test]
+    fn a_link_leads_to_the_form_while_its_role_takes_applications() {
+        for (role, has_steps, is_alive, expected) in [
+            (RoleStatus::Open, true, true, Some(Way::Open)),
+            (RoleStatus::Open, true, false, Some(Way::Expired)),
+            (RoleStatus::Open, false, true, Some(Way::Closed)),
+            (RoleStatus::Filled, true, true, Some(Way::Closed)),
+            (RoleStatus::Closed, true, false, Some(Way::Closed)),
+            (RoleStatus::Draft, true, true, None),
+        ] {
+            assert_eq!(way(role, has_steps, is_alive), expected, "{role:?}");
+        }
     }
 }

@@ -1,8 +1,9 @@
-//! The rate limit: a token bucket that refills evenly over a minute.
+//! The rate limit: a token bucket that refills evenly over a minute. And an allowance by the hour, for what is rare.
 
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// How many requests a caller has a minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,41 @@ impl Bucket {
     }
 }
 
+/// What somebody has taken of an allowance within an hour, which begins with the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hour {
+    /// When it began, by a time that never steps back.
+    pub began_at: Duration,
+    taken: u32,
+}
+
+impl Hour {
+    /// An hour that begins now.
+    pub fn beginning(now: Duration) -> Self {
+        Self { began_at: now, taken: 0 }
+    }
+
+    /// Whether it has passed.
+    pub fn is_over(&self, now: Duration) -> bool {
+        now.saturating_sub(self.began_at) >= HOUR
+    }
+
+    /// Takes one.
+    ///
+    /// # Errors
+    /// The whole seconds, at least 1, after which one may be taken again; nothing is taken.
+    pub fn take(&mut self, per_hour: u32, now: Duration) -> Result<(), u64> {
+        if self.is_over(now) {
+            *self = Self::beginning(now);
+        }
+        if self.taken >= per_hour {
+            return Err(whole_seconds((self.began_at + HOUR).saturating_sub(now)).max(1));
+        }
+        self.taken += 1;
+        Ok(())
+    }
+}
+
 fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
@@ -110,5 +146,15 @@ mod tests {
         let later = SECOND + Duration::from_secs(5);
         assert_eq!(bucket.left(policy, later).remaining, 5);
         assert_eq!((0..9).filter(|_| bucket.take(policy, later).is_ok()).count(), 5);
+    }
+
+    #[test]
+    fn an_hour_begins_with_the_first_and_then_all_are_there_again() {
+        let mut hour = Hour::beginning(SECOND);
+        assert_eq!((hour.take(2, SECOND), hour.take(2, SECOND * 11)), (Ok(()), Ok(())));
+        assert_eq!(hour.take(2, SECOND * 61), Err(3_540));
+        assert_eq!(hour.take(2, SECOND + HOUR - Duration::from_nanos(1)), Err(1));
+        assert_eq!((hour.take(2, SECOND + HOUR), hour.take(2, SECOND + HOUR)), (Ok(()), Ok(())));
+        assert_eq!(hour.take(2, SECOND + HOUR), Err(3_600));
     }
 }

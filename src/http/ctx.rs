@@ -8,6 +8,7 @@ use super::kept::KeptReplies;
 use super::limiter::Limiter;
 use super::openapi::Description;
 use super::rendered::Rendered;
+use super::signup::Limit;
 use super::table::Table;
 use super::throttle::Throttle;
 use crate::domain::id;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub origin: String,
     /// Requests a minute for each key or session user; `None` for no limit.
     pub rate: Option<Policy>,
+    /// Applications that candidates may send from one address within an hour; `None` for no limit.
+    pub signups_per_hour: Option<u32>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -58,6 +61,8 @@ pub struct Ctx {
     description: OnceLock<Description>,
     /// The failed sign-ins.
     pub(super) throttle: Throttle,
+    /// What candidates have sent.
+    pub(super) signup_limit: Limit,
     no_password_hash: OnceLock<String>,
     /// Password hashes that run at once: each takes 19 MiB and a whole core.
     pub(super) hashing: tokio::sync::Semaphore,
@@ -83,6 +88,7 @@ impl Ctx {
             store,
             world,
             limiter: Limiter::new(settings.rate),
+            signup_limit: Limit::new(settings.signups_per_hour),
             settings,
             telemetry,
             table: Table::new(),

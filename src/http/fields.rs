@@ -133,6 +133,11 @@ impl Fields {
         texts.or_else(|| self.fault(name, "must be a list of strings"))
     }
 
+    /// A list of texts.
+    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        if self.object.get(name).is_none_or(Value::is_null) { None } else { self.required_texts(name) }
+    }
+
     /// An integer within bounds. `90.0` and `"90"` are none.
     pub(super) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let range = format!("must be between {} and {}", bounds.start(), bounds.end());

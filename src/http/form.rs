@@ -5,8 +5,8 @@ use super::reply::Reply;
 use super::request::Request;
 use crate::domain::document::Fault;
 use crate::domain::refusal::Refusal;
-use crate::store::Error;
 use crate::store::document::Staged;
+use crate::store::{Error, Tx};
 
 /// What a route reads as a form.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +15,12 @@ pub(super) struct FormRules {
     pub(super) takes_json: bool,
     /// The field that holds a file, where it takes one.
     pub(super) file_field: Option<&'static str>,
-    /// What is looked at before anything is read.
-    pub(super) look_first: LookFirst,
+    /// What is looked at before anything is read, if anything.
+    pub(super) look_first: Option<LookFirst>,
 }
 
-/// A look at a request whose body was not read yet: an answer, where nothing of it is needed. It may run twice.
-pub(super) type LookFirst = fn(&Ctx, &Request) -> Result<Option<Reply>, Error>;
+/// A look at a request whose body was not read yet, and at the file: an answer, where nothing of the body is needed.
+pub(super) type LookFirst = fn(&Ctx, &Tx<'_>, &Request) -> Result<Option<Reply>, Error>;
 
 /// A form that was sent.
 #[derive(Debug, Clone, Default)]

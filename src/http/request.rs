@@ -121,6 +121,14 @@ impl Request {
         values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
     }
 
+    /// Every cookie, by its name. Split at `;` and nowhere else (RFC 6265 §5.4): a comma belongs to a value, which another
+    /// host may have set.
+    pub(super) fn cookies(&self) -> Vec<(String, String)> {
+        let fields = self.header_values(&header::COOKIE);
+        let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// Every value of a field that is a list, joined as RFC 9110 §5.3 has it.
     pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
         let values = self.header_values(name);

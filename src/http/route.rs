@@ -79,9 +79,22 @@ pub(super) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<
 pub(super) enum Next {
     /// The second half, in a transaction.
     Act(Act),
+    /// The second half where it only reads, whatever the route does.
+    Look(Act),
     /// The answer: it needs nothing of the file.
     Reply(Reply),
 }
+
+/// What the first half of a handler makes of a request, where there may be nothing to do.
+pub(super) enum Decoded<W, I> {
+    /// What the second half is to do.
+    Wish(W),
+    /// What the answer is made of, with a look at the file.
+    Idle(I),
+}
+
+/// A first half that may see that there is nothing to do.
+type DecodeOrIdle<W, I> = fn(&Ctx, &Request) -> Result<Decoded<W, I>, Error>;
 
 /// An answer that needs nothing but the caller.
 pub(super) type OfCaller = fn(&Principal) -> Reply;
@@ -130,6 +143,24 @@ impl Route {
         act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
     ) -> Self {
         Self::new(method, path, Entry::Open, decode, move |ctx, tx, _, wish| act(ctx, tx, wish))
+    }
+
+    /// An endpoint for anybody whose first half may see that there is nothing to do: a form with something wrong in it needs
+    /// no turn of the writer.
+    pub(super) fn open_or_idle<W: Send + 'static, I: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: DecodeOrIdle<W, I>,
+        act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
+        look: fn(&Ctx, &Tx<'_>, &I) -> Result<Reply, Error>,
+    ) -> Self {
+        let decode: Decode = Arc::new(move |ctx, request| {
+            Ok(match decode(ctx, request)? {
+                Decoded::Wish(wish) => Next::Act(Box::new(move |ctx, tx, _| act(ctx, tx, &wish))),
+                Decoded::Idle(idle) => Next::Look(Box::new(move |ctx, tx, _| look(ctx, tx, &idle))),
+            })
+        });
+        Self::with_decode(method, path, Entry::Open, decode)
     }
 
     /// An endpoint for anybody that does not touch the file.
@@ -203,7 +234,7 @@ impl Route {
     /// [`Request::form`].
     pub(super) fn with_form(mut self) -> Self {
         self.takes_body = true;
-        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: |_, _| Ok(None) });
+        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: None });
         self
     }
 
@@ -211,7 +242,7 @@ impl Route {
     /// that nobody sends a file for nothing.
     pub(super) fn with_upload(self, file_field: &'static str, look_first: LookFirst) -> Self {
         let mut route = self.with_form();
-        route.form = Some(FormRules { takes_json: false, file_field: Some(file_field), look_first });
+        route.form = Some(FormRules { takes_json: false, file_field: Some(file_field), look_first: Some(look_first) });
         route
     }
 

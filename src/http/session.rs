@@ -114,11 +114,9 @@ fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, E
 /// that is the one that no other host can set.
 pub(super) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
-    let fields = request.header_values(&header::COOKIE);
-    // Split at `;` and nowhere else (RFC 6265 §5.4): a comma belongs to a value, which another host may have set.
-    let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
-    values.find(|value| !value.is_empty()).map(digest)
+    let mut cookies = request.cookies().into_iter();
+    let found = cookies.find(|(name, value)| name == wanted && !value.is_empty());
+    found.map(|(_, value)| digest(&value))
 }
 
 /// What a session's cookie is called here.

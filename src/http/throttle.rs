@@ -89,7 +89,7 @@ fn count<K: Hash + Eq>(known: &mut HashMap<K, Failures>, key: K, now: Duration) 
 }
 
 /// Whoever has one IPv6 address has its whole /64.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),

@@ -1,19 +1,27 @@
 //! Signup links: made, given again, followed, ended with their role.
 
 use super::tx::{self, Error, Tx};
-use crate::domain::id::RoleId;
-use crate::domain::invitation;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::invitation::{self, Way};
+use crate::domain::role::RoleStatus;
 
 /// What a signup link leads to.
 #[derive(Debug, Clone)]
 pub struct Invitation {
-    /// The role's name.
-    pub role_name: String,
-    /// The organization's name.
+    /// The organization.
+    pub organization_id: OrganizationId,
+    /// Its name.
     pub organization_name: String,
-    /// When the link ends.
-    pub expires_at: Timestamp,
+    /// Its slug, as it was given.
+    pub slug: String,
+    /// Whether it has a picture of its own here.
+    pub has_logo: bool,
+    /// The role.
+    pub role_id: RoleId,
+    /// Its name.
+    pub role_name: String,
+    /// What there is for whoever follows the link.
+    pub way: Way,
 }
 
 /// The token of the role's link that is to be given again, where there is one
@@ -42,23 +50,33 @@ pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where a link leads that still leads somewhere: its role is open and public, its organization's portal on, and the
-/// organization not switched off.
+/// Where a link leads whose role is public, its organization's portal on, and the organization not switched off; `None` for
+/// every other one, and where there is none.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
-    let sql = "SELECT r.name, o.name, i.expires_at, i.ended_at
+    let sql = "SELECT o.id, o.name, o.slug, EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id),
+                 r.id, r.name, r.status,
+                 EXISTS (SELECT 1 FROM role_steps s WHERE s.role_id = r.id AND s.step_order IS NOT NULL),
+                 i.expires_at, i.ended_at
                FROM invitations i
                JOIN roles r ON r.id = i.role_id
                JOIN organizations o ON o.id = r.organization_id
-               WHERE i.token = $1 AND r.status = 'open' AND r.public = 1 AND o.portal_enabled = 1
-                 AND o.enabled = 1";
+               WHERE i.token = $1 AND r.public = 1 AND o.portal_enabled = 1 AND o.enabled = 1";
     let found = tx.one(sql, [token], |row| {
-        let expires_at = tx::time(row, 2)?;
-        let alive = invitation::is_alive(expires_at, tx::time_or_none(row, 3)?, tx.now);
-        let invitation = Invitation { role_name: row.get(0)?, organization_name: row.get(1)?, expires_at };
-        Ok(alive.then_some(invitation))
+        let status = tx::word(&row.get::<_, String>(6)?, RoleStatus::parse)?;
+        let is_alive = invitation::is_alive(tx::time(row, 8)?, tx::time_or_none(row, 9)?, tx.now);
+        let Some(way) = invitation::way(status, row.get(7)?, is_alive) else { return Ok(None) };
+        Ok(Some(Invitation {
+            organization_id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
+            organization_name: row.get(1)?,
+            slug: row.get(2)?,
+            has_logo: row.get(3)?,
+            role_id: tx::word(&row.get::<_, String>(4)?, RoleId::parse)?,
+            role_name: row.get(5)?,
+            way,
+        }))
     })?;
     Ok(found.flatten())
 }

@@ -23,6 +23,7 @@ pub mod erasure;
 pub mod export;
 pub mod feed;
 pub mod file;
+mod form_secret;
 pub mod health;
 pub mod hr_delivery;
 pub mod hr_integration;
@@ -43,6 +44,7 @@ pub mod role;
 pub mod role_step;
 mod schema;
 pub mod session;
+pub mod signup;
 pub mod status_page;
 #[cfg(test)]
 mod tests;
@@ -80,6 +82,7 @@ pub struct Store {
     wiping: thread::Periodic,
     retention: thread::Periodic,
     sweeping: thread::Periodic,
+    form_secret: [u8; 32],
     world: Arc<dyn World>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
     _lock: file::Lock,
@@ -109,6 +112,7 @@ impl Store {
         let retention = erasure::start_retention(path, Arc::clone(&world), ours, theirs)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs)?;
+        let form_secret = form_secret::of(path, world.as_ref())?;
         Ok(Self {
             writer,
             memory,
@@ -121,6 +125,7 @@ impl Store {
             wiping,
             retention,
             sweeping,
+            form_secret,
             world,
             _lock: lock,
         })
@@ -206,6 +211,11 @@ impl Store {
     /// What erases candidates.
     pub fn erasures(&self) -> &erasure::Erasures {
         &self.erasures
+    }
+
+    /// What the forms of this file are signed with.
+    pub fn form_secret(&self) -> &[u8; 32] {
+        &self.form_secret
     }
 
     /// How many candidates were erased again when the file was opened, because they were once and it still had them.

@@ -61,6 +61,7 @@ mod race_candidates;
 mod race_decisions;
 mod race_privacy;
 mod race_roles;
+mod race_signup;
 mod race_status_page;
 mod rate_limit;
 mod report;
@@ -72,6 +73,12 @@ mod role_state;
 mod role_step;
 mod session;
 mod signup;
+mod signup_address;
+mod signup_api;
+mod signup_fields;
+mod signup_file;
+mod signup_limit;
+mod signup_sent;
 mod status;
 mod status_page;
 mod status_page_acts;
@@ -164,6 +171,7 @@ fn main() -> ExitCode {
         race_status_page::tests(),
         race_candidates::tests(),
         race_privacy::tests(),
+        race_signup::tests(),
         rate_limit::tests(),
         report::tests(),
         role_change::tests(),
@@ -174,6 +182,12 @@ fn main() -> ExitCode {
         retention::tests(),
         session::tests(),
         signup::tests(),
+        signup_address::tests(),
+        signup_api::tests(),
+        signup_fields::tests(),
+        signup_file::tests(),
+        signup_limit::tests(),
+        signup_sent::tests(),
         status::tests(),
         status_page::tests(),
         status_page_acts::tests(),

@@ -90,7 +90,7 @@ fn closing_takes_a_role_off_the_portal_and_leaves_its_applications() {
     let shown = close(&client, &hiring.role());
     assert_eq!((&shown["status"], &shown["closeReason"]), (&json!("closed"), &json!("the budget is spent")));
     assert_eq!(app.anonymous().get(&hiring.portal()).expect(200).json()["roles"], json!([]));
-    app.anonymous().get(&signup).expect(404);
+    app.anonymous().get(&signup).expect(410);
     apply().refused(404, "not_found");
     assert_eq!(applications(), before);
     let (action, _, detail) = last_activity(&app);
@@ -101,7 +101,7 @@ fn closing_takes_a_role_off_the_portal_and_leaves_its_applications() {
     client.post_empty(&hiring.reject(1)).expect(200);
     client.post_empty(&format!("{}/reopen", hiring.role())).expect(200);
     assert_ne!(apply().expect(200).json()["inviteUrl"], url);
-    app.anonymous().get(&signup).expect(404);
+    app.anonymous().get(&signup).expect(410);
     client.post_empty(&hiring.hire(0)).expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
 }

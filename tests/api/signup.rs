@@ -1,184 +1,278 @@
-//! `GET /signup/{token}`: the page that a signup link leads to, for as long as it leads somewhere.
+//! `GET /signup/{token}`: the form that a signup link leads to, for as long as it leads somewhere, and what is said instead.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::portal_apply::signup_path;
+use crate::support::app::Options;
+use crate::support::signup::{Form, path, path_to, status_path, value};
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_link_leads_to_a_page_that_names_the_role_and_the_organization,
+    a_link_leads_to_a_form_for_the_role,
+    every_field_says_what_it_is_and_what_fills_it,
     the_page_may_run_nothing_and_is_kept_nowhere,
     hostile_names_are_text,
-    a_page_in_a_language_it_does_not_speak_is_in_english,
+    the_page_speaks_the_language_of_the_link_or_of_the_browser,
+    the_page_can_be_had_in_every_language,
     a_link_lives_for_thirty_days_to_the_microsecond,
-    the_page_counts_the_days_that_are_left,
+    a_link_that_has_run_out_leads_to_the_role,
     a_link_ends_when_its_role_is_filled,
-    a_link_waits_while_its_role_is_not_public_or_its_portal_is_off,
     a_link_ends_when_its_role_is_closed,
+    a_link_to_a_role_without_steps_leads_to_no_form,
+    a_link_waits_while_its_role_is_not_public_or_its_portal_is_off,
     every_link_that_leads_nowhere_is_the_same_page,
     a_token_of_strange_bytes_is_a_404_page,
+    a_parameter_that_is_there_twice_is_a_400_page,
     another_method_is_a_405,
     head_has_the_same_header_fields_and_no_body,
     following_a_link_changes_nothing,
+    a_browser_that_has_applied_is_told_so,
+    it_can_apply_for_somebody_else,
+    a_cookie_that_leads_nowhere_is_no_application,
+    the_cookie_is_secure_behind_https,
 ];
 
-/// This answer, where it is the page of a link that leads nowhere; without what is different each time.
+/// The text of this answer, where it is a page of this status.
 #[track_caller]
-fn nowhere(answer: Answer) -> String {
-    let answer = answer.expect(404);
+fn page(answer: Answer, status: u16) -> String {
+    let answer = answer.expect(status);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
     let text = answer.text();
-    assert!(text.starts_with("<!doctype html>") && text.contains("<h1>This page is not here</h1>"), "{text}");
-    text.replace(answer.header("x-request-id").unwrap(), "")
+    assert!(text.starts_with("<!doctype html>"), "{text}");
+    assert!(text.contains("<meta name=\"robots\" content=\"noindex\">"), "{text}");
+    text
 }
 
-fn a_link_leads_to_a_page_that_names_the_role_and_the_organization() {
+/// This answer's page, where the link leads nowhere.
+#[track_caller]
+fn nowhere(answer: Answer) -> String {
+    let text = page(answer, 404);
+    assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
+    text
+}
+
+fn a_link_leads_to_a_form_for_the_role() {
     let app = App::start();
     let hiring = app.hiring();
-    let answer = app.anonymous().get(&signup_path(&app, &hiring)).expect(200);
-    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
-    let text = answer.text();
-    assert!(text.starts_with("<!doctype html>\n<html lang=\"en\">"), "{text}");
-    assert!(text.contains("<title>Engineer at Acme 1</title>"), "{text}");
-    assert!(text.contains("<h1>Engineer at Acme 1</h1>"), "{text}");
-    assert!(text.contains("<meta name=\"robots\" content=\"noindex\">"), "{text}");
+    let path = path(&app, &hiring);
+    let text = page(app.anonymous().get(&path), 200);
+    assert!(text.contains("<html lang=\"en\">"), "{text}");
+    assert!(text.contains("<title>Apply for Engineer at Acme 1</title>"), "{text}");
+    assert!(text.contains("<h1>Apply: Engineer</h1>"), "{text}");
+    assert!(
+        text.contains(&format!("<form method=\"post\" action=\"{path}?lang=en\" enctype=\"multipart/form-data\">"))
+    );
+    assert!(text.contains("href=\"/careers/acme-1/theme.css\""), "{text}");
+    assert!(text.contains("href=\"/careers/acme-1/privacy?lang=en\""), "{text}");
+    assert!(!text.contains("id=\"errors\"") && !text.contains("aria-invalid") && !text.contains(" checked"), "{text}");
+}
+
+fn every_field_says_what_it_is_and_what_fills_it() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let text = app.anonymous().get(&path(&app, &hiring)).expect(200).text();
+    for (id, attributes) in [
+        ("name", "type=\"text\" autocomplete=\"name\" maxlength=\"255\" required"),
+        ("email", "type=\"email\" autocomplete=\"email\" maxlength=\"254\" required"),
+        ("phone", "type=\"tel\" autocomplete=\"tel\" maxlength=\"50\""),
+        ("cv", "type=\"file\" accept=\".pdf,.docx,.odt,.txt\""),
+        ("consent", "type=\"checkbox\" value=\"on\" required"),
+    ] {
+        assert!(text.contains(&format!("<label for=\"{id}\">")), "{id}: {text}");
+        assert!(text.contains(&format!("<input id=\"{id}\" name=\"{id}\" {attributes}")), "{id}: {text}");
+    }
+    for id in ["links", "note"] {
+        assert!(text.contains(&format!("<label for=\"{id}\">")), "{id}: {text}");
+        assert!(text.contains(&format!("id=\"{id}\" name=\"{id}\" rows=")), "{id}: {text}");
+        assert!(text.contains(&format!("aria-describedby=\"{id}-hint\"")), "{id}: {text}");
+    }
+    assert!(text.contains("at most 10 MB"), "{text}");
+    // What only robots see.
+    assert!(text.contains("<div class=\"trap\" aria-hidden=\"true\">"), "{text}");
+    assert!(text.contains("name=\"homepage\" type=\"text\" tabindex=\"-1\" autocomplete=\"off\""), "{text}");
 }
 
 fn the_page_may_run_nothing_and_is_kept_nowhere() {
     let app = App::start();
     let hiring = app.hiring();
-    for (path, status) in [(signup_path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
-        let answer = app.anonymous().get(&path).expect(status);
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
-        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
-        let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; style-src 'self';") && !policy.contains("unsafe"), "{policy}");
+    let policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                  frame-ancestors 'none'";
+    for (path, status) in [(path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
+        let answer = app.anonymous().get(&path);
+        assert_eq!(answer.header("content-security-policy"), Some(policy));
+        let text = page(answer, status);
+        for word in ["<script", "<style", " style=", "onload=", "http://", "//acme"] {
+            assert!(!text.replace("https:// or http://", "").contains(word), "{word}: {text}");
+        }
     }
 }
 
 fn hostile_names_are_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        document["organizations"][0]["name"] = json!("\"><img src=x onerror='alert(1)'> & {{nonce}}");
-        document["organizations"][0]["roles"][0]["name"] = json!("<script>alert(1)</script> {{paragraphs}}");
+        document["organizations"][0]["name"] = json!("\"><img src=x onerror='alert(1)'> & {role}");
+        document["organizations"][0]["roles"][0]["name"] = json!("<script>alert(1)</script> {organization}");
     });
-    let text = app.anonymous().get(&signup_path(&app, &hiring)).expect(200).text();
-    assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("onerror='"), "{text}");
-    let role = "&#60;script&#62;alert(1)&#60;/script&#62; {{paragraphs}}";
-    let organization = "&#34;&#62;&#60;img src=x onerror=&#39;alert(1)&#39;&#62; &#38; {{nonce}}";
-    assert!(text.contains(&format!("<title>{role} at {organization}</title>")), "{text}");
-    assert!(text.contains(&format!("<h1>{role} at {organization}</h1>")), "{text}");
-    assert!(text.contains(&format!("apply for this role at {organization}.")), "{text}");
+    let path = path(&app, &hiring);
+    let form = Form::at(&app, &path);
+    app.pass(30 * 86_400);
+    let expired = page(app.anonymous().get(&path), 410);
+    for text in [expired, page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200), {
+        app.change("UPDATE roles SET status = 'closed'");
+        page(form.send(&app), 410)
+    }] {
+        assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("onerror='"), "{text}");
+        assert!(text.contains("&#60;script&#62;alert(1)&#60;/script&#62; {organization}"), "{text}");
+        assert!(text.contains("&#34;&#62;&#60;img src=x onerror=&#39;alert(1)&#39;&#62; &#38; {role}"), "{text}");
+    }
 }
 
-fn a_page_in_a_language_it_does_not_speak_is_in_english() {
+fn the_page_speaks_the_language_of_the_link_or_of_the_browser() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
-    for query in ["", "?locale=en", "?locale=gsw-CH", "?locale=%00", "?locale=%3Cscript%3E", "?x=y&x=y"] {
-        let text = app.anonymous().get(&format!("{path}{query}")).expect(200).text();
-        assert!(text.contains("<html lang=\"en\">") && text.contains("You are invited to apply"), "{query}: {text}");
+    let path = path(&app, &hiring);
+    for (query, accepted, tag, words) in [
+        ("", "", "en", "Send application"),
+        ("?locale=de", "", "de", "Bewerbung absenden"),
+        ("?locale=de-CH", "fr", "de", "Bewerbung absenden"),
+        ("?locale=de&lang=es", "fr", "es", "Enviar candidatura"),
+        ("?locale=gsw-CH", "fr-CA, en;q=0.5", "fr", "Envoyer ma candidature"),
+        ("?locale=%00", "", "en", "Send application"),
+        ("?locale=%3Cscript%3E", "", "en", "Send application"),
+        ("?x=y&x=y", "es", "es", "Enviar candidatura"),
+    ] {
+        let answer = app.anonymous().send("GET", &format!("{path}{query}"), &[("Accept-Language", accepted)], b"");
+        let text = page(answer, 200);
+        assert!(text.contains(&format!("<html lang=\"{tag}\">")) && text.contains(words), "{query}: {text}");
+        assert!(text.contains(&format!("action=\"{path}?lang={tag}\"")), "{query}: {text}");
+        assert!(text.contains(&format!("href=\"/careers/{}/privacy?lang={tag}\"", hiring.slug)), "{query}: {text}");
         assert!(!text.contains("<script"), "{query}: {text}");
     }
+}
+
+fn the_page_can_be_had_in_every_language() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = path(&app, &hiring);
+    let text = page(app.anonymous().get(&format!("{path}?locale=fr")), 200);
+    assert!(text.contains("<span aria-current=\"true\" lang=\"fr\">"), "{text}");
+    for tag in ["en", "de", "es"] {
+        let link = format!("{path}?lang={tag}");
+        assert!(text.contains(&format!("<a href=\"{link}\" lang=\"{tag}\"")), "{tag}: {text}");
+        assert!(page(app.anonymous().get(&link), 200).contains(&format!("<html lang=\"{tag}\">")));
+    }
+    let nowhere = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
+    assert!(nowhere.contains("<h1>Dieser Link führt nirgendwohin</h1>"), "{nowhere}");
 }
 
 fn a_link_lives_for_thirty_days_to_the_microsecond() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
+    let path = path(&app, &hiring);
     app.world.pass(Duration::from_secs(30 * 86_400) - Duration::from_micros(1));
-    app.anonymous().get(&path).expect(200);
+    page(app.anonymous().get(&path), 200);
     app.world.pass(Duration::from_micros(1));
-    nowhere(app.anonymous().get(&path));
+    page(app.anonymous().get(&path), 410);
 }
 
-fn the_page_counts_the_days_that_are_left() {
+fn a_link_that_has_run_out_leads_to_the_role() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
-    let says = |days: &str| {
-        let text = app.anonymous().get(&path).expect(200).text();
-        assert!(text.contains(&format!("yours to use for {days}, ")), "{days}: {text}");
-    };
-    says("30 more days");
-    app.pass(1);
-    says("30 more days");
-    app.pass(28 * 86_400 - 1);
-    says("2 more days");
-    app.pass(86_400);
-    says("1 more day");
-    app.pass(86_399);
-    says("1 more day");
+    let path = path(&app, &hiring);
+    app.pass(30 * 86_400);
+    let text = page(app.anonymous().get(&format!("{path}?locale=de")), 410);
+    assert!(text.contains("<h1>Dieser Link ist abgelaufen</h1>"), "{text}");
+    assert!(text.contains(&format!("href=\"/careers/{}/roles/{}?lang=de\"", hiring.slug, hiring.role_id)), "{text}");
+    assert!(text.contains("Engineer") && !text.contains("<form"), "{text}");
+    // The role has a new one.
+    page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200);
 }
 
 fn a_link_ends_when_its_role_is_filled() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
-    let path = signup_path(&app, &hiring);
+    let path = path(&app, &hiring);
     owner.post_empty(&hiring.hire(0)).expect(200);
-    app.anonymous().get(&path).expect(200);
+    page(app.anonymous().get(&path), 200);
     owner.post_empty(&hiring.hire(1)).expect(200);
-    nowhere(app.anonymous().get(&path));
+    let text = page(app.anonymous().get(&path), 410);
+    assert!(text.contains("<h1>Engineer takes no more applications</h1>"), "{text}");
+    assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)) && !text.contains("<form"), "{text}");
+    assert!(!text.contains("Your application was not sent"), "{text}");
     // Opened again it gets a new link, and this one stays dead.
     owner.post_empty(&hiring.reject(0)).expect(200);
-    nowhere(app.anonymous().get(&path));
-}
-
-fn a_link_waits_while_its_role_is_not_public_or_its_portal_is_off() {
-    let app = App::start();
-    let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
-    for (away, back) in [
-        ("UPDATE roles SET public = 0", "UPDATE roles SET public = 1"),
-        ("UPDATE organizations SET portal_enabled = 0", "UPDATE organizations SET portal_enabled = 1"),
-    ] {
-        app.change(away);
-        nowhere(app.anonymous().get(&path));
-        app.change(back);
-        app.anonymous().get(&path).expect(200);
-    }
+    let text = page(app.anonymous().get(&path), 410);
+    assert!(text.contains("<h1>This link has run out</h1>"), "{text}");
 }
 
 fn a_link_ends_when_its_role_is_closed() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
-    for status in ["closed", "draft"] {
-        app.change(&format!("UPDATE roles SET status = '{status}'"));
+    let path = path(&app, &hiring);
+    app.change("UPDATE roles SET status = 'closed'");
+    page(app.anonymous().get(&path), 410);
+    app.change("UPDATE roles SET status = 'draft'");
+    nowhere(app.anonymous().get(&path));
+}
+
+fn a_link_to_a_role_without_steps_leads_to_no_form() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let more = json!({ "id": "role_bare", "name": "Bare", "status": "open", "public": true });
+        document["organizations"][0]["roles"].as_array_mut().unwrap().push(more);
+    });
+    let text = page(app.anonymous().get(&path_to(&app, &hiring, "role_bare")), 410);
+    assert!(text.contains("<h1>Bare takes no more applications</h1>"), "{text}");
+}
+
+fn a_link_waits_while_its_role_is_not_public_or_its_portal_is_off() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = path(&app, &hiring);
+    for (away, back) in [
+        ("UPDATE roles SET public = 0", "UPDATE roles SET public = 1"),
+        ("UPDATE organizations SET portal_enabled = 0", "UPDATE organizations SET portal_enabled = 1"),
+        ("UPDATE organizations SET enabled = 0", "UPDATE organizations SET enabled = 1"),
+    ] {
+        let form = Form::at(&app, &path);
+        app.change(away);
         nowhere(app.anonymous().get(&path));
+        let text = nowhere(form.send(&app));
+        assert!(!text.contains("Acme"), "{text}");
+        app.change(back);
+        page(app.anonymous().get(&path), 200);
     }
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
 fn every_link_that_leads_nowhere_is_the_same_page() {
     let app = App::start();
-    let (hidden, filled, off) = (app.hiring(), app.hiring(), app.hiring());
-    let paths = [&hidden, &filled, &off].map(|hiring| signup_path(&app, hiring));
-    let owner = app.user(&filled.staff("owner"));
-    owner.post_empty(&filled.hire(0)).expect(200);
-    owner.post_empty(&filled.hire(1)).expect(200);
+    let (hidden, off) = (app.hiring(), app.hiring());
+    let paths = [&hidden, &off].map(|hiring| path(&app, hiring));
     app.change(&format!("UPDATE roles SET public = 0 WHERE id = '{}'", hidden.role_id));
     app.change(&format!("UPDATE organizations SET portal_enabled = 0 WHERE id = '{}'", off.organization_id));
-    let expired = app.hiring();
-    let expired_path = signup_path(&app, &expired);
-    let unknown = nowhere(app.anonymous().get("/signup/0123456789abcdefghjkmnpqrstvwxyz0"));
+    let told = |path: &str| nowhere(app.anonymous().get(path)).replace(path, "");
+    let unknown = told("/signup/0123456789abcdefghjkmnpqrstvwxyz0");
     for path in paths {
-        assert_eq!(nowhere(app.anonymous().get(&path)), unknown);
+        assert_eq!(told(&path), unknown);
     }
-    app.pass(30 * 86_400);
-    assert_eq!(nowhere(app.anonymous().get(&expired_path)), unknown);
 }
 
 fn a_token_of_strange_bytes_is_a_404_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
+    let path = path(&app, &hiring);
     let long = "a".repeat(4_000);
-    for token in ["%00", "%C3%A4", "%20", "'%20OR%201=1--", "%3Cscript%3E", "%2e%2e%2fetc", "%", "%zz", "%ff", &long] {
+    for token in ["%00", "%C3%A4", "%20", "'%20OR%201=1--", "%3Cscript%3E", "%2e%2e%2fetc", &long] {
         let text = nowhere(app.anonymous().get(&format!("/signup/{token}")));
         assert!(!text.contains("<script"), "{token}: {text}");
+    }
+    for token in ["%ff", "%zz", "%"] {
+        app.anonymous().get(&format!("/signup/{token}")).expect(404);
     }
     nowhere(app.anonymous().get(&path.to_uppercase().replace("/SIGNUP/", "/signup/")));
     nowhere(app.anonymous().get(&format!("{path}%20")));
@@ -186,13 +280,23 @@ fn a_token_of_strange_bytes_is_a_404_page() {
     nowhere(app.anonymous().get("/signup"));
 }
 
+fn a_parameter_that_is_there_twice_is_a_400_page() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = path(&app, &hiring);
+    for query in ["lang=de&lang=en", "locale=de&locale=de", "again=1&again=1"] {
+        let answer = app.anonymous().get(&format!("{path}?{query}")).expect(400);
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    }
+}
+
 fn another_method_is_a_405() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
-    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+    let path = path(&app, &hiring);
+    for method in ["PUT", "PATCH", "DELETE", "OPTIONS"] {
         let answer = app.anonymous().send(method, &path, &[], b"").expect(405);
-        assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method}");
+        assert_eq!(answer.header("allow"), Some("GET, HEAD, POST"), "{method}");
     }
 }
 
@@ -200,14 +304,13 @@ fn head_has_the_same_header_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
-    for (path, status) in [(signup_path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
+    for (path, status) in [(path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
         let get = client.get(&path).expect(status);
         let head = client.send("HEAD", &path, &[], b"").expect(status);
-        for name in ["content-type", "content-length", "cache-control", "referrer-policy"] {
+        for name in ["content-type", "content-length", "cache-control", "referrer-policy", "content-security-policy"] {
             assert!(get.header(name).is_some(), "{name}");
             assert_eq!(head.header(name), get.header(name), "{name}");
         }
-        assert!(head.header("content-security-policy").is_some());
         assert!(head.body.is_empty());
     }
 }
@@ -215,11 +318,86 @@ fn head_has_the_same_header_fields_and_no_body() {
 fn following_a_link_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = signup_path(&app, &hiring);
+    let first = path(&app, &hiring);
     let before = app.sql("SELECT * FROM invitations");
-    for _ in 0..3 {
-        app.anonymous().get(&path).expect(200);
-    }
+    let forms: Vec<String> =
+        (0..3).map(|_| value(&app.anonymous().get(&first).expect(200).text(), "form").unwrap()).collect();
+    assert!(forms[0] != forms[1] && forms[1] != forms[2] && forms[0] != forms[2], "{forms:?}");
     assert_eq!(app.sql("SELECT * FROM invitations"), before);
-    assert_eq!(signup_path(&app, &hiring), path);
+    assert_eq!(path(&app, &hiring), first);
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
+}
+
+fn a_browser_that_has_applied_is_told_so() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring);
+    let sent = form.send(&app);
+    let status = status_path(&sent);
+    let cookie = sent.header("set-cookie").unwrap();
+    let token = status.strip_prefix("/status/").unwrap();
+    let name = format!("applied_{}", hiring.role_id);
+    assert_eq!(cookie, format!("{name}={token}; Path=/signup; HttpOnly; SameSite=Lax"));
+    let browser = app.anonymous().with_header("Cookie", &format!("a=b; {name}={token}"));
+    let text = page(browser.get(&format!("{}?locale=de", form.path)), 200);
+    assert!(text.contains("<h1>Engineer: Sie haben sich schon beworben</h1>") && !text.contains("<form"), "{text}");
+    assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
+    assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
+    // Its next form tells it the same, but for the one that it sent.
+    let other = Form::of(&app, &hiring).with("email", "other@example.org");
+    page(other.send_by(&browser), 409);
+    assert_eq!(status_path(&form.send_by(&browser)), status);
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
+    // Other roles and other browsers have nothing to do with it.
+    let elsewhere = app.hiring();
+    assert!(page(browser.get(&path(&app, &elsewhere)), 200).contains("<form"));
+    assert!(page(app.anonymous().get(&form.path), 200).contains("<form"));
+}
+
+fn it_can_apply_for_somebody_else() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring);
+    let sent = form.send(&app);
+    let cookie = sent.header("set-cookie").unwrap().split(';').next().unwrap();
+    let browser = app.anonymous().with_header("Cookie", cookie);
+    let text = page(browser.get(&format!("{}?again=1&lang=de", form.path)), 200);
+    let action = format!("{}?lang=de&#38;again=1", form.path);
+    assert!(text.contains(&format!("action=\"{action}\"")), "{text}");
+    assert!(text.contains(&format!("href=\"{}?again=1&#38;lang=fr\"", form.path)), "{text}");
+    let other = Form::on(&text, &action.replace("&#38;", "&")).with("email", "grace@example.org");
+    app.pass(3);
+    assert_ne!(status_path(&other.send_by(&browser)), status_path(&sent));
+    assert_eq!(app.sql("SELECT email FROM signups"), ["ada@example.org", "grace@example.org"]);
+}
+
+fn a_cookie_that_leads_nowhere_is_no_application() {
+    let app = App::start();
+    let (hiring, other) = (app.hiring(), app.hiring());
+    let form = Form::of(&app, &hiring);
+    let status = status_path(&form.send(&app));
+    let token = status.strip_prefix("/status/").unwrap();
+    for cookie in [
+        format!("applied_{}={token}", other.role_id),
+        format!("applied_{}=nothing", other.role_id),
+        format!("applied_{}=", other.role_id),
+        format!("applied_={token}"),
+        token.to_owned(),
+        "=; ;;=".to_owned(),
+    ] {
+        let browser = app.anonymous().with_header("Cookie", &cookie);
+        assert!(page(browser.get(&path(&app, &other)), 200).contains("<form"), "{cookie}");
+    }
+    // One that was wrong does not hide one that is right.
+    let cookie = format!("applied_{0}=x; applied_{0}={token}", hiring.role_id);
+    assert!(!page(app.anonymous().with_header("Cookie", &cookie).get(&form.path), 200).contains("<form"));
+}
+
+fn the_cookie_is_secure_behind_https() {
+    let options = Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() };
+    let app = App::with(options);
+    let hiring = app.hiring();
+    let sent = Form::of(&app, &hiring).send(&app);
+    assert!(status_path(&sent).starts_with("/status/"));
+    assert!(sent.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Secure"), "{:?}", sent.header("set-cookie"));
 }

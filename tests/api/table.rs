@@ -101,6 +101,8 @@ fn the_table_is_the_contract() {
         "GET /careers/{orgSlug}/jobs.xml",
         "GET /careers/{orgSlug}/embed.js",
         "GET /robots.txt",
+        "POST /signup/{token}",
+        "POST /api/public/signup/{token}",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

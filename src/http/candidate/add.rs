@@ -70,7 +70,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
                 email: wish.email.clone(),
                 privacy: Privacy::default(),
             };
-            acts::add(tx, who, organization, &record, &stamp())?
+            acts::add(tx, Some(who), organization, &record, &stamp())?
         }
     };
     let templates =
@@ -82,6 +82,6 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
         applied_at: wish.applied_at.unwrap_or(tx.now),
         hire: None,
     };
-    acts::apply(tx, who, &candidate, role, &application, &steps, &stamp())?;
+    acts::apply(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
     told(tx, candidate)
 }

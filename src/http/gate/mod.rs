@@ -36,7 +36,7 @@ use super::ctx::Ctx;
 use super::kept::{Asked, Kept};
 use super::reply::{self, Reply};
 use super::request::{self, Request};
-use super::route::{Next, Route};
+use super::route::{Next, Route, Work};
 use super::table::{self, Found};
 use super::texts::{self, Texts};
 use crate::domain::id::{ApiKeyId, RequestId};
@@ -190,7 +190,9 @@ async fn carry_out(
 ) -> Result<Reply, Error> {
     let credential = admission::admit(ctx, route, request, trail)?;
     if let Some(rules) = route.form.as_ref().filter(|_| !request.has_body()) {
-        if let Some(reply) = (rules.look_first)(ctx, request)? {
+        if let Some(look_first) = rules.look_first
+            && let Some(reply) = ctx.store.read(|tx| look_first(ctx, tx, request))?
+        {
             return Ok(reply);
         }
         *request = Arc::new(form::read(ctx, rules, request, body, &mut trail.has_begun_form).await?);
@@ -205,6 +207,7 @@ async fn carry_out(
             let once = if is_try { None } else { Once::read(route, request, &trail.request_id)? };
             transaction::transact(ctx, work, credential, once, act, trail).await
         }
+        Next::Look(act) => transaction::transact(ctx, Work::Read, credential, None, act, trail).await,
         Next::Reply(reply) => Ok(reply),
     }
 }

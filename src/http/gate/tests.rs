@@ -54,7 +54,7 @@ impl Place {
         let base_url = "http://a.example".to_owned();
         let settings = Settings { origin: base_url.clone(), base_url, rate: None, trusted_proxies: Vec::new() };
         let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
-        let form = route::Route::open(Method::POST, "/form", decode, act)
+        let form = Route::open(Method::POST, "/form", decode, act)
             .with_upload("cv", |_, request| {
                 let is_turned_away = request.raw_query() == "no";
                 if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }

@@ -75,6 +75,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("careers.json"),
     include_str!("feed.json"),
     include_str!("status_page.json"),
+    include_str!("signup.json"),
     include_str!("session.json"),
     include_str!("service.json"),
 ];

@@ -167,7 +167,78 @@ pub(super) struct Careers {
 }
 
 /// The form behind a signup link.
-pub(super) struct Signup {}
+pub(super) struct Signup {
+    /// The page's title (`{role}`, `{organization}`), its heading (`{role}`), and what stands below (`{organization}`).
+    pub(super) title: &'static str,
+    pub(super) heading: &'static str,
+    pub(super) lead: &'static str,
+    /// Behind the label of a field that may stay empty.
+    pub(super) optional: &'static str,
+    /// The fields, and what helps to fill them.
+    pub(super) name: &'static str,
+    pub(super) email: &'static str,
+    pub(super) email_hint: &'static str,
+    pub(super) phone: &'static str,
+    pub(super) links: &'static str,
+    pub(super) links_hint: &'static str,
+    pub(super) note: &'static str,
+    pub(super) note_hint: &'static str,
+    pub(super) cv: &'static str,
+    pub(super) cv_hint: &'static str,
+    /// The file that came already: `{file}`.
+    pub(super) cv_kept: &'static str,
+    /// The consent (`{organization}`), its name in the list of errors, and the link to what is consented to.
+    pub(super) consent: &'static str,
+    pub(super) consent_name: &'static str,
+    pub(super) notice: &'static str,
+    pub(super) send: &'static str,
+    /// The label of the field that only robots see.
+    pub(super) trap: &'static str,
+    /// The title of a form with errors (`{title}`), and the heading of their list.
+    pub(super) title_with_errors: &'static str,
+    pub(super) errors: &'static str,
+    pub(super) name_missing: &'static str,
+    pub(super) email_missing: &'static str,
+    pub(super) consent_missing: &'static str,
+    /// `{count}`, the most characters.
+    pub(super) too_long: &'static str,
+    pub(super) unreadable: &'static str,
+    pub(super) no_address: &'static str,
+    /// `{count}`, the most links.
+    pub(super) too_many_links: &'static str,
+    /// `{count}`, the most characters of one.
+    pub(super) link_too_long: &'static str,
+    pub(super) no_link: &'static str,
+    pub(super) cv_too_large: &'static str,
+    pub(super) cv_wrong_type: &'static str,
+    pub(super) cv_empty: &'static str,
+    pub(super) cv_more_than_one: &'static str,
+    pub(super) cv_gone: &'static str,
+    /// What is wrong with a form as a whole: the field for robots was filled, it came too soon, it is not good any more.
+    pub(super) robot: &'static str,
+    pub(super) too_soon: &'static str,
+    pub(super) too_old: &'static str,
+    /// A link that leads nowhere.
+    pub(super) nowhere: &'static str,
+    pub(super) nowhere_more: &'static str,
+    /// A link that has run out while its role is open, and the link to the role.
+    pub(super) expired: &'static str,
+    pub(super) expired_more: &'static str,
+    pub(super) to_role: &'static str,
+    /// A role that takes no applications any more: `{role}`.
+    pub(super) closed: &'static str,
+    pub(super) closed_more: &'static str,
+    /// What became of an application that was sent to either.
+    pub(super) not_sent: &'static str,
+    /// Too many applications from one address, and when it goes on: `{minutes}`.
+    pub(super) limited: &'static str,
+    pub(super) limited_more: &'static str,
+    /// For a browser that has applied (`{role}`), the link to where that stands, and the one to the form all the same.
+    pub(super) already: &'static str,
+    pub(super) already_more: &'static str,
+    pub(super) to_status: &'static str,
+    pub(super) again: &'static str,
+}
 
 /// The page where a candidate sees where they stand.
 pub(super) struct Status {

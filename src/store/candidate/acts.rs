@@ -1,4 +1,4 @@
-//! What staff do with candidates, each saved whole: the rows, the status cache, and what was done on record. The detail of an
+//! What staff do with candidates, and candidates themselves, each saved whole: the rows, the status cache, and what was done on record. The detail of an
 //! activity stands outside the chain, so it may say names.
 
 use serde::Serialize;
@@ -14,13 +14,13 @@ use crate::store::candidate_role::{self, Application};
 use crate::store::tx::{self, Error, Tx};
 use crate::store::{activity, candidate_step, organization};
 
-/// Adds a candidate.
+/// Adds a candidate, for the caller or, without one, because they signed up.
 ///
 /// # Errors
 /// [`Error::Defect`] where the address is taken, which the caller looks at first.
 pub fn add(
     tx: &Tx<'_>,
-    who: &Principal,
+    who: Option<&Principal>,
     organization: &OrganizationId,
     candidate: &Record,
     stamp: &Stamp,
@@ -30,17 +30,18 @@ pub fn add(
     let added = added.ok_or_else(|| Error::Defect(format!("candidate {} was not added", candidate.id)))?;
     let subject = Subject::of_candidate(organization.clone(), candidate.id.clone());
     let detail = activity::detail(&None::<Person<'_>>, &person(&added))?;
-    activity::append(tx, stamp, Some(who), Action::CandidateAdded, &subject, &detail)?;
+    activity::append(tx, stamp, who, Action::CandidateAdded, &subject, &detail)?;
     Ok(added)
 }
 
-/// Adds a candidate's application to a role, in progress, with its steps.
+/// Adds a candidate's application to a role, in progress, with its steps: for the caller or, without one, because they signed
+/// up.
 ///
 /// # Errors
 /// [`Error::Defect`] where they have applied to it, which the caller looks at first.
 pub fn apply(
     tx: &Tx<'_>,
-    who: &Principal,
+    who: Option<&Principal>,
     candidate: &Candidate,
     role: &RoleId,
     application: &candidate_role::Record,
@@ -63,7 +64,8 @@ pub fn apply(
     };
     let after = Applied { application: application.status.as_str(), applied_at: application.applied_at.to_string() };
     let detail = activity::detail(&None::<Applied>, &after)?;
-    activity::append(tx, stamp, Some(who), Action::CandidateRoleAdded, &subject, &detail)
+    let action = if who.is_some() { Action::CandidateRoleAdded } else { Action::CandidateRoleSignedUp };
+    activity::append(tx, stamp, who, action, &subject, &detail)
 }
 
 /// Gives a candidate another name or address, or both; what stays as it is is not given. The candidate as they are then.

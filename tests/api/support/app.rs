@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) base_url: Option<String>,
     /// Requests a minute; no limit when not given.
     pub(crate) per_minute: Option<u32>,
+    /// Applications an hour from one address; no limit when not given.
+    pub(crate) signups_per_hour: Option<u32>,
     /// Networks of proxies that are believed.
     pub(crate) trusted_proxies: Vec<&'static str>,
     /// How deliveries to HR systems are made; none are when not given.
@@ -62,7 +64,13 @@ impl Default for Hr {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { base_url: None, per_minute: Some(1_000_000), trusted_proxies: Vec::new(), hr: None }
+        Self {
+            base_url: None,
+            per_minute: Some(1_000_000),
+            signups_per_hour: None,
+            trusted_proxies: Vec::new(),
+            hr: None,
+        }
     }
 }
 
@@ -284,6 +292,7 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
         origin: origin(&base_url).unwrap(),
         base_url,
         rate: options.per_minute.map(|per_minute| Policy { per_minute }),
+        signups_per_hour: options.signups_per_hour,
         trusted_proxies: options.trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
     };
     let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();

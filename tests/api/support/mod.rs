@@ -10,6 +10,7 @@ pub(crate) mod receiver;
 pub(crate) mod recorder;
 pub(crate) mod roles;
 pub(crate) mod sent;
+pub(crate) mod signup;
 
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};

@@ -1,0 +1,365 @@
+//! What somebody applies with: which fields can be at fault and how, and what becomes of it.
+//!
+//! A fault is one of a closed list, so that pages say it in the reader's words and programs are told in English.
+
+use super::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
+
+/// The longest telephone number, with all that people write around one.
+pub const PHONE_CHARACTERS_MAX: usize = 50;
+
+/// The most links: a profile, some work, and room for more.
+pub const LINKS_MAX: usize = 5;
+
+/// The longest link.
+pub const LINK_CHARACTERS_MAX: usize = 500;
+
+/// The longest note: some two pages.
+pub const NOTE_CHARACTERS_MAX: usize = 5_000;
+
+/// Characters that no address has as they are (RFC 3986 §2); markup would begin with them.
+const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
+
+/// A field of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// Who applies.
+    Name,
+    /// Where they are reached.
+    Email,
+    /// Where they are reached, too.
+    Phone,
+    /// Where more is to be seen of them.
+    Links,
+    /// What they say.
+    Note,
+    /// Their CV, as a file.
+    Cv,
+    /// That they agree to the organization's notice.
+    Consent,
+}
+
+impl Field {
+    /// All of them, in the order of the form.
+    pub const ALL: [Self; 7] = [Self::Name, Self::Email, Self::Phone, Self::Links, Self::Note, Self::Cv, Self::Consent];
+
+    /// Its name in a form and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Links => "links",
+            Self::Note => "note",
+            Self::Cv => "cv",
+            Self::Consent => "consent",
+        }
+    }
+}
+
+/// What can be wrong with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not there, or blank.
+    Missing,
+    /// It has too many characters; a list: one of its entries. Holds how many it may have.
+    TooLong(usize),
+    /// It has characters that cannot be shown.
+    Unreadable,
+    /// It is no email address.
+    NoAddress,
+    /// It has more entries than this.
+    TooMany(usize),
+    /// An entry is no address on the web.
+    NoLink,
+}
+
+impl Fault {
+    /// What is wrong, for programs: a sentence without its subject.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Missing => "is required".to_owned(),
+            Self::TooLong(max) => format!("must have at most {max} characters"),
+            Self::Unreadable => "must have no control characters".to_owned(),
+            Self::NoAddress => "must be an email address".to_owned(),
+            Self::TooMany(max) => format!("must be at most {max}"),
+            Self::NoLink => "must be addresses that begin with http:// or https://".to_owned(),
+        }
+    }
+}
+
+/// The fields as they were typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Typed {
+    /// Who applies.
+    pub name: String,
+    /// Where they are reached.
+    pub email: String,
+    /// Where they are reached, too.
+    pub phone: String,
+    /// Where more is to be seen of them.
+    pub links: Vec<String>,
+    /// What they say.
+    pub note: String,
+    /// Whether they agree to the organization's notice.
+    pub consents: bool,
+}
+
+/// What somebody applies with, once nothing is at fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Who applies.
+    pub name: String,
+    /// Where they are reached.
+    pub email: Email,
+    /// Where they are reached, too; blank where they did not say.
+    pub phone: String,
+    /// Where more is to be seen of them.
+    pub links: Vec<String>,
+    /// What they say; blank where they said nothing.
+    pub note: String,
+}
+
+impl Typed {
+    /// What was typed, without the blanks around it.
+    ///
+    /// # Errors
+    /// Every field that is at fault, once, in the order of the form.
+    pub fn check(&self) -> Result<Checked, Vec<(Field, Fault)>> {
+        let mut faults = Vec::new();
+        let mut note = |field, fault: Option<Fault>| faults.extend(fault.map(|fault| (field, fault)));
+        let name = self.name.trim();
+        note(Field::Name, required(name, NAME_CHARACTERS_MAX));
+        let (email, fault) = address(self.email.trim());
+        note(Field::Email, fault);
+        let phone = self.phone.trim();
+        note(Field::Phone, line(phone, PHONE_CHARACTERS_MAX));
+        let links: Vec<&str> = self.links.iter().map(|link| link.trim()).filter(|link| !link.is_empty()).collect();
+        note(Field::Links, all_links(&links));
+        let text = lines(&self.note);
+        note(Field::Note, paragraphs(&text));
+        note(Field::Consent, (!self.consents).then_some(Fault::Missing));
+        match email.filter(|_| faults.is_empty()) {
+            None => Err(faults),
+            Some(email) => Ok(Checked {
+                name: name.to_owned(),
+                email,
+                phone: phone.to_owned(),
+                links: links.into_iter().map(str::to_owned).collect(),
+                note: text,
+            }),
+        }
+    }
+}
+
+fn required(text: &str, characters_max: usize) -> Option<Fault> {
+    if text.is_empty() { Some(Fault::Missing) } else { line(text, characters_max) }
+}
+
+/// A text of one line.
+fn line(text: &str, characters_max: usize) -> Option<Fault> {
+    match () {
+        () if text::characters(text) > characters_max => Some(Fault::TooLong(characters_max)),
+        () if text.chars().any(char::is_control) => Some(Fault::Unreadable),
+        () => None,
+    }
+}
+
+fn address(text: &str) -> (Option<Email>, Option<Fault>) {
+    let email = Email::parse(text);
+    let fault = match &email {
+        Some(_) => None,
+        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(Fault::NoAddress)),
+    };
+    (email, fault)
+}
+
+fn all_links(links: &[&str]) -> Option<Fault> {
+    match () {
+        () if links.len() > LINKS_MAX => Some(Fault::TooMany(LINKS_MAX)),
+        () if links.iter().any(|link| text::characters(link) > LINK_CHARACTERS_MAX) => {
+            Some(Fault::TooLong(LINK_CHARACTERS_MAX))
+        }
+        () if links.iter().any(|link| !is_link(link)) => Some(Fault::NoLink),
+        () => None,
+    }
+}
+
+/// Whether a text is an address on the web that says where it leads: http or https, a host, and nobody's name before it,
+/// which would look like the host.
+fn is_link(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !NOT_IN_LINKS.contains(&c);
+    is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
+}
+
+/// A text of many lines, each ended by one newline however the browser ends them, with blanks for tabs, which no page shows
+/// otherwise.
+fn lines(text: &str) -> String {
+    text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
+}
+
+fn paragraphs(text: &str) -> Option<Fault> {
+    match () {
+        () if text::characters(text) > NOTE_CHARACTERS_MAX => Some(Fault::TooLong(NOTE_CHARACTERS_MAX)),
+        () if text.chars().any(|c| c.is_control() && c != '\n') => Some(Fault::Unreadable),
+        () => None,
+    }
+}
+
+/// What becomes of an application that nothing is wrong with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new candidate, and their application.
+    NewCandidate,
+    /// The application of a candidate who has that address; what they are called stays.
+    NewApplication,
+    /// Nothing but what was sent: whoever has that address has applied to the role, or was erased under it. An address
+    /// alone proves nothing, so nothing of theirs changes, and nothing of it is told.
+    Shadow,
+}
+
+/// Who has the address that was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Nobody,
+    /// A candidate of the organization.
+    Candidate {
+        /// Whether they have applied to this role.
+        has_applied: bool,
+        /// Whether they were erased: what stands for their address is nobody's.
+        is_erased: bool,
+    },
+}
+
+/// What becomes of it.
+pub fn decide(holder: Holder) -> Outcome {
+    match holder {
+        Holder::Nobody => Outcome::NewCandidate,
+        Holder::Candidate { has_applied: false, is_erased: false } => Outcome::NewApplication,
+        Holder::Candidate { .. } => Outcome::Shadow,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed() -> Typed {
+        Typed {
+            name: "Ada Lovelace".to_owned(),
+            email: "ada@example.org".to_owned(),
+            consents: true,
+            ..Typed::default()
+        }
+    }
+
+    fn faults(typed: &Typed) -> Vec<(Field, Fault)> {
+        typed.check().err().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_was_typed_is_kept_without_the_blanks_around_it() {
+        let checked = Typed {
+            name: "  Ada ".to_owned(),
+            email: " Ada@Example.org\n".to_owned(),
+            phone: " +44 20 ".to_owned(),
+            links: vec![" https://a.example ".to_owned(), " ".to_owned(), "HTTP://b.example:8080/x?y#z".to_owned()],
+            note: "\r\none\r\n\r\ntwo\tthree\rfour\n".to_owned(),
+            consents: true,
+        }
+        .check()
+        .unwrap();
+        assert_eq!(
+            (checked.name.as_str(), checked.email.as_str(), checked.phone.as_str()),
+            ("Ada", "Ada@Example.org", "+44 20")
+        );
+        assert_eq!(checked.links, ["https://a.example", "HTTP://b.example:8080/x?y#z"]);
+        assert_eq!(checked.note, "one\n\ntwo three\nfour");
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once_in_the_order_of_the_form() {
+        let none = Typed::default();
+        assert_eq!(
+            faults(&none),
+            [(Field::Name, Fault::Missing), (Field::Email, Fault::Missing), (Field::Consent, Fault::Missing)]
+        );
+        let all = Typed {
+            name: "a\0".to_owned(),
+            email: "ada".to_owned(),
+            phone: "1\u{7}".to_owned(),
+            links: vec!["javascript:alert(1)".to_owned()],
+            note: "\u{1b}".to_owned(),
+            consents: false,
+        };
+        let fields: Vec<Field> = faults(&all).into_iter().map(|(field, _)| field).collect();
+        assert_eq!(fields, [Field::Name, Field::Email, Field::Phone, Field::Links, Field::Note, Field::Consent]);
+    }
+
+    #[test]
+    fn each_text_has_its_limit_in_characters() {
+        let long = |count: usize| "ä".repeat(count);
+        for (typed, fault) in [
+            (Typed { name: long(255), ..typed() }, None),
+            (Typed { name: long(256), ..typed() }, Some((Field::Name, Fault::TooLong(255)))),
+            (Typed { email: format!("{}@b", long(252)), ..typed() }, None),
+            (Typed { email: format!("{}@b", long(253)), ..typed() }, Some((Field::Email, Fault::TooLong(254)))),
+            (Typed { phone: long(50), ..typed() }, None),
+            (Typed { phone: long(51), ..typed() }, Some((Field::Phone, Fault::TooLong(50)))),
+            (Typed { note: long(5_000), ..typed() }, None),
+            (Typed { note: long(5_001), ..typed() }, Some((Field::Note, Fault::TooLong(5_000)))),
+            (Typed { links: vec![format!("https://{}", long(492))], ..typed() }, None),
+            (
+                Typed { links: vec![format!("https://{}", long(493))], ..typed() },
+                Some((Field::Links, Fault::TooLong(500))),
+            ),
+            (Typed { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
+            (Typed { links: vec!["http://a".to_owned(); 6], ..typed() }, Some((Field::Links, Fault::TooMany(5)))),
+        ] {
+            assert_eq!(faults(&typed), fault.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_link_says_where_it_leads() {
+        for good in ["https://a", "http://a.example/b?c=d#e", "HTTPS://ä.example/ü", "https://[::1]/", "https://a:1"]
+        {
+            assert!(is_link(good), "{good}");
+        }
+        for bad in [
+            "a.example",
+            "//a.example",
+            "https:a",
+            "https://",
+            "https:///a",
+            "https://:80",
+            "ftp://a",
+            "javascript://a/%0aalert(1)",
+            "data:text/html,a",
+            "https://bank.example@evil.example",
+            "https://a b",
+            "https://a/<script>",
+            "https://a/\"x",
+            "https://a\\b",
+            "https://a\0",
+        ] {
+            assert!(!is_link(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_alone_changes_nothing_of_an_application() {
+        assert_eq!(decide(Holder::Nobody), Outcome::NewCandidate);
+        for (has_applied, is_erased, outcome) in [
+            (false, false, Outcome::NewApplication),
+            (true, false, Outcome::Shadow),
+            (false, true, Outcome::Shadow),
+            (true, true, Outcome::Shadow),
+        ] {
+            assert_eq!(decide(Holder::Candidate { has_applied, is_erased }), outcome);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `POST /signup/{token}`: a form that was sent.
+
+use hyper::header;
+
+use super::super::ctx::Ctx;
+use super::super::form as sent;
+use super::super::reply::Reply;
+use super::super::request::Request;
+use super::super::route::Decoded;
+use super::form::{self, Sheet};
+use super::words::{Problem, Wrong};
+use super::{Visit, cookie, said};
+use crate::domain::document;
+use crate::domain::form::{Age, Form};
+use crate::domain::invitation::Way;
+use crate::domain::refusal::Refusal;
+use crate::domain::signup::{Fault, Field, Typed};
+use crate::domain::status_page;
+use crate::store::signup::Wish;
+use crate::store::{self, Error, Tx};
+
+/// The fields that nobody types: what proves when the form was made, the file that came before, the one for robots.
+const FORM_FIELD: &str = "form";
+const DOCUMENT_FIELD: &str = "cvToken";
+const TRAP_FIELD: &str = "homepage";
+
+/// Looks before anything is read whether there is such a link, and whether its address has sent too much: each form that
+/// comes counts, whatever is wrong with it, because each may bring a file.
+pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Option<Reply>, Error> {
+    let visit = Visit::of(request)?;
+    let Some(invitation) = visit.follow(tx)? else {
+        return said::not_sent(&visit, None).map(Some);
+    };
+    match ctx.signup_limit.take(request.client(), ctx.world.monotonic()) {
+        Ok(()) => Ok(None),
+        Err(retry_after_s) => said::limited(&visit, &invitation, retry_after_s).map(Some),
+    }
+}
+
+/// A form that nothing is wrong with.
+pub(super) struct Sent {
+    visit: Visit,
+    sheet: Sheet,
+    wish: Wish,
+    /// The token of the page where whoever sent it sees where they stand.
+    status_token: String,
+}
+
+/// A form with something wrong in it. Nothing of it is stored but the file that came with it, for a while.
+pub(super) struct Refused {
+    visit: Visit,
+    sheet: Sheet,
+}
+
+/// What was sent, and whether something is wrong with it.
+///
+/// # Errors
+/// `unsupported_media_type` for what is no form.
+pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refused>, Error> {
+    let visit = Visit::of(request)?;
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let mut sheet = Sheet { typed: typed(form), ..Sheet::default() };
+    let made = signature(ctx, &visit, form, &mut sheet);
+    upload(form, &mut sheet);
+    let checked = sheet.typed.check();
+    match (made, checked) {
+        (Some(made), Ok(checked)) if !sheet.is_wrong() => {
+            let status_token = status_page::token(ctx.store.form_secret(), &made.id);
+            let wish = Wish {
+                checked,
+                locale: visit.texts.tag.to_owned(),
+                digest: status_page::digest(&status_token),
+                document: sheet.document.clone(),
+            };
+            Ok(Decoded::Wish(Sent { visit, sheet, wish, status_token }))
+        }
+        (_, checked) => {
+            add_faults(&mut sheet, checked.err().unwrap_or_default(), form);
+            Ok(Decoded::Idle(Refused { visit, sheet }))
+        }
+    }
+}
+
+fn typed(form: &sent::Form) -> Typed {
+    let first = |name| form.texts(name).next().unwrap_or_default().to_owned();
+    Typed {
+        name: first("name"),
+        email: first("email"),
+        phone: first("phone"),
+        links: form.texts("links").flat_map(str::lines).map(str::to_owned).collect(),
+        note: first("note"),
+        consents: form.texts("consent").next().is_some(),
+    }
+}
+
+/// The form that was sent, where it is one of ours and neither too young nor too old. One that is not good any more is
+/// followed by a new one; one that came too soon stays, and is good a moment later.
+fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> Option<Form> {
+    let text = form.texts(FORM_FIELD).next().unwrap_or_default();
+    let made = Form::read(ctx.store.form_secret(), &visit.token, text);
+    let age = made.as_ref().map_or(Age::TooOld, |made| made.age(ctx.world.now()));
+    sheet.signed = if age == Age::TooOld { form::signed(ctx, visit) } else { text.to_owned() };
+    sheet.problem = match age {
+        _ if form.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(Problem::Robot),
+        Age::TooYoung => Some(Problem::TooSoon),
+        Age::TooOld => Some(Problem::TooOld),
+        Age::Good => None,
+    };
+    made
+}
+
+/// The file that came with the form, else the one that came before.
+fn upload(form: &sent::Form, sheet: &mut Sheet) {
+    let before = || form.texts(DOCUMENT_FIELD).next().and_then(document::Token::parse);
+    match form.upload() {
+        Some(sent::Upload::Staged(staged)) => sheet.document = Some(staged.token.clone()),
+        Some(sent::Upload::Fault(fault)) => {
+            sheet.faults.push((Field::Cv, Wrong::File(*fault)));
+            sheet.document = before();
+        }
+        None => sheet.document = before(),
+    }
+}
+
+/// Adds what is wrong with what was typed, in the order of the form. Behind a file that is too large nothing was read, so
+/// what is missing there is nobody's fault.
+fn add_faults(sheet: &mut Sheet, faults: Vec<(Field, Fault)>, form: &sent::Form) {
+    let is_cut = sheet.faults.contains(&(Field::Cv, Wrong::File(document::Fault::TooLarge)));
+    let is_there = |field: Field| form.texts(field.as_str()).next().is_some();
+    let faults = faults.into_iter().filter(|(field, _)| !is_cut || is_there(*field));
+    sheet.faults.extend(faults.map(|(field, fault)| (field, Wrong::Typed(fault))));
+    sheet.faults.sort_by_key(|(field, _)| *field);
+}
+
+/// `POST /signup/{token}`: the form once more, with what is wrong.
+///
+/// # Errors
+/// As pages: `validation_error`, or `payload_too_large` where the file is; `not_found`, `gone`, as for the form.
+pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -> Result<Reply, Error> {
+    let staged = sheet.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
+    match visit.follow(tx)? {
+        Some(invitation) if invitation.way == Way::Open => form::again(visit, &invitation, sheet, staged.as_ref()),
+        other => said::not_sent(visit, other.as_ref()),
+    }
+}
+
+/// `POST /signup/{token}`: applies. A form that was sent before is answered as it was then, whatever has come of it.
+///
+/// # Errors
+/// As pages: `not_found`, `gone`, as for the form; `conflict` for a browser that has applied to the role; the form once more
+/// where the file that came before is not there any more.
+pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
+    let Sent { visit, sheet, wish, status_token } = sent;
+    let accepted = |role| {
+        let path = format!("/status/{status_token}?new=1");
+        Reply::see_other(&path).with(header::SET_COOKIE, &cookie(ctx, role, status_token))
+    };
+    if let Some(role) = store::status_page::role(tx, &wish.digest)? {
+        return Ok(accepted(&role));
+    }
+    let invitation = match visit.follow(tx)? {
+        Some(invitation) if invitation.way == Way::Open => invitation,
+        other => return said::not_sent(visit, other.as_ref()),
+    };
+    if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
+        return said::applied_before(visit, &invitation, token);
+    }
+    if let Some(token) = &wish.document
+        && store::document::staged(tx, token)?.is_none()
+    {
+        let faults = vec![(Field::Cv, Wrong::FileGone)];
+        let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
+        return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
+    }
+    store::signup::apply(tx, &*ctx.world, &invitation, wish)?;
+    Ok(accepted(&invitation.role_id))
+}

@@ -1,0 +1,171 @@
+//! Candidates who apply at once: each gets a confirmation or a clear refusal, and the file agrees with all of them.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::support::hiring::role_of;
+use super::support::race::{connected, together};
+use super::support::signup::{Form, path, path_to, status_path};
+use super::support::{Answer, App, Hiring};
+
+crate::tests![
+    a_hundred_candidates_at_once_on_a_role_that_is_being_closed,
+    a_form_that_is_sent_twenty_times_at_once_is_one_application,
+    an_address_with_twenty_forms_at_once_is_one_application,
+    an_address_on_eight_roles_at_once_is_one_candidate,
+    an_address_that_staff_add_while_it_signs_up_is_one_application,
+];
+
+/// How many answers have this status.
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+fn number(app: &App, sql: &str) -> usize {
+    app.sql(sql)[0].parse().unwrap()
+}
+
+/// So many forms for the link, each for another candidate.
+fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
+    let forms = (0..count).map(|number| Form::young(app, path).with("email", &format!("{number}@example.org")));
+    let forms = forms.collect();
+    app.pass(3);
+    forms
+}
+
+fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
+    const CANDIDATES: usize = 100;
+    let (mut before, mut behind) = (0, 0);
+    for round in 0..40_u32 {
+        let app = App::start();
+        let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
+        let path = path(&app, &hiring);
+        let forms = forms(&app, &path, CANDIDATES);
+        let owner = app.make_key_with_all(&hiring.staff("owner")).1;
+        let close = format!("{}/close", hiring.role());
+        let mut clients = connected(&app, CANDIDATES + 1);
+        let answers = together(&mut clients, |number, client| match forms.get(number) {
+            Some(form) => form.send_by(client),
+            None => {
+                for _ in 0..round * 200_000 {
+                    std::hint::spin_loop();
+                }
+                let authorization = format!("Bearer {owner}");
+                let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+                client.send("POST", &close, &headers, b"{\"reason\":\"found\"}").expect(200)
+            }
+        });
+        let answers = &answers[..CANDIDATES];
+        require_agreement(&app, &hiring, answers);
+        before += count(answers, 303);
+        behind += count(answers, 410);
+        if before >= CANDIDATES && behind >= CANDIDATES {
+            return;
+        }
+    }
+    panic!("{before} came before the end of the role, {behind} behind it");
+}
+
+/// Each was confirmed and is in the file, or was refused and is not.
+fn require_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
+    let confirmed: BTreeSet<String> = answers.iter().filter(|answer| answer.status == 303).map(status_path).collect();
+    let refused = answers.iter().filter(|answer| answer.status == 410);
+    let refused = refused.filter(|answer| answer.text().contains("Your application was not sent.")).count();
+    assert_eq!(confirmed.len() + refused, answers.len(), "{:?}", answers.iter().map(|a| a.status).collect::<Vec<_>>());
+    for table in ["candidates", "candidate_roles", "status_pages WHERE candidate_role_id IS NOT NULL"] {
+        assert_eq!(number(app, &format!("SELECT count(*) FROM {table}")), confirmed.len(), "{table}");
+    }
+    assert_eq!(number(app, "SELECT count(candidate_role_id) FROM signups"), confirmed.len());
+    assert_eq!(number(app, "SELECT count(*) FROM candidate_role_steps"), confirmed.len() * 4);
+    // None of them came behind the end of the role.
+    let late = "SELECT count(*) FROM activities a, activities c
+                WHERE c.action = 'role.closed' AND a.action = 'candidate_role.signed_up' AND a.number > c.number";
+    assert_eq!(number(app, late), 0);
+    let status =
+        format!("SELECT in_progress FROM organization_statuses WHERE organization_id = '{}'", hiring.organization_id);
+    assert_eq!(number(app, &status), confirmed.len());
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_form_that_is_sent_twenty_times_at_once_is_one_application() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for round in 0..10 {
+        let form = Form::of(&app, &hiring).with("email", &format!("{round}@example.org"));
+        let mut clients = connected(&app, 20);
+        let answers = together(&mut clients, |_, client| form.send_by(client));
+        let links: BTreeSet<String> = answers.iter().map(status_path).collect();
+        assert_eq!(links.len(), 1, "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*), count(candidate_role_id) FROM signups"), ["10|10"]);
+    assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["10"]);
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), ["13"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn an_address_with_twenty_forms_at_once_is_one_application() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = path(&app, &hiring);
+    for round in 0..10 {
+        let forms: Vec<Form> = forms(&app, &path, 20);
+        let email = format!("ada-{round}@example.org");
+        let mut clients = connected(&app, 20);
+        let answers = together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
+        let links: BTreeSet<String> = answers.iter().map(status_path).collect();
+        assert_eq!(links.len(), 20, "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*), count(candidate_role_id) FROM signups"), ["200|10"]);
+    assert_eq!(app.sql("SELECT count(*), count(signup_id) FROM status_pages"), ["200|190"]);
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), ["13"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn an_address_on_eight_roles_at_once_is_one_candidate() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let more = (1..8).map(|number| {
+            json!({ "id": format!("role_{number}_more"), "name": "Welder", "status": "open", "public": true,
+                "steps": [{ "name": "Call" }] })
+        });
+        document["organizations"][0]["roles"].as_array_mut().unwrap().extend(more);
+    });
+    let roles = app.sql("SELECT id FROM roles");
+    let paths: Vec<String> = roles.iter().map(|role| path_to(&app, &hiring, role)).collect();
+    for round in 0..10 {
+        let forms: Vec<Form> = paths.iter().map(|path| Form::young(&app, path)).collect();
+        app.pass(3);
+        let email = format!("ada-{round}@example.org");
+        let mut clients = connected(&app, roles.len());
+        let answers = together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
+        answers.iter().for_each(|answer| drop(status_path(answer)));
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), ["13"]);
+    assert_eq!(app.sql("SELECT count(candidate_role_id) FROM signups"), ["80"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn an_address_that_staff_add_while_it_signs_up_is_one_application() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let key = app.make_key_with_all(&hiring.staff("owner")).1;
+    let path = path(&app, &hiring);
+    for round in 0..40 {
+        let form = Form::at(&app, &path).with("email", &format!("{round}@example.org"));
+        let body = json!({ "name": "Ada", "email": form.value("email"), "roleId": hiring.role_id }).to_string();
+        let headers = [("Authorization", format!("Bearer {key}")), ("Content-Type", "application/json".to_owned())];
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let mut clients = connected(&app, 2);
+        let answers = together(&mut clients, |number, client| match number {
+            0 => form.send_by(client),
+            _ => client.send("POST", &hiring.candidates_path(), &headers, body.as_bytes()),
+        });
+        status_path(&answers[0]);
+        let had_applied =
+            number(&app, "SELECT candidate_role_id IS NOT NULL FROM signups ORDER BY number DESC LIMIT 1");
+        assert_eq!(answers[1].status, if had_applied == 1 { 409 } else { 200 }, "round {round}");
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM candidates"), ["43"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}

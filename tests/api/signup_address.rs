@@ -1,0 +1,193 @@
+//! Signing up with an address that is known already: it proves nothing, so nothing is told by the answer, and nothing changes.
+
+use crate::support::signup::{Form, path, path_to, status_path};
+use crate::support::{Answer, App, Hiring};
+use serde_json::json;
+
+crate::tests![
+    the_same_address_on_another_role_is_one_candidate_who_keeps_their_name,
+    a_second_application_by_address_changes_nothing,
+    a_candidate_whom_staff_added_is_one_whom_nobody_takes_over,
+    an_application_that_has_ended_stays_as_it_is,
+    the_answer_is_the_same_whether_the_address_is_known_or_not,
+    the_answer_of_the_api_is_the_same_too,
+    the_address_of_somebody_who_was_erased_is_free_again,
+    what_stands_for_an_erased_address_is_nobodys,
+];
+
+/// Everything of candidates and their applications, and all that is counted of them.
+fn everything(app: &App) -> Vec<String> {
+    let tables = [
+        "candidates ORDER BY number",
+        "candidate_words ORDER BY word, candidate_number",
+        "candidate_roles ORDER BY id",
+        "candidate_role_steps ORDER BY id",
+        "organization_statuses ORDER BY organization_id",
+        "activities ORDER BY number",
+        "roles ORDER BY id",
+        "hr_deliveries ORDER BY number",
+    ];
+    tables.iter().flat_map(|table| app.sql(&format!("SELECT * FROM {table}"))).collect()
+}
+
+/// An organization with a second role.
+fn with_two_roles(app: &App) -> Hiring {
+    app.hiring_with(|document| {
+        let role = json!({
+            "id": "role_more", "name": "Welder", "status": "open", "public": true, "steps": [{ "name": "Call" }]
+        });
+        document["organizations"][0]["roles"].as_array_mut().unwrap().push(role);
+    })
+}
+
+fn shadows(app: &App) -> Vec<String> {
+    app.sql(
+        "SELECT s.name, s.role_id, p.candidate_role_id IS NULL FROM signups s
+         JOIN status_pages p ON p.signup_id = s.id
+         WHERE s.candidate_role_id IS NULL
+         ORDER BY s.number",
+    )
+}
+
+fn the_same_address_on_another_role_is_one_candidate_who_keeps_their_name() {
+    let app = App::start();
+    let hiring = with_two_roles(&app);
+    let first = status_path(&Form::of(&app, &hiring).send(&app));
+    let form = Form::at(&app, &path_to(&app, &hiring, "role_more"));
+    let other = form.with("name", "A. Byron").with("email", "ADA@Example.ORG").with("phone", "1");
+    assert_ne!(status_path(&other.send(&app)), first);
+    assert_eq!(
+        app.sql("SELECT name, email FROM candidates WHERE email_key = 'ada@example.org'"),
+        ["Ada Lovelace|ada@example.org"]
+    );
+    assert_eq!(
+        app.sql(
+            "SELECT s.name, s.email, a.role_id FROM signups s JOIN candidate_roles a ON a.id = s.candidate_role_id"
+        ),
+        [format!("Ada Lovelace|ada@example.org|{}", hiring.role_id), "A. Byron|ADA@Example.ORG|role_more".to_owned()]
+    );
+    let actions = app.sql("SELECT action FROM activities ORDER BY number");
+    assert_eq!(actions, ["candidate.added", "candidate_role.signed_up", "candidate_role.signed_up"]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_second_application_by_address_changes_nothing() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let first = status_path(&Form::of(&app, &hiring).send(&app));
+    let before = everything(&app);
+    for (number, email) in ["ada@example.org", " ADA@example.org", "Ada@EXAMPLE.org "].into_iter().enumerate() {
+        app.pass(60);
+        let form = Form::of(&app, &hiring).with("name", &format!("Mallory {number}")).with("email", email);
+        assert_ne!(status_path(&form.send(&app)), first);
+    }
+    assert_eq!(everything(&app), before);
+    let role = &hiring.role_id;
+    assert_eq!(shadows(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_candidate_whom_staff_added_is_one_whom_nobody_takes_over() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let before = everything(&app);
+    let form = Form::of(&app, &hiring).with("name", "Mallory").with("email", "candidate-1@people-1.example");
+    status_path(&form.send(&app));
+    assert_eq!(everything(&app), before);
+    assert_eq!(shadows(&app), [format!("Mallory|{}|1", hiring.role_id)]);
+}
+
+fn an_application_that_has_ended_stays_as_it_is() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    owner.post_empty(&hiring.reject(0)).expect(200);
+    owner.post_empty(&hiring.hire(1)).expect(200);
+    let withdraw = format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[2].application_id);
+    owner.post_empty(&withdraw).expect(200);
+    let before = everything(&app);
+    for number in 1..=3 {
+        let email = format!("candidate-{number}@people-1.example");
+        status_path(&Form::of(&app, &hiring).with("email", &email).send(&app));
+    }
+    assert_eq!(everything(&app), before);
+    assert_eq!(shadows(&app).len(), 3);
+}
+
+/// What an answer is but for its token and the request's id.
+fn shape(answer: &Answer, token: &str) -> String {
+    let fields = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
+    let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();
+    assert_eq!(token.len(), 43);
+    format!("{}\n{}\n\n{}", answer.status, fields.join("\n"), answer.text()).replace(token, "TOKEN")
+}
+
+fn the_answer_is_the_same_whether_the_address_is_known_or_not() {
+    let app = App::start();
+    let hiring = with_two_roles(&app);
+    let more = path_to(&app, &hiring, "role_more");
+    status_path(&Form::at(&app, &more).with("email", "elsewhere@example.org").send(&app));
+    let mut shapes = Vec::new();
+    for email in ["nobody@example.org", "candidate-1@people-1.example", "elsewhere@example.org", "nobody@example.org"] {
+        let answer = Form::of(&app, &hiring).with("email", email).send(&app);
+        let status = status_path(&answer);
+        shapes.push(shape(&answer, status.strip_prefix("/status/").unwrap()));
+    }
+    assert!(shapes[0].contains("location: /status/TOKEN?new=1"), "{}", shapes[0]);
+    assert!(shapes.iter().all(|shape| *shape == shapes[0]), "{shapes:#?}");
+    assert_eq!(shadows(&app).len(), 2);
+    // So it is with faults, and with a form that is sent twice.
+    let forms =
+        ["free@example.org", "candidate-1@people-1.example"].map(|email| Form::of(&app, &hiring).with("email", email));
+    let pages = forms.each_ref().map(|form| {
+        let text = form.with("phone", "\u{7}").send(&app).expect(400).text();
+        text.replace(form.value("email"), "EMAIL").replace(form.value("form"), "FORM")
+    });
+    assert_eq!(pages[0], pages[1]);
+    for form in forms {
+        assert_eq!(status_path(&form.send(&app)), status_path(&form.send(&app)));
+    }
+}
+
+fn the_answer_of_the_api_is_the_same_too() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let path = format!("/api/public{}", path(&app, &hiring));
+    let shapes = ["nobody@example.org", "candidate-1@people-1.example", "nobody@example.org"].map(|email| {
+        let body = json!({ "name": "Ada", "email": email, "consent": true });
+        let answer = app.anonymous().post(&path, &body).expect(200);
+        let url = answer.json()["data"]["statusUrl"].as_str().unwrap().to_owned();
+        shape(&answer, url.rsplit('/').next().unwrap())
+    });
+    assert_eq!((&shapes[1], &shapes[2]), (&shapes[0], &shapes[0]));
+    assert_eq!(shadows(&app).len(), 2);
+}
+
+fn the_address_of_somebody_who_was_erased_is_free_again() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    owner.delete(&hiring.candidate_path(0)).expect(200);
+    let form = Form::of(&app, &hiring).with("email", "candidate-1@people-1.example");
+    status_path(&form.send(&app));
+    assert_eq!(shadows(&app), Vec::<String>::new());
+    assert_eq!(
+        app.sql("SELECT name FROM candidates WHERE email_key = 'candidate-1@people-1.example'"),
+        ["Ada Lovelace"]
+    );
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn what_stands_for_an_erased_address_is_nobodys() {
+    let app = App::start();
+    let hiring = with_two_roles(&app);
+    app.user_with_all(&hiring.staff("owner")).delete(&hiring.candidate_path(0)).expect(200);
+    let stands = app.sql("SELECT email FROM candidates WHERE erased_at IS NOT NULL").remove(0);
+    let before = everything(&app);
+    for role in [hiring.role_id.as_str(), "role_more"] {
+        let answer = Form::at(&app, &path_to(&app, &hiring, role)).with("email", &stands).send(&app);
+        // What is no address is not taken; what is one changes nothing.
+        assert!([303, 400].contains(&answer.status), "{}", answer.text());
+    }
+    assert_eq!(everything(&app), before);
+}
