@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::super::ctx::{Settings, UPLOADS_MAX};
 use super::super::form::Upload;
+use super::super::health;
 use super::super::server::Server;
 use super::super::table::Table;
-use super::super::{health, route};
 use super::*;
 use crate::domain::document::BYTES_MAX;
 use crate::domain::timestamp::Timestamp;
