@@ -91,7 +91,7 @@ fn the_page_tells_others_what_it_is() {
     let app = App::start();
     let body = format!("# Hello\n\n{}", "word ".repeat(100));
     let hiring = app.hiring_with(|document| {
-        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }))
+        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }));
     });
     let text = page(&app, &format!("{}?lang=fr", role_path(&hiring)));
     let url = format!("http://{}{}", app.address, role_path(&hiring));
@@ -122,7 +122,7 @@ fn a_page_and_its_style_are_small() {
     let app = App::start();
     let body = "A paragraph of a description, as long as any.\n\n".repeat(200);
     let hiring = app.hiring_with(|document| {
-        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }))
+        change_role(document, &json!({ "description": { "format": "markdown", "body": body } }));
     });
     let bytes = |path: &str| app.anonymous().get(path).expect(200).body.len();
     let theme = format!("{}/theme.css", careers(&hiring));

@@ -67,11 +67,7 @@ impl Scan {
         }
         match &mut self.0 {
             Seen::Archive(archive) => archive.take(piece),
-            Seen::Text(text) => {
-                if !text.take(piece) {
-                    self.0 = Seen::Other;
-                }
-            }
+            Seen::Text(text) if !text.take(piece) => self.0 = Seen::Other,
             _ => {}
         }
     }

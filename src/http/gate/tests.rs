@@ -15,7 +15,7 @@ use super::super::table::Table;
 use super::*;
 use crate::domain::document::BYTES_MAX;
 use crate::domain::timestamp::Timestamp;
-use crate::store::{Grade, Store, Tx};
+use crate::store::{self, Grade, Store, Tx};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
 
@@ -23,7 +23,6 @@ use crate::world::{Scripted, World};
 struct Place {
     ctx: Arc<Ctx>,
     address: SocketAddr,
-    path: std::path::PathBuf,
     running: Option<(tokio::sync::oneshot::Sender<()>, std::thread::JoinHandle<()>)>,
     _dir: tempfile::TempDir,
 }
@@ -48,14 +47,19 @@ fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
         let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
-        let store = Arc::new(Store::open(&path, Arc::clone(&world)).unwrap());
+        let store = Arc::new(Store::open(&dir.path().join("a.db"), Arc::clone(&world)).unwrap());
         let base_url = "http://a.example".to_owned();
-        let settings = Settings { origin: base_url.clone(), base_url, rate: None, trusted_proxies: Vec::new() };
+        let settings = Settings {
+            origin: base_url.clone(),
+            base_url,
+            rate: None,
+            trusted_proxies: Vec::new(),
+            signups_per_hour: None,
+        };
         let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
         let form = Route::open(Method::POST, "/form", decode, act)
-            .with_upload("cv", |_, request| {
+            .with_upload("cv", |_, _, request| {
                 let is_turned_away = request.raw_query() == "no";
                 if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }
             })
@@ -76,7 +80,7 @@ impl Place {
                 Server::new(listener, theirs).run(until, async {}).await;
             });
         });
-        Self { ctx, address, path, running: Some((stop, thread)), _dir: dir }
+        Self { ctx, address, running: Some((stop, thread)), _dir: dir }
     }
 
     fn connect(&self) -> TcpStream {
@@ -95,11 +99,9 @@ impl Place {
     /// Waits until nothing is kept of anything and every place is free.
     fn until_empty(&self) {
         let began = Instant::now();
-        let connection = rusqlite::Connection::open(&self.path).unwrap();
-        let sql = "SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_pieces)";
-        let kept = || connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        while kept() > 0 || self.ctx.uploads.available_permits() < UPLOADS_MAX {
-            assert!(began.elapsed() < Duration::from_secs(20), "{} rows are kept", kept());
+        let kept = || self.ctx.store.read(store::document::kept).unwrap();
+        while kept().0 + kept().1 > 0 || self.ctx.uploads.available_permits() < UPLOADS_MAX {
+            assert!(began.elapsed() < Duration::from_secs(20), "{} documents are kept", kept().0);
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -211,6 +211,15 @@ pub fn content(tx: &Tx<'_>, document: &Document) -> Result<Vec<u8>, Error> {
     if content.len() == bytes { Ok(content) } else { Err(Error::Defect(format!("{} is not whole", document.id))) }
 }
 
+/// How many documents and pieces there are, and all bytes of these: what a test sees that no function shows.
+#[cfg(test)]
+pub(crate) fn kept(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
+    let documents = tx.one("SELECT count(*) FROM documents", [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    let sql = "SELECT content FROM document_pieces ORDER BY document_number, number";
+    let pieces = tx.all(sql, [], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
+    Ok((documents, i64::try_from(pieces.len()).unwrap_or(i64::MAX), pieces.concat()))
+}
+
 fn document(row: &Row<'_>) -> Result<Document, Error> {
     Ok(Document {
         id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?,

@@ -9,16 +9,16 @@ use std::task::{Context, Poll};
 use hyper::body::Frame;
 
 use super::*;
-use crate::domain::document::MediaType;
+use crate::domain::document::{MediaType, Token};
 use crate::domain::timestamp::Timestamp;
 use crate::http::ctx::Settings;
-use crate::store::Store;
-use crate::store::document::Staged;
+use crate::store::document::{Staged, begin, kept};
+use crate::store::{Grade, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
 
 const BOUNDARY: &str = "----WebKitFormBoundaryA1b2";
-const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), look_first: |_, _| Ok(None) };
+const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), look_first: None };
 
 const PATIENCE: Patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
 
@@ -28,31 +28,29 @@ fn runtime() -> tokio::runtime::Runtime {
 
 struct Place {
     ctx: Arc<Ctx>,
-    path: std::path::PathBuf,
     _dir: tempfile::TempDir,
 }
 
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
         let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
-        let store = Arc::new(Store::open(&path, Arc::clone(&world)).unwrap());
+        let store = Arc::new(Store::open(&dir.path().join("a.db"), Arc::clone(&world)).unwrap());
         let settings = Settings {
             base_url: "http://a.example".to_owned(),
             origin: "http://a.example".to_owned(),
             rate: None,
             trusted_proxies: Vec::new(),
+            signups_per_hour: None,
         };
         let ctx = Arc::new(Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off))));
-        Self { ctx, path, _dir: dir }
+        Self { ctx, _dir: dir }
     }
 
     /// Documents and pieces in the file.
     fn kept(&self) -> (i64, i64) {
-        let connection = rusqlite::Connection::open(&self.path).unwrap();
-        let sql = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)";
-        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+        let (documents, pieces, _) = self.ctx.store.read(kept).unwrap();
+        (documents, pieces)
     }
 
     fn read(&self, body: Sent) -> Result<Form, Error> {
@@ -91,13 +89,9 @@ impl Place {
         staged.clone()
     }
 
-    /// What is in the file of what was staged last.
+    /// What is in the file of all documents.
     fn content(&self) -> Vec<u8> {
-        let connection = rusqlite::Connection::open(&self.path).unwrap();
-        let mut statement =
-            connection.prepare("SELECT content FROM document_pieces ORDER BY document_number, number").unwrap();
-        let pieces = statement.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap().map(Result::unwrap);
-        pieces.collect::<Vec<_>>().concat()
+        self.ctx.store.read(kept).unwrap().2
     }
 }
 
@@ -384,11 +378,12 @@ fn a_form_of_texts_alone_is_read_as_browsers_write_it() {
 #[test]
 fn too_many_documents_that_nobody_applies_with_are_not_kept() {
     let place = Place::new();
-    let connection = rusqlite::Connection::open(&place.path).unwrap();
-    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
-               INSERT INTO documents (id, digest, file_name, media_type, bytes, created_at)
-               SELECT 'doc_' || i, randomblob(32), 'a', 'application/pdf', 1, 1795000000000000 FROM n";
-    connection.execute(sql, []).unwrap();
+    let (world, (done, ended)) = (Arc::clone(&place.ctx.world), std::sync::mpsc::channel());
+    let begin = move |tx: &crate::store::Tx<'_>| {
+        (1..1_000_u128).try_for_each(|nth| begin(tx, &world.id(), &Token::new(nth.to_be_bytes()), "a"))
+    };
+    place.ctx.store.write(Grade::Logged, begin, move |outcome| done.send(outcome).unwrap());
+    ended.recv().unwrap().unwrap();
     place.staged(&[file("cv.txt", b"the last one")]);
     let read = place.read(form(&[file("cv.txt", b"one too many")]));
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
