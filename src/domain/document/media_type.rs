@@ -65,10 +65,16 @@ impl Scan {
         if matches!(self.0, Seen::Nothing) {
             self.0 = begin(piece);
         }
-        match &mut self.0 {
-            Seen::Archive(archive) => archive.take(piece),
-            Seen::Text(text) if !text.take(piece) => self.0 = Seen::Other,
-            _ => {}
+        let is_still = match &mut self.0 {
+            Seen::Archive(archive) => {
+                archive.take(piece);
+                true
+            }
+            Seen::Text(text) => text.take(piece),
+            Seen::Nothing | Seen::Pdf | Seen::Other => true,
+        };
+        if !is_still {
+            self.0 = Seen::Other;
         }
     }
 
