@@ -274,7 +274,7 @@ fn a_link_is_reused_until_less_than_seven_days_are_left() {
     app.anonymous().get(&path_of(&second)).expect(200);
     app.pass(23 * DAY);
     assert_eq!(link(&app, &hiring, &hiring.role_id), second, "exactly seven days of the second are left");
-    app.anonymous().get(&path_of(&first)).expect(404);
+    app.anonymous().get(&path_of(&first)).expect(410);
 }
 
 fn a_link_that_has_run_out_is_followed_by_a_new_one() {
@@ -284,7 +284,7 @@ fn a_link_that_has_run_out_is_followed_by_a_new_one() {
     app.pass(400 * DAY);
     let second = link(&app, &hiring, &hiring.role_id);
     assert_ne!(second, first);
-    app.anonymous().get(&path_of(&first)).expect(404);
+    app.anonymous().get(&path_of(&first)).expect(410);
     app.anonymous().get(&path_of(&second)).expect(200);
 }
 
@@ -297,11 +297,11 @@ fn a_role_reopened_by_a_reversal_gets_a_new_link_and_the_old_one_stays_dead() {
     assert_eq!(link(&app, &hiring, &hiring.role_id), first, "the role is still open");
     owner.post_empty(&hiring.hire(1)).expect(200);
     post(&app, &hiring, &json!({ "roleId": hiring.role_id })).refused(404, "not_found");
-    app.anonymous().get(&path_of(&first)).expect(404);
+    app.anonymous().get(&path_of(&first)).expect(410);
     owner.post_empty(&hiring.reject(0)).expect(200);
     let second = link(&app, &hiring, &hiring.role_id);
     assert_ne!(second, first);
-    app.anonymous().get(&path_of(&first)).expect(404);
+    app.anonymous().get(&path_of(&first)).expect(410);
     app.anonymous().get(&path_of(&second)).expect(200);
     assert_eq!(link(&app, &hiring, &hiring.role_id), second);
 }

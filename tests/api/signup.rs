@@ -276,8 +276,8 @@ fn a_token_of_strange_bytes_is_a_404_page() {
     }
     nowhere(app.anonymous().get(&path.to_uppercase().replace("/SIGNUP/", "/signup/")));
     nowhere(app.anonymous().get(&format!("{path}%20")));
-    nowhere(app.anonymous().get("/signup/"));
-    nowhere(app.anonymous().get("/signup"));
+    app.anonymous().get("/signup/").expect(404);
+    app.anonymous().get("/signup").expect(404);
 }
 
 fn a_parameter_that_is_there_twice_is_a_400_page() {
