@@ -51,6 +51,8 @@ export async function check(browser, company, fault) {
         if (has !== lang) {
           fault(`${name} is in ${has}, not ${lang}`);
         }
+        // What is folded away is looked at as well.
+        await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
         await everywhere(page, `${name}-${lang}`, fault, lang === 'de' || lang === 'en' ? 'page' : undefined);
       } catch (error) {
         fault(`${name} in ${lang}: ${error.stack}`);

@@ -6,7 +6,7 @@ import { WORDS, applied, field, fill, look, open, picture, send, visitor } from 
 export async function check(browser, { hostile, trap, acme }, fault) {
   const person = {
     name: `Eve ${HOSTILE.script}${HOSTILE.image}`, email: 'eve@example.org', phone: `1 ${HOSTILE.script.slice(0, 40)}`,
-    links: `https://example.org/"><script>window.__canary=31</script>`, note: Object.values(HOSTILE).join('\n'),
+    links: "https://example.org/?q='-(window.__canary=31)-'&x=javascript:window.__canary=32", note: Object.values(HOSTILE).join('\n'),
   };
   const { form, confirmation, status } = await applied(browser, fault, { slug: hostile.slug, role: trap, person });
   const context = await visitor(browser, fault);

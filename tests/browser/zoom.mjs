@@ -27,12 +27,13 @@ export async function check(browser, company, fault) {
         await page.evaluate((size) => document.documentElement.style.setProperty('font-size', size), textSize);
       }
       const wide = await page.evaluate(() => {
+        document.querySelectorAll('details').forEach((element) => element.setAttribute('open', ''));
         const { clientWidth, scrollWidth } = document.documentElement;
         // What scrolls by itself may be wider: tables and code in a description.
         const isIn = (element) => element.closest('.prose pre, .prose table, .trap, .skip, .hidden') !== null;
         const over = [...document.querySelectorAll('body *')].filter((element) => {
           const box = element.getBoundingClientRect();
-          return box.width > 0 && box.right > clientWidth + 1 && !isIn(element);
+          return box.width > 0 && box.right > clientWidth + 1 && element.checkVisibility() && !isIn(element);
         });
         return { clientWidth, scrollWidth, over: over.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)) };
       });
