@@ -426,6 +426,8 @@ fn a_page_is_asked_for_again_only_where_it_changed() {
     for (path, client) in &tags[..2] {
         has(&client.get(path).expect(200).text(), &["Builder"]);
     }
-    let style = app.anonymous().get("/assets/page.css").expect(200);
-    app.anonymous().with_header("If-None-Match", style.header("etag").unwrap()).get("/assets/page.css").expect(304);
+    for path in ["/assets/page.css", "/assets/icon.svg"] {
+        let tag = app.anonymous().get(path).expect(200).header("etag").unwrap().to_owned();
+        app.anonymous().with_header("If-None-Match", &tag).get(path).expect(304);
+    }
 }

@@ -243,7 +243,9 @@ fn the_notice_is_the_organization_s_or_the_service_s() {
 fn a_picture_is_shown_only_where_it_is_of_this_service() {
     let app = App::start();
     let hiring = app.hiring();
-    lacks(&page(&app, &careers(&hiring)), &["<img", "logo.svg", "rel=\"icon\""]);
+    let without = page(&app, &careers(&hiring));
+    lacks(&without, &["<img", "logo.svg", "/logo"]);
+    has(&without, &["<link rel=\"icon\" href=\"/assets/icon.svg\">"]);
     app.change(&format!(
         "INSERT INTO organization_logos (organization_id, media_type, content, digest, updated_at)
          VALUES ('{}', 'image/png', x'89504e47', zeroblob(32), 1)",

@@ -90,6 +90,7 @@ fn the_table_is_the_contract() {
         "GET /careers/{orgSlug}/privacy",
         "GET /careers/{orgSlug}/theme.css",
         "GET /assets/page.css",
+        "GET /assets/icon.svg",
         "GET /api/openapi.json",
         "GET /docs",
         "GET /",

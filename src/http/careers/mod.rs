@@ -21,7 +21,7 @@ use hyper::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::ctx::Ctx;
-use super::pages::{self, Frame, STYLE_PATH, Shown};
+use super::pages::{self, Frame, ICON_PATH, STYLE_PATH, Shown};
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
@@ -62,6 +62,7 @@ pub(super) fn routes() -> Vec<Route> {
             (404, "not_found"),
         ]),
         Route::plain(Method::GET, STYLE_PATH, |_| pages::style()).answering(&[(200, ""), (304, "")]),
+        Route::plain(Method::GET, ICON_PATH, |_| pages::icon()).answering(&[(200, ""), (304, "")]),
     ];
     [pages, feed::routes(), jobs::routes(), sitemap::routes(), embed::routes()].into_iter().flatten().collect()
 }

@@ -32,6 +32,18 @@ pub(super) fn style_url() -> &'static str {
     &STYLE_URL
 }
 
+/// What a browser shows beside the title of a page whose organization has no picture: without it every browser asks for
+/// `/favicon.ico`, which is not there.
+const ICON: &str = include_str!("icon.svg");
+
+/// Where it is.
+pub(super) const ICON_PATH: &str = "/assets/icon.svg";
+
+/// `GET /assets/icon.svg`
+pub(super) fn icon() -> Reply {
+    Reply::asset("image/svg+xml", ICON)
+}
+
 /// A style without comments, and without the white space at the edges of its lines.
 fn sent(style: &str) -> String {
     let mut sent = String::with_capacity(style.len());
