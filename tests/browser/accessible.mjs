@@ -20,7 +20,7 @@ export async function violations(page, rules) {
 }
 
 /// A page as it is, at both widths and in both schemes.
-export async function everywhere(page, name, fault, picturesOf) {
+async function everywhere(page, name, fault, isPictured) {
   for (const [width, height] of [[390, 844], [1280, 900]]) {
     await page.setViewportSize({ width, height });
     for (const colorScheme of ['light', 'dark']) {
@@ -30,8 +30,8 @@ export async function everywhere(page, name, fault, picturesOf) {
       for (const what of await violations(page, rules)) {
         fault(`${name}, ${width} px, ${colorScheme}: ${what}`);
       }
-      if (picturesOf) {
-        await picture(page, `${picturesOf}-${name}-${width}-${colorScheme}`);
+      if (isPictured) {
+        await picture(page, `page-${name}-${width}-${colorScheme}`);
       }
     }
   }
@@ -53,7 +53,7 @@ export async function check(browser, company, fault) {
         }
         // What is folded away is looked at as well.
         await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
-        await everywhere(page, `${name}-${lang}`, fault, lang === 'de' || lang === 'en' ? 'page' : undefined);
+        await everywhere(page, `${name}-${lang}`, fault, lang === 'en');
       } catch (error) {
         fault(`${name} in ${lang}: ${error.stack}`);
       }

@@ -1,7 +1,7 @@
 // Every page that candidates can come to.
 
 import { close } from './company.mjs';
-import { applied, field, fill, open, send, WORDS } from './browser.mjs';
+import { WORDS, applied, fill, open, send } from './browser.mjs';
 
 /// A form that is sent with mistakes.
 async function withErrors(page, lang) {
@@ -64,5 +64,3 @@ export async function pages(browser, company, lang, fault) {
     'no-status': at('/status/nothing', 404),
   };
 }
-
-export { field };
