@@ -60,6 +60,7 @@ export async function look(page, fault) {
   const seen = await page.evaluate(() => ({
     violations: window.__violations ?? [],
     canary: window.__canary,
+    broken: [...document.images].filter((image) => !image.complete || image.naturalWidth === 0).map((image) => image.src),
     links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
       .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
       .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
@@ -72,6 +73,7 @@ export async function look(page, fault) {
   const url = page.url();
   seen.violations.forEach((what) => fault(`${url}: its policy stops ${what}`));
   seen.links.forEach((link) => fault(`${url}: leads to ${link}`));
+  seen.broken.forEach((image) => fault(`${url}: does not show ${image}`));
   [...seen.active, ...seen.scripts, ...seen.handlers].forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
   if (seen.canary !== undefined) {
     fault(`${url}: ran the script ${seen.canary}`);

@@ -61,7 +61,7 @@ a line of code that is much longer than any telephone is wide, so that it has to
 
 /// A picture of 40 by 16 points, as a browser would show it.
 const LOGO = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAACgAAAAQCAIAAAAqxfEqAAAAJklEQVR42mNgGAWjYBSMglEwCkbBKBgFo2AUjIJRMApGwSgYBSQBAAeQAAF9bJwDAAAAAElFTkSuQmCC',
+  'iVBORw0KGgoAAAANSUhEUgAAACgAAAAQCAIAAADrtar6AAAAJ0lEQVR42mPgL8sbEMQwavFAWXzIkYd2aNTiUYtHLR7eFo+W1TRDAPAGfiP3GLJyAAAAAElFTkSuQmCC',
   'base64',
 );
 
