@@ -9,7 +9,7 @@ use appliance::http::route::Route;
 use appliance::http::table::Table;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Client};
+use crate::support::{Answer, App, Client, sent};
 use crate::tenancy_of_staff;
 
 crate::tests![
@@ -200,7 +200,9 @@ fn head_works_wherever_get_does() {
     let key_id = app.make_key(&hiring.staff("member")).0;
     let logo = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
     app.admin().send("PUT", &logo, &[], b"GIF89a").expect(200);
+    let status = sent::link(&app, &hiring, 2);
     let path = |route: &Route| match route.path {
+        of_status if of_status.starts_with("/status/{token}") => of_status.replace("/status/{token}", &status),
         of_portal if of_portal.starts_with("/careers/") => {
             of_portal.replace("{orgSlug}", &hiring.slug).replace("{roleId}", &hiring.role_id)
         }

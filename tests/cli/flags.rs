@@ -14,6 +14,7 @@ const COMMANDS: [(&str, &[&str]); 21] = [
             "base-url",
             "demo",
             "rate-limit",
+            "signup-limit",
             "trusted-proxy",
             "metrics-listen",
             "hr-retry-schedule",
