@@ -58,8 +58,8 @@ impl AgainstBare {
                 assert!((19_000..21_000).contains(&bytes), "a portal has some 20 kB, and not {bytes} bytes");
                 (requests, answers)
             }
-            Reading::Pages => visits(&place, "identity", 12_000..48_000),
-            Reading::PagesCompressed => visits(&place, "gzip, deflate, br, zstd", 1_500..9_000),
+            Reading::Pages => visits(&place, "identity", 8_000..48_000),
+            Reading::PagesCompressed => visits(&place, "gzip, deflate, br, zstd", 1_000..9_000),
             Reading::Me => {
                 let requests: Vec<_> = setting.template.texts().map(me).collect();
                 let answers = requests.iter().map(|request| place.ask_with_key(request)).collect();

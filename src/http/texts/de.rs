@@ -142,7 +142,7 @@ pub(super) static TEXTS: Texts = Texts {
     signup: Signup {
         title: "Bewerbung: {role} bei {organization}",
         heading: "Bewerbung: {role}",
-        lead: "Bei {organization}. Das dauert etwa zwei Minuten.",
+        lead: "Die Bewerbung bei {organization} dauert etwa zwei Minuten.",
         optional: "(freiwillig)",
         name: "Ihr Name",
         email: "E-Mail-Adresse",

@@ -142,7 +142,7 @@ pub(super) static TEXTS: Texts = Texts {
     signup: Signup {
         title: "Apply for {role} at {organization}",
         heading: "Apply: {role}",
-        lead: "At {organization}. This takes about two minutes.",
+        lead: "Applying at {organization} takes about two minutes.",
         optional: "(optional)",
         name: "Your name",
         email: "Email address",

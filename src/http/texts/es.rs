@@ -142,7 +142,7 @@ pub(super) static TEXTS: Texts = Texts {
     signup: Signup {
         title: "Candidatura: {role} en {organization}",
         heading: "Candidatura: {role}",
-        lead: "En {organization}. Le llevará unos dos minutos.",
+        lead: "Solicitar el puesto en {organization} lleva unos dos minutos.",
         optional: "(opcional)",
         name: "Su nombre",
         email: "Correo electrónico",

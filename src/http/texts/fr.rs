@@ -142,7 +142,7 @@ pub(super) static TEXTS: Texts = Texts {
     signup: Signup {
         title: "Candidature : {role} chez {organization}",
         heading: "Candidature : {role}",
-        lead: "Chez {organization}. Cela prend environ deux minutes.",
+        lead: "Postuler chez {organization} prend environ deux minutes.",
         optional: "(facultatif)",
         name: "Votre nom",
         email: "Adresse e-mail",
