@@ -67,7 +67,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   await arrive('form-with-error');
   await wrong(page, person, `Müller ${lang}.pdf`, expect);
 
-  await field(page, 'links').fill('https://example.org/zoe\nhttps://example.com/work');
+  await field(page, 'links').fill('https://example.org/zoe\nhttps://example.com/jobs');
   await send(page, lang, openedAt);
   await page.waitForURL(/\/status\//);
   await arrive('confirmation');
@@ -77,7 +77,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   await open(page, status, fault);
   await arrive('status');
   const shown = await page.locator('main').innerText();
-  for (const text of [person.name, person.email, person.phone, 'https://example.com/work', 'Two lines,', `Müller ${lang}.pdf`]) {
+  for (const text of [person.name, person.email, person.phone, 'https://example.com/jobs', 'Two lines,', `Müller ${lang}.pdf`]) {
     expect(`the status page does not show ${text}`, shown.includes(text));
   }
   await kept(context, status, acme, person, lang, expect);
