@@ -20,6 +20,7 @@ crate::tests![
     what_leads_on_is_the_newest_five,
     a_role_that_is_opened_again_is_there_again,
     another_method_is_a_405_page,
+    a_language_that_is_named_twice_is_a_400_page,
 ];
 
 /// The path of the role of an organization.
@@ -257,4 +258,18 @@ fn another_method_is_a_405_page() {
         assert_eq!(answer.header("allow"), Some(allow));
         has(&answer.text(), &["<h1>That did not work</h1>"]);
     }
+}
+
+fn a_language_that_is_named_twice_is_a_400_page() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (role, query) = (role_path(&hiring), "lang=de&lang=fr");
+    let read = |path: &str| app.anonymous().get(&format!("{path}?{query}"));
+    let invitations = "SELECT count(*) FROM invitations";
+    for answer in
+        [read(&role), read(&format!("{}/privacy", careers(&hiring))), apply(&app, &format!("{role}/apply?{query}"))]
+    {
+        assert_eq!(answer.expect(400).header("content-type"), Some("text/html; charset=utf-8"));
+    }
+    assert_eq!(app.sql(invitations), ["0"]);
 }
