@@ -67,6 +67,10 @@ def is_valid(case, location):
     return part is not None and part.mode == GenerationMode.POSITIVE
 
 
+def is_valid_as_a_whole(case):
+    return case.meta is not None and all(part.mode == GenerationMode.POSITIVE for part in case.meta.components.values())
+
+
 def with_integers(value):
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -105,7 +109,7 @@ def before_call(context, case, kwargs):
                 case.body[name] = "http://[::1]:8080/"
         if isinstance(case.body.get("timeZone"), str):
             case.body["timeZone"] = "Europe/Berlin"
-    if is_valid(case, ParameterLocation.BODY) and (case.media_type or "").startswith("image/"):
+    if is_valid_as_a_whole(case) and (case.media_type or "").startswith("image/"):
         case.body = PICTURE
     if is_valid(case, ParameterLocation.QUERY) and case.query:
         case.query.pop("cursor", None)
