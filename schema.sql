@@ -316,14 +316,17 @@ CREATE TABLE candidate_role_steps (
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
 -- What somebody applied with, as they typed it (`/signup/{token}`). One without an application has changed nothing: the same
--- address had applied to the role already, and an address alone proves nothing. Its page tells whoever sent it no more than
--- what they sent. `links` is a JSON array of texts, `locale` the language of the page that it was sent from.
+-- address had applied to the role already (`later_of`), and an address alone proves nothing. Its page tells whoever sent it no
+-- more than what they sent, beside `steps`, the names of the role's steps when they did. `links` and `steps` are JSON arrays
+-- of texts, `locale` the language of the page that it was sent from.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
   role_id TEXT NOT NULL,
   candidate_role_id TEXT UNIQUE,
+  later_of TEXT,
+  steps TEXT CHECK (json_type(steps) = 'array'),
   name TEXT NOT NULL CHECK (name <> ''),
   email TEXT NOT NULL,
   email_key TEXT NOT NULL CHECK (email_key <> ''),
@@ -334,22 +337,35 @@ CREATE TABLE signups (
   consented_at INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
-  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id),
+  FOREIGN KEY (later_of, organization_id) REFERENCES candidate_roles (id, organization_id),
+  CHECK (candidate_role_id IS NULL OR later_of IS NULL),
+  CHECK ((candidate_role_id IS NULL) = (steps IS NOT NULL))
 ) STRICT;
-CREATE INDEX signups_of_address ON signups (organization_id, email_key);
+CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
 -- The page where a candidate sees where they stand (`/status/{token}`): of an application, or of a signup that has none. Only
--- the SHA-256 of the token is here; a new link takes the place of the old one. `withdrawn_at`: when they took it back.
+-- the SHA-256 of the token is here; a new link takes the place of the old one. `is_trusted`: whoever has the link is the
+-- candidate, as far as anybody knows, because what they sent made the candidate, or staff gave it to them. `withdrawn_at`:
+-- when they took it back.
 CREATE TABLE status_pages (
   number INTEGER NOT NULL PRIMARY KEY,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
   candidate_role_id TEXT UNIQUE REFERENCES candidate_roles (id),
   signup_id TEXT UNIQUE REFERENCES signups (id),
+  is_trusted INTEGER NOT NULL CHECK (is_trusted IN (0, 1)),
   locale TEXT NOT NULL CHECK (locale <> ''),
   issued_at INTEGER NOT NULL,
   withdrawn_at INTEGER,
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
+
+-- The SHA-256 of tokens whose pages are gone, for the day in which the form that made one may come again.
+CREATE TABLE spent_links (
+  digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  spent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
 -- What was uploaded, in pieces of at most 64 KiB, each its own short write. Without a signup it is staged: sent, and not yet
 -- applied with, under a token of which the SHA-256 is here. What stays staged goes after an hour. `bytes` and `media_type`

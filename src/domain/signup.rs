@@ -216,8 +216,8 @@ pub enum Outcome {
     /// The application of a candidate who has that address; what they are called stays.
     NewApplication,
     /// Nothing but what was sent: whoever has that address has applied to the role, or was erased under it. An address
-    /// alone proves nothing, so nothing of theirs changes, and nothing of it is told.
-    Shadow,
+    /// alone proves nothing, so nothing of theirs changes, and nothing of it is told. Staff see it beside the application.
+    Later,
 }
 
 /// Who has the address that was typed.
@@ -239,7 +239,7 @@ pub fn decide(holder: Holder) -> Outcome {
     match holder {
         Holder::Nobody => Outcome::NewCandidate,
         Holder::Candidate { has_applied: false, is_erased: false } => Outcome::NewApplication,
-        Holder::Candidate { .. } => Outcome::Shadow,
+        Holder::Candidate { .. } => Outcome::Later,
     }
 }
 
@@ -355,9 +355,9 @@ mod tests {
         assert_eq!(decide(Holder::Nobody), Outcome::NewCandidate);
         for (has_applied, is_erased, outcome) in [
             (false, false, Outcome::NewApplication),
-            (true, false, Outcome::Shadow),
-            (false, true, Outcome::Shadow),
-            (true, true, Outcome::Shadow),
+            (true, false, Outcome::Later),
+            (false, true, Outcome::Later),
+            (true, true, Outcome::Later),
         ] {
             assert_eq!(decide(Holder::Candidate { has_applied, is_erased }), outcome);
         }

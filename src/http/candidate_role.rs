@@ -57,8 +57,7 @@ fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &WithdrawWish) -> Res
     acts::withdraw(tx, Some(who), &organization, &before, wish.reason.as_deref(), &stamp)?;
     let after = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let steps = store::candidate_step::of_application(tx, id)?;
-    let sent = store::status_page::sent::of_application(tx, id)?;
-    let after = (after, steps, sent);
+    let after = (after, steps, store::status_page::sent::all_of(tx, id)?);
     let data = WireApplicationInFull::of(&after);
     Ok(Reply::json(&WireData { success: true, data }).about(before.candidate_id))
 }

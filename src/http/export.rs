@@ -59,7 +59,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
     let done = store::activity::page(tx, &subject, None, i64::MAX, usize::MAX)?;
     let deliveries = store::hr_delivery::of_candidate(tx, &organization, &id)?;
     let answers = store::export::stored_answers(tx, &id)?;
-    let signups = store::export::signups(tx, &organization, &id)?;
+    let signups = store::export::signups(tx, &id)?;
     let data = WireExport {
         exported_at: tx.now.to_string(),
         candidate: candidate::in_full(tx, candidate)?,

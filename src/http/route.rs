@@ -117,6 +117,8 @@ pub struct Route {
     pub(super) form: Option<FormRules>,
     /// The most bytes of it.
     pub(super) body_bytes_max: usize,
+    /// Whether its time tells nothing: carried out sooner than that, it is answered a fixed time after it was begun.
+    pub(super) is_even: bool,
     /// Whether it can be tried with `dryRun=true`: then it only reads.
     pub takes_dry_run: bool,
     /// Whether pages of other origins may call it: all that is public, by its path.
@@ -246,6 +248,12 @@ impl Route {
         route
     }
 
+    /// The same, taking the same time whatever it finds.
+    pub(super) fn evenly(mut self) -> Self {
+        self.is_even = true;
+        self
+    }
+
     /// The same, reading JSON as well where it reads a form: then there is no [`Request::form`], but [`Request::object`].
     pub(super) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
@@ -343,6 +351,7 @@ impl Route {
             work: Work::Read,
             takes_body: false,
             form: None,
+            is_even: false,
             body_bytes_max: BODY_BYTES_MAX,
             takes_dry_run: false,
             cors: table::is_public(path),

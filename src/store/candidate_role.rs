@@ -286,8 +286,22 @@ pub fn has_applied(
     candidate: &CandidateId,
     role: &RoleId,
 ) -> Result<bool, Error> {
-    let sql = "SELECT 1
+    Ok(to_role(tx, organization, candidate, role)?.is_some())
+}
+
+/// The application of an organization's candidate to a role.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn to_role(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    role: &RoleId,
+) -> Result<Option<CandidateRoleId>, Error> {
+    let sql = "SELECT id
                FROM candidate_roles
                WHERE organization_id = $1 AND candidate_id = $2 AND role_id = $3";
-    tx.exists(sql, (organization.as_str(), candidate.as_str(), role.as_str()))
+    let params = (organization.as_str(), candidate.as_str(), role.as_str());
+    tx.one(sql, params, |row| tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse))
 }

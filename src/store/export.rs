@@ -4,7 +4,7 @@
 use super::tx::{self, Error, Tx};
 use super::{activity, erasure};
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
+use crate::domain::id::{CandidateId, Id, SignupId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
@@ -66,7 +66,7 @@ pub struct TypedSignup {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn signups(tx: &Tx<'_>, organization: &OrganizationId, candidate: &CandidateId) -> Result<Vec<TypedSignup>, Error> {
+pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<TypedSignup>, Error> {
     let sql = "SELECT s.id, s.role_id, s.candidate_role_id, s.name, s.email, s.phone, s.links, s.note, s.locale,
                  s.consented_at, s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at)
                FROM signups s
@@ -74,7 +74,7 @@ pub fn signups(tx: &Tx<'_>, organization: &OrganizationId, candidate: &Candidate
                LEFT JOIN status_pages q ON q.signup_id = s.id
                WHERE s.id = $1";
     let mut signups = Vec::new();
-    for id in erasure::signup::of_candidate(tx, organization, candidate)? {
+    for id in erasure::signup::of_candidate(tx, candidate)? {
         signups.extend(tx.one(sql, [id.as_str()], |row| {
             Ok(TypedSignup {
                 id: tx::word(&row.get::<_, String>(0)?, SignupId::parse)?,

@@ -1,4 +1,5 @@
 //! What candidates applied with, as they typed it, and applying itself: in one transaction with everything that it makes.
+//! And what becomes of the later ones where the first goes.
 
 use super::activity;
 use super::candidate::{self, Candidate, acts};
@@ -6,14 +7,17 @@ use super::candidate_role;
 use super::document;
 use super::invitation::Invitation;
 use super::role_step;
+use super::status_page::sent::{self, Sent};
 use super::status_page::{self, About};
-use super::tx::{Error, Tx};
+use super::tx::{self, Error, Tx};
 use crate::domain::candidate::{Template, first_steps};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::document::Token;
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateRoleId, SignupId};
+use crate::domain::id::{CandidateRoleId, OrganizationId, RoleId, SignupId};
 use crate::domain::signup::{Checked, Holder, Outcome, decide};
+use crate::domain::text::Email;
+use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
 /// An application that nothing is wrong with, on its way in.
@@ -39,86 +43,133 @@ pub struct Wish {
 pub fn apply(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, wish: &Wish) -> Result<(), Error> {
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
     let known = candidate::with_email(tx, organization, &wish.checked.email)?;
-    let holder = match &known {
-        None => Holder::Nobody,
-        Some(candidate) => Holder::Candidate {
-            has_applied: candidate_role::has_applied(tx, organization, &candidate.id, role)?,
-            is_erased: candidate.is_erased,
-        },
-    };
-    let application = match (decide(holder), known) {
-        (Outcome::Shadow, _) => None,
-        (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, invitation, &candidate)?),
+    let former = known.as_ref().map(|candidate| candidate_role::to_role(tx, organization, &candidate.id, role));
+    let former = former.transpose()?.flatten();
+    let holder = known.as_ref().map_or(Holder::Nobody, |candidate| Holder::Candidate {
+        has_applied: former.is_some(),
+        is_erased: candidate.is_erased,
+    });
+    let outcome = decide(holder);
+    let application = match (outcome, known) {
+        (Outcome::Later, _) => None,
+        (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, role, &candidate, tx.now)?),
         (Outcome::NewApplication | Outcome::NewCandidate, _) => {
-            let candidate = add_candidate(tx, world, invitation, &wish.checked)?;
-            Some(add_application(tx, world, invitation, &candidate)?)
+            let Checked { name, email, .. } = &wish.checked;
+            let candidate = add_candidate(tx, world, organization, name, email)?;
+            Some(add_application(tx, world, role, &candidate, tx.now)?)
         }
     };
     let id: SignupId = world.id();
-    insert(tx, &id, invitation, application.as_ref(), wish)?;
+    insert(tx, &id, invitation, Made { application: application.as_ref(), former: former.as_ref() }, wish)?;
     if let Some(token) = &wish.document
         && !document::attach(tx, token, &id)?
     {
         return Err(Error::Defect("a document that was there is gone".to_owned()));
     }
     let about = application.map_or_else(|| About::Signup(id.clone()), About::Application);
-    status_page::insert(tx, &wish.digest, &about, &wish.locale)
+    status_page::insert(tx, &wish.digest, &about, outcome == Outcome::NewCandidate, &wish.locale)
+}
+
+/// The candidate of an application was erased by whoever made it, and these came later under the same address: the first of
+/// them that was not taken back is what it would be had it come first, a candidate and an application of its own, and the
+/// others came later than that. Their pages stay.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn found_anew(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    organization: &OrganizationId,
+    later: &[SignupId],
+) -> Result<(), Error> {
+    let read = |id| sent::find(tx, id)?.ok_or_else(|| Error::Defect(format!("signup {id} is gone")));
+    let signups = later.iter().map(read).collect::<Result<Vec<Sent>, Error>>()?;
+    let Some(first) = signups.iter().find(|sent| sent.withdrawn_at.is_none()).or(signups.first()) else {
+        return Ok(());
+    };
+    let email = tx::word(&first.email, Email::parse)?;
+    let candidate = add_candidate(tx, world, organization, &first.name, &email)?;
+    let application = add_application(tx, world, &first.role_id, &candidate, first.sent_at)?;
+    let sql = "UPDATE signups
+               SET candidate_role_id = $1, later_of = NULL, steps = NULL
+               WHERE id = $2";
+    tx.run(sql, (application.as_str(), first.id.as_str()))?;
+    status_page::hand_over(tx, &first.id, &application)?;
+    let sql = "UPDATE signups
+               SET later_of = $1
+               WHERE id = $2";
+    let others = signups.iter().filter(|sent| sent.id != first.id);
+    tx.run_each(sql, others, |sent| Ok((application.as_str(), sent.id.as_str())))?;
+    if first.withdrawn_at.is_some()
+        && let Some(application) = candidate_role::find(tx, organization, &application)?
+    {
+        acts::withdraw(tx, None, organization, &application, None, &activity::stamp(world))?;
+    }
+    Ok(())
 }
 
 fn add_candidate(
     tx: &Tx<'_>,
     world: &dyn World,
-    invitation: &Invitation,
-    checked: &Checked,
+    organization: &OrganizationId,
+    name: &str,
+    email: &Email,
 ) -> Result<Candidate, Error> {
-    let record = candidate::Record {
-        id: world.id(),
-        name: checked.name.clone(),
-        email: checked.email.clone(),
-        privacy: Privacy::default(),
-    };
-    acts::add(tx, None, &invitation.organization_id, &record, &activity::stamp(world))
+    let record =
+        candidate::Record { id: world.id(), name: name.to_owned(), email: email.clone(), privacy: Privacy::default() };
+    acts::add(tx, None, organization, &record, &activity::stamp(world))
 }
 
 fn add_application(
     tx: &Tx<'_>,
     world: &dyn World,
-    invitation: &Invitation,
+    role: &RoleId,
     candidate: &Candidate,
+    applied_at: Timestamp,
 ) -> Result<CandidateRoleId, Error> {
-    let templates = role_step::of_role(tx, &invitation.role_id)?.into_iter();
+    let templates = role_step::of_role(tx, role)?.into_iter();
     let templates = templates.map(|step| Template { id: step.id, name: step.name, step_type: step.step_type });
     let steps = first_steps(templates.collect(), || world.id());
-    let application = candidate_role::Record {
-        id: world.id(),
-        status: ApplicationStatus::InProgress,
-        applied_at: tx.now,
-        hire: None,
-    };
-    acts::apply(tx, None, candidate, &invitation.role_id, &application, &steps, &activity::stamp(world))?;
+    let application =
+        candidate_role::Record { id: world.id(), status: ApplicationStatus::InProgress, applied_at, hire: None };
+    acts::apply(tx, None, candidate, role, &application, &steps, &activity::stamp(world))?;
     Ok(application.id)
 }
 
-fn insert(
-    tx: &Tx<'_>,
-    id: &SignupId,
-    invitation: &Invitation,
-    application: Option<&CandidateRoleId>,
-    wish: &Wish,
-) -> Result<(), Error> {
+/// What became of a signup: the application that it made, or else the one that was there before.
+#[derive(Clone, Copy)]
+struct Made<'a> {
+    application: Option<&'a CandidateRoleId>,
+    former: Option<&'a CandidateRoleId>,
+}
+
+fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: Made<'_>, wish: &Wish) -> Result<(), Error> {
     let sql =
-        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links,
-                 note, locale, consented_at, created_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)";
+        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
+                 phone, links, note, locale, consented_at, created_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
     let Checked { name, email, phone, links, note } = &wish.checked;
-    let links = serde_json::to_string(links).map_err(|error| Error::Defect(format!("links are no JSON: {error}")))?;
+    let json = |texts: &[String]| {
+        serde_json::to_string(texts).map_err(|error| Error::Defect(format!("texts are no JSON: {error}")))
+    };
+    // An application has steps of its own.
+    let steps = match made.application {
+        Some(_) => None,
+        None => {
+            let steps = role_step::of_role(tx, &invitation.role_id)?;
+            Some(json(&steps.into_iter().map(|step| step.name).collect::<Vec<_>>())?)
+        }
+    };
+    let links = json(links)?;
     tx.run(
         sql,
         (
             id.as_str(),
             invitation.organization_id.as_str(),
             invitation.role_id.as_str(),
-            application.map(CandidateRoleId::as_str),
+            made.application.map(CandidateRoleId::as_str),
+            made.former.map(CandidateRoleId::as_str),
+            steps,
             name,
             email.as_str(),
             email.key(),

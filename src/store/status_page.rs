@@ -1,13 +1,15 @@
 //! The pages where candidates see where they stand, by the digest of their link's token. What is on one is in `shown`, what
-//! somebody applied with in `sent`, what whoever has the link does in `acts`.
+//! somebody applied with in `sent`, what whoever has the link does in `acts`, and what a candidate is kept for then in `claims`.
 
 pub mod acts;
+mod claims;
 pub mod sent;
 pub mod shown;
 
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
+use crate::domain::form;
 use crate::domain::id::{CandidateRoleId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
@@ -27,6 +29,9 @@ pub struct StatusPage {
     pub number: i64,
     /// What it is about.
     pub about: About,
+    /// Whether who has its link is the candidate, as far as anybody knows: what they sent made the candidate, or staff gave
+    /// it to them. Of anybody else nothing is known but that they typed the candidate's address.
+    pub is_trusted: bool,
     /// The language that it speaks where its reader wants none.
     pub locale: String,
     /// When its link was made.
@@ -40,14 +45,14 @@ pub struct StatusPage {
 /// # Errors
 /// [`Error::Defect`] where it has a page already, or the token was given before: what comes with a form is looked for by
 /// [`find`] first.
-pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], about: &About, locale: &str) -> Result<(), Error> {
-    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
-               VALUES ($1, $2, $3, $4, $5)";
+pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], about: &About, is_trusted: bool, locale: &str) -> Result<(), Error> {
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, is_trusted, locale, issued_at)
+               VALUES ($1, $2, $3, $4, $5, $6)";
     let (application, signup) = match about {
         About::Application(id) => (Some(id.as_str()), None),
         About::Signup(id) => (None, Some(id.as_str())),
     };
-    tx.run(sql, (digest.as_slice(), application, signup, locale, tx.now.micros()))?;
+    tx.run(sql, (digest.as_slice(), application, signup, is_trusted, locale, tx.now.micros()))?;
     Ok(())
 }
 
@@ -56,7 +61,7 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], about: &About, locale: &str) -> Re
 /// # Errors
 /// When SQLite fails.
 pub fn find(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StatusPage>, Error> {
-    let sql = "SELECT number, candidate_role_id, signup_id, locale, issued_at, withdrawn_at
+    let sql = "SELECT number, candidate_role_id, signup_id, is_trusted, locale, issued_at, withdrawn_at
                FROM status_pages
                WHERE digest = $1";
     tx.one(sql, [digest.as_slice()], page)
@@ -71,9 +76,10 @@ fn page(row: &Row<'_>) -> Result<StatusPage, Error> {
     Ok(StatusPage {
         number: row.get(0)?,
         about,
-        locale: row.get(3)?,
-        issued_at: tx::time(row, 4)?,
-        withdrawn_at: tx::time_or_none(row, 5)?,
+        is_trusted: row.get(3)?,
+        locale: row.get(4)?,
+        issued_at: tx::time(row, 5)?,
+        withdrawn_at: tx::time_or_none(row, 6)?,
     })
 }
 
@@ -95,7 +101,7 @@ pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
 /// # Errors
 /// When SQLite fails.
 pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Option<StatusPage>, Error> {
-    let sql = "SELECT number, candidate_role_id, signup_id, locale, issued_at, withdrawn_at
+    let sql = "SELECT number, candidate_role_id, signup_id, is_trusted, locale, issued_at, withdrawn_at
                FROM status_pages
                WHERE candidate_role_id = $1";
     tx.one(sql, [application.as_str()], page)
@@ -106,10 +112,15 @@ pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Opti
 /// # Errors
 /// When SQLite fails.
 pub fn renew(tx: &Tx<'_>, digest: &[u8; 32], application: &CandidateRoleId, locale: &str) -> Result<(), Error> {
-    let sql = "INSERT INTO status_pages (digest, candidate_role_id, locale, issued_at)
-               VALUES ($1, $2, $3, $4)
+    let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
+               SELECT digest, $1
+               FROM status_pages
+               WHERE candidate_role_id = $2";
+    tx.run(sql, (tx.now.micros(), application.as_str()))?;
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, is_trusted, locale, issued_at)
+               VALUES ($1, $2, 1, $3, $4)
                ON CONFLICT (candidate_role_id) DO UPDATE
-               SET digest = excluded.digest, locale = excluded.locale, issued_at = excluded.issued_at";
+               SET digest = excluded.digest, is_trusted = 1, locale = excluded.locale, issued_at = excluded.issued_at";
     tx.run(sql, (digest.as_slice(), application.as_str(), locale, tx.now.micros()))?;
     Ok(())
 }
@@ -124,4 +135,52 @@ pub fn withdraw(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
                WHERE number = $2 AND withdrawn_at IS NULL";
     tx.run(sql, (tx.now.micros(), number))?;
     Ok(())
+}
+
+/// Makes the page of a signup that of the application which is its own from now on. The link stays, and is its candidate's.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &CandidateRoleId) -> Result<(), Error> {
+    let sql = "UPDATE status_pages
+               SET candidate_role_id = $1, signup_id = NULL, is_trusted = 1
+               WHERE signup_id = $2";
+    tx.run(sql, (application.as_str(), signup.as_str()))?;
+    Ok(())
+}
+
+/// Takes away the pages of an application, or of a signup without one. Their links lead nowhere any more, and a form that
+/// made one makes no other.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn remove(tx: &Tx<'_>, about: &About) -> Result<(), Error> {
+    let (application, signup) = match about {
+        About::Application(id) => (Some(id.as_str()), None),
+        About::Signup(id) => (None, Some(id.as_str())),
+    };
+    let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
+               SELECT digest, $1
+               FROM status_pages
+               WHERE candidate_role_id = $2 OR signup_id = $3";
+    tx.run(sql, (tx.now.micros(), application, signup))?;
+    let sql = "DELETE FROM status_pages
+               WHERE candidate_role_id = $1 OR signup_id = $2";
+    tx.run(sql, (application, signup))?;
+    let sql = "DELETE FROM spent_links
+               WHERE spent_at < $1";
+    tx.run(sql, [tx.now.minus(form::AGE_MAX).micros()])?;
+    Ok(())
+}
+
+/// Whether a link led to a page that is gone, or that has another link by now, so lately that the form that made it can
+/// come again.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn is_spent(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM spent_links
+               WHERE digest = $1";
+    tx.exists(sql, [digest.as_slice()])
 }

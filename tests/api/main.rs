@@ -83,6 +83,7 @@ mod status;
 mod status_page;
 mod status_page_acts;
 mod status_page_decision;
+mod status_page_others;
 mod support;
 mod table;
 mod tenancy;
@@ -192,6 +193,7 @@ fn main() -> ExitCode {
         status_page::tests(),
         status_page_acts::tests(),
         status_page_decision::tests(),
+        status_page_others::tests(),
         table::tests(),
         tenancy::tests(),
         tenancy_of_staff::tests(),

@@ -11,6 +11,7 @@ crate::tests![
     an_application_that_has_ended_stays_as_it_is,
     the_answer_is_the_same_whether_the_address_is_known_or_not,
     the_answer_of_the_api_is_the_same_too,
+    the_answer_comes_no_sooner_for_a_known_address,
     the_address_of_somebody_who_was_erased_is_free_again,
     what_stands_for_an_erased_address_is_nobodys,
 ];
@@ -161,6 +162,21 @@ fn the_answer_of_the_api_is_the_same_too() {
     });
     assert_eq!((&shapes[1], &shapes[2]), (&shapes[0], &shapes[0]));
     assert_eq!(shadows(&app).len(), 2);
+}
+
+fn the_answer_comes_no_sooner_for_a_known_address() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for email in ["nobody@example.org", "candidate-1@people-1.example"] {
+        let form = Form::of(&app, &hiring).with("email", email);
+        let begun = std::time::Instant::now();
+        status_path(&form.send(&app));
+        assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", begun.elapsed());
+        let body = json!({ "name": "Ada", "email": email, "consent": true });
+        let begun = std::time::Instant::now();
+        app.anonymous().post(&format!("/api/public{}", path(&app, &hiring)), &body).expect(200);
+        assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", begun.elapsed());
+    }
 }
 
 fn the_address_of_somebody_who_was_erased_is_free_again() {

@@ -209,14 +209,16 @@ fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) 
     let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     let sql =
-        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links,
-                 note, locale, consented_at, created_at)
-               VALUES (?1, 'org_acme', 'role_1', ?2, ?3, ?4, lower(?4), ?5, json_array(?6), ?7, 'de', 1, 1)";
+        "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
+                 phone, links, note, locale, consented_at, created_at)
+               VALUES (?1, 'org_acme', 'role_1', ?2, iif(?2 IS NULL, ?8, NULL), iif(?2 IS NULL, '[]', NULL), ?3, ?4,
+                 lower(?4), ?5, json_array(?6), ?7, 'de', 1, 1)";
     let link = format!("https://{}.example/{}", person.local, person.typed);
-    let params = (&signup, application, &person.typed, person.email(), &person.family, link, person.note());
+    let former = format!("app_{}", person.id);
+    let params = (&signup, application, &person.typed, person.email(), &person.family, link, person.note(), former);
     connection.execute(sql, params).unwrap();
-    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
-               VALUES (randomblob(32), ?1, iif(?1 IS NULL, ?2, NULL), 'de', 1)";
+    let sql = "INSERT INTO status_pages (digest, candidate_role_id, signup_id, is_trusted, locale, issued_at)
+               VALUES (randomblob(32), ?1, iif(?1 IS NULL, ?2, NULL), 0, 'de', 1)";
     connection.execute(sql, (application, &signup)).unwrap();
     let signup = SignupId::parse(&signup).unwrap();
     let attach = |tx: &store::Tx<'_>| store::document::attach(tx, &token, &signup);

@@ -126,8 +126,8 @@ pub(super) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error>
     let applications = store::candidate_role::of_candidate(tx, &candidate.organization_id, &candidate.id)?;
     let stepped = |application: store::candidate_role::Application| -> Result<Stepped, Error> {
         let steps = store::candidate_step::of_application(tx, &application.record.id)?;
-        let sent = sent::of_application(tx, &application.record.id)?;
-        Ok((application, steps, sent))
+        let signups = sent::all_of(tx, &application.record.id)?;
+        Ok((application, steps, signups))
     };
     let stepped = applications.into_iter().map(stepped).collect::<Result<Vec<_>, Error>>()?;
     let applications = stepped.iter().map(WireApplicationInFull::of).collect();

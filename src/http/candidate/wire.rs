@@ -6,10 +6,10 @@ use super::super::candidate_step::WireStep;
 use crate::domain::candidate_step::{CandidateStep, HireRecord};
 use crate::store::candidate::Candidate;
 use crate::store::candidate_role::{Application, Current};
-use crate::store::status_page::sent::{Document, Sent};
+use crate::store::status_page::sent::{Document, Sent, Signups};
 
-/// An application with its steps, and what it was made with.
-pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, Option<Sent>);
+/// An application with its steps, and what was sent to it.
+pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, Signups);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,19 +99,21 @@ pub(in crate::http) struct WireApplicationInFull<'a> {
     candidate_id: &'a str,
     updated_at: String,
     signup: Option<WireSignup<'a>>,
+    later_signups: Vec<WireSignup<'a>>,
     #[serde(flatten)]
     hire: Option<WireHire<'a>>,
     steps: Vec<WireStep<'a>>,
 }
 
 impl<'a> WireApplicationInFull<'a> {
-    pub(in crate::http) fn of((application, steps, sent): &'a Stepped) -> Self {
+    pub(in crate::http) fn of((application, steps, signups): &'a Stepped) -> Self {
         let (role_id, id) = (&application.role_id, &application.record.id);
         Self {
             application: WireApplication::of(application.clone()),
             candidate_id: application.candidate_id.as_str(),
             updated_at: application.updated_at.to_string(),
-            signup: sent.as_ref().map(WireSignup::of),
+            signup: signups.made.as_ref().map(WireSignup::of),
+            later_signups: signups.later.iter().map(WireSignup::of).collect(),
             hire: application.record.hire.as_ref().map(WireHire::of),
             steps: steps.iter().map(|step| WireStep::of(role_id, id, step)).collect(),
         }
@@ -138,7 +140,7 @@ impl<'a> WireHire<'a> {
     }
 }
 
-/// What an application was made with.
+/// What was sent to an application.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireSignup<'a> {

@@ -20,7 +20,7 @@ mod upload;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
@@ -54,6 +54,10 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// A method that the log and the counters have no name for, or none that could be read.
 const OTHER: &str = "OTHER";
+
+/// How long a route takes whose time is to tell nothing ([`Route::is_even`]): several times what it needs, and nothing to
+/// whoever waits for it.
+const EVEN_TIME: Duration = Duration::from_millis(25);
 
 /// How often a request takes its way at most: again where the keys have changed since its key was looked up.
 const TURNS_MAX: usize = 8;
@@ -205,7 +209,12 @@ async fn carry_out(
             // A try has nothing to be carried out, once or more often.
             let is_try = work != route.work;
             let once = if is_try { None } else { Once::read(route, request, &trail.request_id)? };
-            transaction::transact(ctx, work, credential, once, act, trail).await
+            let begun = tokio::time::Instant::now();
+            let outcome = transaction::transact(ctx, work, credential, once, act, trail).await;
+            if route.is_even {
+                tokio::time::sleep_until(begun + EVEN_TIME).await;
+            }
+            outcome
         }
         Next::Look(act) => transaction::transact(ctx, Work::Read, credential, None, act, trail).await,
         Next::Reply(reply) => Ok(reply),

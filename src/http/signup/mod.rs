@@ -43,6 +43,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::open_or_idle(Method::POST, PATH, submit::decode, submit::act, submit::refuse)
             .for_people()
             .with_upload(FILE_FIELD, submit::look_first)
+            .evenly()
             .writes(Grade::Durable)
             .answering(&[
                 (303, ""),
@@ -57,6 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
             ]),
         Route::open(Method::POST, "/api/public/signup/{token}", api::decode, api::act)
             .with_upload(FILE_FIELD, api::look_first)
+            .evenly()
             .or_json()
             .writes(Grade::Durable)
             .answering(&[

@@ -158,6 +158,10 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     if let Some(role) = store::status_page::role(tx, &wish.digest)? {
         return Ok(accepted(&role));
     }
+    if store::status_page::is_spent(tx, &wish.digest)? {
+        // What the form made was deleted, or has a new link: the old one leads to the page that says so.
+        return Ok(Reply::see_other(&format!("/status/{status_token}")));
+    }
     let invitation = match visit.follow(tx)? {
         Some(invitation) if invitation.way == Way::Open => invitation,
         other => return said::not_sent(visit, other.as_ref()),

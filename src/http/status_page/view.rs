@@ -127,7 +127,8 @@ fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a Found, now: Timestamp) -> Page<
         visit.is_new.then(|| New { link: format!("{}{path}", ctx.settings.base_url), before: named(words.new_before) });
     let choices = pages::choices(texts, &if visit.is_new { format!("{path}?new=1") } else { path.clone() });
     let candidate = shown.application.as_ref().map(|applied| &applied.candidate);
-    let asked_at = candidate.filter(|candidate| candidate.is_held).and_then(|candidate| candidate.asked_at);
+    let asked_at =
+        candidate.filter(|candidate| candidate.is_held && page.is_trusted).and_then(|candidate| candidate.asked_at);
     let held = |at| {
         let date = day(ctx, found, at);
         fill(words.held_more, &[("organization", &organization.name), ("date", &date)])

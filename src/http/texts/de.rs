@@ -135,7 +135,7 @@ pub(super) static TEXTS: Texts = Texts {
         held: "Ihre Daten können noch nicht gelöscht werden",
         held_more: "Sie haben am {date} darum gebeten, und das ist vermerkt. {organization} muss Ihre Daten vorerst aufbewahren, zum Beispiel wegen eines Rechtsstreits. Fragen Sie dort nach, wann sie gelöscht werden.",
         deleted: "Ihre Daten wurden gelöscht",
-        deleted_more: "Was hinter diesem Link stand, ist gelöscht, und der Link führt nirgends mehr hin. Sie können sich bei {organization} gern wieder bewerben.",
+        deleted_more: "Was hinter diesem Link stand, ist gelöscht, und der Link führt nirgends mehr hin. Sie können sich bei {organization} gern wieder bewerben. Sollte dort für dieselbe Stelle noch eine andere Bewerbung mit Ihrer Adresse vorliegen, gilt diese.",
         nowhere: "Dieser Link führt nirgendwohin",
         nowhere_more: "Vielleicht ist er unvollständig, ein neuerer Link gilt an seiner Stelle, oder was dahinter stand, wurde gelöscht. Bitten Sie die Organisation, bei der Sie sich beworben haben, um einen neuen Link.",
     },

@@ -135,7 +135,7 @@ pub(super) static TEXTS: Texts = Texts {
         held: "Your data cannot be deleted yet",
         held_more: "You asked for it on {date}, and that was noted. {organization} has to keep your data for now, for example because of a legal case. Ask them when it will be deleted.",
         deleted: "Your data has been deleted",
-        deleted_more: "What was behind this link is gone, and the link leads nowhere now. You are welcome to apply at {organization} again.",
+        deleted_more: "What was behind this link is gone, and the link leads nowhere now. You are welcome to apply at {organization} again. Should they have another application for the same role from your address, that one counts.",
         nowhere: "This link leads nowhere",
         nowhere_more: "It may have been cut off, a newer link may have taken its place, or what was behind it was deleted. Ask the organization that you applied to for a new link.",
     },

@@ -135,7 +135,7 @@ pub(super) static TEXTS: Texts = Texts {
         held: "Sus datos no se pueden eliminar todavía",
         held_more: "Lo pidió el {date}, y ha quedado anotado. {organization} tiene que conservar sus datos por ahora, por ejemplo por un asunto judicial. Pregunte a la organización cuándo se eliminarán.",
         deleted: "Sus datos se han eliminado",
-        deleted_more: "Lo que había tras este enlace ya no existe, y el enlace no lleva a ninguna parte. Puede volver a presentarse a {organization} cuando quiera.",
+        deleted_more: "Lo que había tras este enlace ya no existe, y el enlace no lleva a ninguna parte. Puede volver a presentarse a {organization} cuando quiera. Si allí hay otra candidatura para el mismo puesto con su dirección, es la que cuenta.",
         nowhere: "Este enlace no lleva a ninguna parte",
         nowhere_more: "Puede que esté incompleto, que un enlace más reciente lo haya sustituido o que se haya eliminado lo que había detrás. Pida un enlace nuevo a la organización a la que se presentó.",
     },

@@ -135,7 +135,7 @@ pub(super) static TEXTS: Texts = Texts {
         held: "Vos données ne peuvent pas encore être supprimées",
         held_more: "Vous l’avez demandé le {date}, et votre demande a été notée. {organization} doit conserver vos données pour le moment, par exemple en raison d’un litige. Demandez à l’organisation quand elles seront supprimées.",
         deleted: "Vos données ont été supprimées",
-        deleted_more: "Ce qui se trouvait derrière ce lien n’existe plus, et le lien ne mène plus nulle part. Vous pouvez postuler de nouveau chez {organization} quand vous le souhaitez.",
+        deleted_more: "Ce qui se trouvait derrière ce lien n’existe plus, et le lien ne mène plus nulle part. Vous pouvez postuler de nouveau chez {organization} quand vous le souhaitez. Si une autre candidature au même poste y a été envoyée avec votre adresse, c’est elle qui compte.",
         nowhere: "Ce lien ne mène nulle part",
         nowhere_more: "Il est peut-être incomplet, un lien plus récent l’a remplacé, ou ce qui se trouvait derrière a été supprimé. Demandez un nouveau lien à l’organisation auprès de laquelle vous avez postulé.",
     },

@@ -152,11 +152,11 @@ const NEWEST: &str = concat!(
       LIMIT $3"
 );
 
-/// Gives a candidate another name and address, and the words that go with them.
+/// Gives a candidate another name and address, and the words that go with them. Nothing is put on record.
 ///
 /// # Errors
 /// [`Error::Defect`] where the candidate is gone, or the address is taken, which the caller looks at first.
-fn change(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
+pub(super) fn change(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
     let organization_id = before.organization_id.as_str();
     let sql = "UPDATE candidates
                SET name = $1, email = $2, email_key = $3, updated_at = $4

@@ -3,7 +3,7 @@
 use super::super::tx::{Error, Tx};
 
 /// What a query looks for, and what is said of each id that it finds.
-const WRONG: [(&str, &str, &str); 5] = [
+const WRONG: [(&str, &str, &str); 4] = [
     (
         "SELECT d.id
          FROM documents d
@@ -18,17 +18,6 @@ const WRONG: [(&str, &str, &str); 5] = [
     (
         "SELECT s.id
          FROM signups s
-         LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
-         LEFT JOIN status_pages q ON q.signup_id = s.id
-         WHERE (s.candidate_role_id IS NULL AND q.number IS NULL)
-           OR (s.candidate_role_id IS NOT NULL AND p.number IS NULL)
-         LIMIT $1",
-        "signup",
-        "has no status page",
-    ),
-    (
-        "SELECT s.id
-         FROM signups s
          JOIN status_pages p ON p.signup_id = s.id
          WHERE s.candidate_role_id IS NOT NULL
          LIMIT $1",
@@ -38,16 +27,16 @@ const WRONG: [(&str, &str, &str); 5] = [
     (
         "SELECT s.id
          FROM signups s
-         JOIN candidate_roles a ON a.id = s.candidate_role_id
+         JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
          WHERE a.role_id <> s.role_id
          LIMIT $1",
         "signup",
-        "is for another role than its application",
+        "is for another role than the application",
     ),
     (
         "SELECT s.id
          FROM signups s
-         JOIN candidate_roles a ON a.id = s.candidate_role_id
+         JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
          JOIN candidates c ON c.id = a.candidate_id
          WHERE c.erased_at IS NOT NULL
          LIMIT $1",

@@ -187,7 +187,7 @@ pub fn find(
         "SELECT {COLUMNS}
          FROM documents d
          JOIN signups s ON s.id = d.signup_id
-         JOIN candidate_roles a ON a.id = s.candidate_role_id
+         JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
          WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3"
     );
     tx.one(&sql, (id.as_str(), organization.as_str(), candidate.as_str()), document)

@@ -72,6 +72,12 @@ impl Erasures {
         }
     }
 
+    /// The transaction that is under way takes away what somebody sent, and erases nobody: the file and its log are to hold
+    /// nothing of that either.
+    pub(super) fn taken_away(&self) {
+        self.is_under_way.store(true, Ordering::SeqCst);
+    }
+
     /// What nobody applied with was taken away: the file and its log are to hold nothing of that either.
     pub(super) fn swept(&self) {
         self.committed.fetch_add(1, Ordering::SeqCst);
@@ -140,7 +146,7 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
     outbox::take_up_all(tx)?;
     for candidate in candidates {
         forget_words(tx, candidate)?;
-        signup::forget(tx, &candidate.organization_id, &candidate.id)?;
+        signup::forget_all(tx, &candidate.id)?;
         forget_person(tx, candidate)?;
         forget_applications(tx, candidate)?;
         forget_activities(tx, candidate)?;

@@ -3,17 +3,17 @@
 
 use serde::Serialize;
 
-use super::shown::{Applied, Shown};
+use super::claims;
+use super::shown::{Applied, Candidate, Shown};
 use super::{About, StatusPage};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{CandidateRoleId, SignupId};
 use crate::domain::user::Principal;
 use crate::store::candidate::acts;
-use crate::store::candidate_role::Application;
-use crate::store::erasure::{self, Candidate, Erasures};
+use crate::store::erasure::{self, Erasures};
 use crate::store::tx::{Error, Tx};
-use crate::store::{activity, idempotency_key};
+use crate::store::{activity, idempotency_key, signup};
 use crate::world::World;
 
 /// Takes back what a page is about. An application that was decided on stays as it was decided, and what the candidate did is
@@ -44,8 +44,11 @@ pub enum Deletion {
     Held,
 }
 
-/// Deletes what is behind a page's link, and the page. A link proves no more than its own application, so the candidate is
-/// erased only where they have no other; else what they sent with this one goes, and it is taken back where it goes on.
+/// Deletes what is behind a page's link, and the page. A link proves no more than its own application: what others have sent
+/// stays with them, and so does the candidate as long as there is anything of it (see `claims`).
+///
+/// Only a page that is the candidate's own ([`StatusPage::is_trusted`]) tells that they are held. Behind another, what they
+/// sent is held too, and its link leads nowhere as it would otherwise: whoever only knows an address learns nothing.
 ///
 /// # Errors
 /// [`Error::Unavailable`] where the list of who was erased cannot be written. When SQLite fails.
@@ -56,39 +59,87 @@ pub fn delete(
     page: &StatusPage,
     shown: &Shown,
 ) -> Result<Deletion, Error> {
-    let Some(applied) = &shown.application else {
-        if let About::Signup(id) = &page.about {
-            forget_signup(tx, id)?;
+    let deleted = Deleted { tx, erasures, world, shown };
+    match (&shown.application, &shown.former, &page.about) {
+        (Some(applied), _, _) if applied.candidate.is_held => {
+            ask(tx, world, shown, applied)?;
+            if page.is_trusted {
+                return Ok(Deletion::Held);
+            }
+            deleted.take_back(applied)?;
+            super::remove(tx, &page.about)?;
         }
-        erasure::erase(tx, erasures, world, None, &[])?;
-        return Ok(Deletion::Done);
-    };
-    if applied.candidate.is_held {
-        ask(tx, world, shown, applied)?;
-        return Ok(Deletion::Held);
+        (Some(applied), _, _) => deleted.application(applied)?,
+        (None, Some(former), _) if former.is_held => super::remove(tx, &page.about)?,
+        (None, former, About::Signup(id)) => deleted.later(id, former.as_ref())?,
+        (None, ..) => {}
     }
-    let application = &applied.application;
-    if has_others(tx, application)? {
-        if application.record.status == ApplicationStatus::InProgress {
-            let stamp = activity::stamp(world);
-            acts::withdraw(tx, None, &shown.organization.id, application, None, &stamp)?;
+    Ok(Deletion::Done)
+}
+
+/// A deletion that nothing holds up.
+struct Deleted<'a> {
+    tx: &'a Tx<'a>,
+    erasures: &'a Erasures,
+    world: &'a dyn World,
+    shown: &'a Shown,
+}
+
+impl Deleted<'_> {
+    /// An application that goes on is taken back.
+    fn take_back(&self, applied: &Applied) -> Result<(), Error> {
+        let application = &applied.application;
+        if application.record.status != ApplicationStatus::InProgress {
+            return Ok(());
         }
-        forget(tx, application)?;
+        let stamp = activity::stamp(self.world);
+        acts::withdraw(self.tx, None, &self.shown.organization.id, application, None, &stamp)
+    }
+
+    fn application(&self, applied: &Applied) -> Result<(), Error> {
+        let (tx, id) = (self.tx, &applied.application.record.id);
+        if claims::are_there(tx, &applied.candidate.id, Some(id))? {
+            self.beside_others(applied)
+        } else {
+            let later = claims::let_go(tx, id)?;
+            self.erase(&applied.candidate)?;
+            signup::found_anew(tx, self.world, &self.shown.organization.id, &later)
+        }
+    }
+
+    /// The candidate stays for what others sent, or staff added: called as they typed it, where the name was this one's.
+    fn beside_others(&self, applied: &Applied) -> Result<(), Error> {
+        let (tx, world, shown) = (self.tx, self.world, self.shown);
+        self.take_back(applied)?;
+        super::remove(tx, &About::Application(applied.application.record.id.clone()))?;
+        if let Some(sent) = &shown.sent {
+            erasure::signup::forget(tx, &sent.id)?;
+            claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
+        }
         // Answers that are kept for repeats tell what was sent.
         idempotency_key::forget_candidate(tx, &applied.candidate.id)?;
         let detail = activity::detail(&None::<Status>, &None::<Status>)?;
         let (stamp, subject) = (activity::stamp(world), subject(shown, applied));
         activity::append(tx, &stamp, None, Action::CandidateRoleSignupDeleted, &subject, &detail)?;
-        // Nobody is erased, and what is left of the rows in the file's pages is wiped all the same.
-        erasure::erase(tx, erasures, world, None, &[])?;
-    } else {
-        let shown_candidate = &applied.candidate;
-        let (id, organization_id) = (shown_candidate.id.clone(), shown.organization.id.clone());
-        let candidate = Candidate { id, number: shown_candidate.number, organization_id };
-        erasure::erase(tx, erasures, world, None, std::slice::from_ref(&candidate))?;
-        forget(tx, application)?;
+        self.erasures.taken_away();
+        Ok(())
     }
-    Ok(Deletion::Done)
+
+    /// A signup that came later. It may be the last that its candidate was kept for.
+    fn later(&self, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
+        erasure::signup::forget(self.tx, id)?;
+        self.erasures.taken_away();
+        match former {
+            Some(former) if !claims::are_there(self.tx, &former.id, None)? => self.erase(former),
+            _ => Ok(()),
+        }
+    }
+
+    fn erase(&self, candidate: &Candidate) -> Result<(), Error> {
+        let (id, organization_id) = (candidate.id.clone(), self.shown.organization.id.clone());
+        let candidate = erasure::Candidate { id, number: candidate.number, organization_id };
+        erasure::erase(self.tx, self.erasures, self.world, None, std::slice::from_ref(&candidate))
+    }
 }
 
 /// Puts on record that a candidate who is held asked to be erased. Asked again, it was asked already.
@@ -117,47 +168,6 @@ pub fn issue(
     super::renew(tx, digest, application, locale)?;
     let detail = activity::detail(&None::<Link<'_>>, &Link { locale })?;
     activity::append(tx, stamp, Some(who), Action::StatusLinkIssued, subject, &detail)
-}
-
-/// What was sent with an application, and its page.
-fn forget(tx: &Tx<'_>, application: &Application) -> Result<(), Error> {
-    let id = application.record.id.as_str();
-    let sql = "DELETE FROM status_pages
-               WHERE candidate_role_id = $1";
-    tx.run(sql, [id])?;
-    let sql = "SELECT id
-               FROM signups
-               WHERE candidate_role_id = $1";
-    let signups = tx.all(sql, [id], |row| Ok(row.get::<_, String>(0)?))?;
-    signups.iter().try_for_each(|signup| forget_by_id(tx, signup))
-}
-
-fn forget_signup(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
-    let sql = "DELETE FROM status_pages
-               WHERE signup_id = $1";
-    tx.run(sql, [signup.as_str()])?;
-    forget_by_id(tx, signup.as_str())
-}
-
-fn forget_by_id(tx: &Tx<'_>, signup: &str) -> Result<(), Error> {
-    let sql = "DELETE FROM document_pieces
-               WHERE document_number IN (SELECT number FROM documents WHERE signup_id = $1)";
-    tx.run(sql, [signup])?;
-    let sql = "DELETE FROM documents
-               WHERE signup_id = $1";
-    tx.run(sql, [signup])?;
-    let sql = "DELETE FROM signups
-               WHERE id = $1";
-    tx.run(sql, [signup])?;
-    Ok(())
-}
-
-/// Whether the candidate has applied to other roles.
-fn has_others(tx: &Tx<'_>, application: &Application) -> Result<bool, Error> {
-    let sql = "SELECT 1
-               FROM candidate_roles
-               WHERE candidate_id = $1 AND id <> $2";
-    tx.exists(sql, (application.candidate_id.as_str(), application.record.id.as_str()))
 }
 
 fn subject(shown: &Shown, applied: &Applied) -> Subject {

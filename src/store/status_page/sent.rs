@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::Row;
 
-use crate::domain::id::{CandidateRoleId, DocumentId, Id, SignupId};
+use crate::domain::id::{CandidateRoleId, DocumentId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::tx::{self, Error, Tx};
 
@@ -13,8 +13,12 @@ use crate::store::tx::{self, Error, Tx};
 pub struct Sent {
     /// Its id.
     pub id: SignupId,
+    /// The role.
+    pub role_id: RoleId,
     /// The application that it made; none where it made none.
     pub application: Option<CandidateRoleId>,
+    /// The names of the role's steps when it was sent; none where its application has steps of its own.
+    pub steps: Vec<String>,
     /// The name.
     pub name: String,
     /// The address.
@@ -37,6 +41,19 @@ pub struct Sent {
     pub documents: Vec<Document>,
 }
 
+/// All that was sent to an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signups {
+    /// What it was made with; none where its candidate did not make it.
+    pub made: Option<Sent>,
+    /// What came later under the candidate's address, the newest [`LATER_MAX`], oldest first. Whoever sent it knew the
+    /// address, and nothing else is known of them.
+    pub later: Vec<Sent>,
+}
+
+/// How many later signups of an application are told: nobody is drowned in what a stranger sends.
+pub const LATER_MAX: i64 = 20;
+
 /// What was uploaded with an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -56,10 +73,11 @@ pub struct Document {
 macro_rules! sent {
     ($of:literal) => {
         concat!(
-            "SELECT s.id, s.candidate_role_id, s.name, s.email, s.phone, s.links, s.note, s.locale, s.consented_at,
-               s.created_at, p.withdrawn_at, d.number, d.id, d.file_name, d.media_type, d.bytes
+            "SELECT s.id, s.role_id, s.candidate_role_id, s.steps, s.name, s.email, s.phone, s.links, s.note, s.locale, s.consented_at,
+               s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at), d.number, d.id, d.file_name, d.media_type, d.bytes
              FROM signups s
              LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
+             LEFT JOIN status_pages q ON q.signup_id = s.id
              LEFT JOIN documents d ON d.signup_id = s.id
              WHERE ",
             $of,
@@ -106,6 +124,16 @@ pub fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Sent>,
     Ok(gather(rows).pop())
 }
 
+/// All that was sent to an application.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn all_of(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Signups, Error> {
+    let sql = sent!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");
+    let later = gather(tx.all(sql, (id.as_str(), LATER_MAX), row)?);
+    Ok(Signups { made: of_application(tx, id)?, later })
+}
+
 /// What was sent, by its own id.
 ///
 /// # Errors
@@ -129,32 +157,38 @@ fn gather(rows: Vec<Sent>) -> Vec<Sent> {
 
 fn row(row: &Row<'_>) -> Result<Sent, Error> {
     let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
-    let links = serde_json::from_str(&text(5)?);
-    let application = row.get::<_, Option<String>>(1)?;
+    let application = row.get::<_, Option<String>>(2)?;
+    let steps = row.get::<_, Option<String>>(3)?;
     Ok(Sent {
         id: tx::word(&text(0)?, SignupId::parse)?,
+        role_id: tx::word(&text(1)?, RoleId::parse)?,
         application: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
-        name: text(2)?,
-        email: text(3)?,
-        phone: text(4)?,
-        links: links.map_err(|error| Error::Defect(format!("links are no list of texts: {error}")))?,
-        note: text(6)?,
-        locale: text(7)?,
-        consented_at: tx::time(row, 8)?,
-        sent_at: tx::time(row, 9)?,
-        withdrawn_at: tx::time_or_none(row, 10)?,
+        steps: steps.map(|steps| texts(&steps)).transpose()?.unwrap_or_default(),
+        name: text(4)?,
+        email: text(5)?,
+        phone: text(6)?,
+        links: texts(&text(7)?)?,
+        note: text(8)?,
+        locale: text(9)?,
+        consented_at: tx::time(row, 10)?,
+        sent_at: tx::time(row, 11)?,
+        withdrawn_at: tx::time_or_none(row, 12)?,
         documents: document(row)?.into_iter().collect(),
     })
 }
 
+fn texts(json: &str) -> Result<Vec<String>, Error> {
+    serde_json::from_str(json).map_err(|error| Error::Defect(format!("{json} is no list of texts: {error}")))
+}
+
 fn document(row: &Row<'_>) -> Result<Option<Document>, Error> {
-    let Some(number) = row.get(11)? else { return Ok(None) };
+    let Some(number) = row.get(13)? else { return Ok(None) };
     Ok(Some(Document {
         number,
-        id: tx::word(&row.get::<_, String>(12)?, DocumentId::parse)?,
-        file_name: row.get(13)?,
-        media_type: row.get(14)?,
-        bytes: row.get(15)?,
+        id: tx::word(&row.get::<_, String>(14)?, DocumentId::parse)?,
+        file_name: row.get(15)?,
+        media_type: row.get(16)?,
+        bytes: row.get(17)?,
     }))
 }
 

@@ -5,12 +5,12 @@ use rusqlite::Row;
 use super::sent::{self, Sent};
 use super::{About, StatusPage};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, RoleId, SignupId};
+use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, SignupId};
 use crate::domain::progress::{self, History, Progress};
 use crate::domain::timestamp::Timestamp;
 use crate::store::candidate_role::{self, Application};
+use crate::store::candidate_step;
 use crate::store::tx::{self, Error, Tx};
-use crate::store::{candidate_step, role_step};
 
 /// What a page shows, and what its acts look at.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Shown {
     pub steps: Vec<String>,
     /// The application; none where the signup made none.
     pub application: Option<Applied>,
+    /// Where the signup made none: the candidate who had its address already. Nothing of theirs is shown.
+    pub former: Option<Candidate>,
     /// What they applied with; none where somebody else added them.
     pub sent: Option<Sent>,
 }
@@ -72,7 +74,7 @@ pub struct Candidate {
     pub email: String,
     /// Whether they are held, and so not erased.
     pub is_held: bool,
-    /// When they asked to be erased all the same, the last time.
+    /// When they asked to be erased all the same, the last time, by the page of this application.
     pub asked_at: Option<Timestamp>,
 }
 
@@ -110,7 +112,7 @@ fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Shown>, Er
     let organization = tx.one(sql, [id.as_str()], |row| tx::word(&row.get::<_, String>(0)?, OrganizationId::parse))?;
     let organization = find_organization(tx, &organization.ok_or_else(gone)?)?;
     let application = candidate_role::find(tx, &organization.id, id)?.ok_or_else(gone)?;
-    let Some(candidate) = candidate(tx, &application.candidate_id)? else { return Ok(None) };
+    let Some(candidate) = candidate(tx, &application.candidate_id, Some(id))? else { return Ok(None) };
     let steps = candidate_step::of_application(tx, id)?;
     let sent = sent::of_application(tx, id)?;
     Ok(Some(Shown {
@@ -123,30 +125,33 @@ fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Shown>, Er
             application,
             candidate,
         }),
+        former: None,
         sent,
     }))
 }
 
-/// The steps of an application that a signup did not make are those of the role.
+/// A signup without an application shows what one that nobody has touched would: the steps that the role had then.
 fn of_signup(tx: &Tx<'_>, id: &SignupId) -> Result<Shown, Error> {
-    let sql = "SELECT r.id, r.name, r.organization_id
+    let sql = "SELECT r.name, r.organization_id, a.candidate_id
                FROM signups s
                JOIN roles r ON r.id = s.role_id
+               LEFT JOIN candidate_roles a ON a.id = s.later_of
                WHERE s.id = $1";
     let gone = || Error::Defect(format!("signup {id} of a page is gone"));
     let found = tx.one(sql, [id.as_str()], |row| {
-        let role = tx::word(&row.get::<_, String>(0)?, RoleId::parse)?;
-        let name: String = row.get(1)?;
-        Ok((role, name, tx::word(&row.get::<_, String>(2)?, OrganizationId::parse)?))
+        let name: String = row.get(0)?;
+        let former = row.get::<_, Option<String>>(2)?.map(|former| tx::word(&former, CandidateId::parse));
+        Ok((name, tx::word(&row.get::<_, String>(1)?, OrganizationId::parse)?, former.transpose()?))
     })?;
-    let (role, role_name, organization) = found.ok_or_else(gone)?;
+    let (role_name, organization, former) = found.ok_or_else(gone)?;
     let sent = sent::find(tx, id)?.ok_or_else(gone)?;
     Ok(Shown {
         organization: find_organization(tx, &organization)?,
         role_name,
         applied_at: sent.sent_at,
-        steps: role_step::of_role(tx, &role)?.into_iter().map(|step| step.name).collect(),
+        steps: sent.steps.clone(),
         application: None,
+        former: former.map(|former| candidate(tx, &former, None)).transpose()?.flatten(),
         sent: Some(sent),
     })
 }
@@ -172,10 +177,12 @@ fn find_organization(tx: &Tx<'_>, id: &OrganizationId) -> Result<Organization, E
     found.ok_or_else(|| Error::Defect(format!("organization {id} of a page is gone")))
 }
 
-/// A candidate who was not erased.
-fn candidate(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<Candidate>, Error> {
+/// A candidate who was not erased, as the page of this application knows them.
+fn candidate(tx: &Tx<'_>, id: &CandidateId, application: Option<&CandidateRoleId>) -> Result<Option<Candidate>, Error> {
     let sql = "SELECT number, name, email, hold_reason IS NOT NULL,
-                 (SELECT max(at) FROM activities WHERE candidate_id = $1 AND action = 'candidate.erasure_asked')
+                 (SELECT max(at)
+                  FROM activities
+                  WHERE candidate_id = $1 AND candidate_role_id = $2 AND action = 'candidate.erasure_asked')
                FROM candidates
                WHERE id = $1 AND erased_at IS NULL";
     let candidate = |row: &Row<'_>| {
@@ -188,5 +195,5 @@ fn candidate(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<Candidate>, Error> 
             asked_at: tx::time_or_none(row, 4)?,
         })
     };
-    tx.one(sql, [id.as_str()], candidate)
+    tx.one(sql, (id.as_str(), application.map(CandidateRoleId::as_str)), candidate)
 }

@@ -77,6 +77,8 @@ CREATE TABLE signups (
   organization_id TEXT NOT NULL,
   role_id TEXT NOT NULL,
   candidate_role_id TEXT UNIQUE,
+  later_of TEXT,
+  steps TEXT CHECK (json_type(steps) = 'array'),
   name TEXT NOT NULL CHECK (name <> ''),
   email TEXT NOT NULL,
   email_key TEXT NOT NULL CHECK (email_key <> ''),
@@ -87,20 +89,29 @@ CREATE TABLE signups (
   consented_at INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
-  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id)
+  FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id),
+  FOREIGN KEY (later_of, organization_id) REFERENCES candidate_roles (id, organization_id),
+  CHECK (candidate_role_id IS NULL OR later_of IS NULL),
+  CHECK ((candidate_role_id IS NULL) = (steps IS NOT NULL))
 ) STRICT;
-CREATE INDEX signups_of_address ON signups (organization_id, email_key);
+CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
 CREATE TABLE status_pages (
   number INTEGER NOT NULL PRIMARY KEY,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
   candidate_role_id TEXT UNIQUE REFERENCES candidate_roles (id),
   signup_id TEXT UNIQUE REFERENCES signups (id),
+  is_trusted INTEGER NOT NULL CHECK (is_trusted IN (0, 1)),
   locale TEXT NOT NULL CHECK (locale <> ''),
   issued_at INTEGER NOT NULL,
   withdrawn_at INTEGER,
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
+CREATE TABLE spent_links (
+  digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  spent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,

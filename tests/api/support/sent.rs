@@ -44,12 +44,13 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
     let digest: String = digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
     let hex: String = CV.bytes().map(|byte| format!("{byte:02x}")).collect();
     let (first, second) = hex.split_at(16);
+    let (later_of, steps) = later(hiring, application, email);
     let (application, bytes) = (quoted(application), CV.len());
     app.change(&format!(
         "BEGIN IMMEDIATE;
-         INSERT INTO signups (id, organization_id, role_id, candidate_role_id, name, email, email_key, phone, links, note,
-           locale, consented_at, created_at)
-         VALUES ('{id}', '{organization}', '{role}', {application}, 'Ada <b>Typed</b>', '{email}', lower('{email}'),
+         INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
+           phone, links, note, locale, consented_at, created_at)
+         VALUES ('{id}', '{organization}', '{role}', {application}, {later_of}, {steps}, 'Ada <b>Typed</b>', '{email}', lower('{email}'),
            '+44 20 7946', '[\"https://ada.example\"]', 'First line' || char(10) || 'Second line', 'en', {now}, {now});
          INSERT INTO documents (id, signup_id, file_name, media_type, bytes, created_at)
          VALUES ('doc_{token}', '{id}', 'My CV.pdf', 'application/pdf', {bytes}, {now});
@@ -57,11 +58,28 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
          SELECT number, 1, x'{first}' FROM documents WHERE id = 'doc_{token}';
          INSERT INTO document_pieces (document_number, number, content)
          SELECT number, 2, x'{second}' FROM documents WHERE id = 'doc_{token}';
-         INSERT INTO status_pages (digest, candidate_role_id, signup_id, locale, issued_at)
-         VALUES (x'{digest}', {application}, {of_signup}, 'en', {now});
+         INSERT INTO status_pages (digest, candidate_role_id, signup_id, is_trusted, locale, issued_at)
+         VALUES (x'{digest}', {application}, {of_signup}, {of_signup} IS NULL, 'en', {now});
          COMMIT;"
     ));
     format!("/status/{token}")
+}
+
+/// What a signup without an application came later than, and the steps of then, as SQL; of one with an application, neither.
+pub(crate) fn later(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
+    if application.is_some() {
+        return ("NULL".to_owned(), "NULL".to_owned());
+    }
+    let (organization, role) = (&hiring.organization_id, &hiring.role_id);
+    let later_of = format!(
+        "(SELECT a.id FROM candidate_roles a JOIN candidates c ON c.id = a.candidate_id
+          WHERE c.organization_id = '{organization}' AND c.email_key = lower('{email}') AND a.role_id = '{role}')"
+    );
+    let steps = format!(
+        "(SELECT json_group_array(name) FROM
+            (SELECT name FROM role_steps WHERE role_id = '{role}' AND step_order IS NOT NULL ORDER BY step_order))"
+    );
+    (later_of, steps)
 }
 
 /// How many rows there are of what candidates applied with: signups, documents, pieces, pages.
