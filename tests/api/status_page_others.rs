@@ -15,6 +15,7 @@ crate::tests![
     whoever_deletes_behind_all_links_is_erased,
     a_new_link_from_staff_keeps_an_emptied_application,
     the_last_of_what_came_later_takes_the_candidate_along,
+    what_came_later_is_in_no_answer_that_is_kept,
     a_hold_is_told_to_nobody_who_only_knows_an_address,
     a_hold_keeps_what_came_later,
     the_steps_of_then_are_shown_whatever_staff_do_to_the_role,
@@ -217,6 +218,18 @@ fn the_last_of_what_came_later_takes_the_candidate_along() {
     assert_eq!(place.candidates().len(), 2);
     place.delete(&later);
     assert_eq!(place.candidates(), Vec::<String>::new());
+}
+
+fn what_came_later_is_in_no_answer_that_is_kept() {
+    let place = Place::new();
+    place.apply("", "Ada", ADA);
+    let later = place.apply("", "Mallory", ADA);
+    let application = place.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
+    let client = place.owner.with_header("Idempotency-Key", "k-1");
+    let answer = client.post_empty(&format!("/api/v1/candidate-roles/{application}/withdraw")).expect(200);
+    assert!(answer.text().contains("Mallory") && place.has("Mallory"));
+    place.delete(&later);
+    assert!(!place.has("Mallory"));
 }
 
 fn a_hold_is_told_to_nobody_who_only_knows_an_address() {

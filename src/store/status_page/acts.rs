@@ -129,10 +129,9 @@ impl Deleted<'_> {
     fn later(&self, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
         erasure::signup::forget(self.tx, id)?;
         self.erasures.taken_away();
-        match former {
-            Some(former) if !claims::are_there(self.tx, &former.id, None)? => self.erase(former),
-            _ => Ok(()),
-        }
+        let Some(former) = former else { return Ok(()) };
+        idempotency_key::forget_candidate(self.tx, &former.id)?;
+        if claims::are_there(self.tx, &former.id, None)? { Ok(()) } else { self.erase(former) }
     }
 
     fn erase(&self, candidate: &Candidate) -> Result<(), Error> {
