@@ -73,6 +73,8 @@ words! {
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
         /// A candidate applied to a role by themselves.
         CandidateRoleSignedUp = "candidate_role.signed_up",
+        /// Somebody applied under the address of a candidate who had applied to the role, which changed nothing.
+        CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
         /// A candidate passed a step.

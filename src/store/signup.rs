@@ -10,6 +10,7 @@ use super::role_step;
 use super::status_page::sent::{self, Sent};
 use super::status_page::{self, About};
 use super::tx::{self, Error, Tx};
+use crate::domain::activity::{Action, Subject};
 use crate::domain::candidate::{Template, first_steps};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::document::Token;
@@ -51,7 +52,11 @@ pub fn apply(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, wish: &Wis
     });
     let outcome = decide(holder);
     let application = match (outcome, known) {
-        (Outcome::Later, _) => None,
+        (Outcome::Later, Some(candidate)) => {
+            former.as_ref().map(|former| note_later(tx, world, role, &candidate, former)).transpose()?;
+            None
+        }
+        (Outcome::Later, None) => None,
         (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, role, &candidate, tx.now)?),
         (Outcome::NewApplication | Outcome::NewCandidate, _) => {
             let Checked { name, email, .. } = &wish.checked;
@@ -134,6 +139,23 @@ fn add_application(
         candidate_role::Record { id: world.id(), status: ApplicationStatus::InProgress, applied_at, hire: None };
     acts::apply(tx, None, candidate, role, &application, &steps, &activity::stamp(world))?;
     Ok(application.id)
+}
+
+/// Nothing changes, and staff learn that there is something to look at.
+fn note_later(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    role: &RoleId,
+    candidate: &Candidate,
+    former: &CandidateRoleId,
+) -> Result<(), Error> {
+    let subject = Subject {
+        role_id: Some(role.clone()),
+        candidate_role_id: Some(former.clone()),
+        ..Subject::of_candidate(candidate.organization_id.clone(), candidate.id.clone())
+    };
+    let detail = activity::detail(&None::<()>, &None::<()>)?;
+    activity::append(tx, &activity::stamp(world), None, Action::CandidateRoleSignedUpAgain, &subject, &detail)
 }
 
 /// What became of a signup: the application that it made, or else the one that was there before.

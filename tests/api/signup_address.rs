@@ -24,7 +24,7 @@ fn everything(app: &App) -> Vec<String> {
         "candidate_roles ORDER BY id",
         "candidate_role_steps ORDER BY id",
         "organization_statuses ORDER BY organization_id",
-        "activities ORDER BY number",
+        "activities WHERE action <> 'candidate_role.signed_up_again' ORDER BY number",
         "roles ORDER BY id",
         "hr_deliveries ORDER BY number",
     ];
@@ -85,6 +85,11 @@ fn a_second_application_by_address_changes_nothing() {
     assert_eq!(everything(&app), before);
     let role = &hiring.role_id;
     assert_eq!(shadows(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
+    // That it came is on record, for staff.
+    let again =
+        "SELECT role_id, candidate_role_id = (SELECT id FROM candidate_roles ORDER BY rowid DESC LIMIT 1), user_id
+                 FROM activities WHERE action = 'candidate_role.signed_up_again'";
+    assert_eq!(app.sql(again), vec![format!("{role}|1|null"); 3]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
