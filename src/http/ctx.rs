@@ -70,6 +70,8 @@ pub struct Ctx {
     pub(super) hashing_queue: tokio::sync::Semaphore,
     /// Forms with room for a file that arrive at once.
     pub(super) uploads: tokio::sync::Semaphore,
+    /// Pieces of files that are read at once for whoever downloads them.
+    pub(super) piece_reads: Arc<tokio::sync::Semaphore>,
 }
 
 /// Password hashes at once.
@@ -80,6 +82,10 @@ const HASHES_WAITING_MAX: usize = 64;
 
 /// Forms with room for a file that arrive at once, each with some 200 KiB of memory: more than a career fair's worth.
 pub const UPLOADS_MAX: usize = 128;
+
+/// Pieces of files that are read at once, each in a fraction of a millisecond: most threads that read stay free for others,
+/// however many download.
+pub const PIECE_READS_MAX: usize = 2;
 
 impl Ctx {
     /// A service on an open file.
@@ -100,6 +106,7 @@ impl Ctx {
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
             uploads: tokio::sync::Semaphore::new(UPLOADS_MAX),
+            piece_reads: Arc::new(tokio::sync::Semaphore::new(PIECE_READS_MAX)),
         }
     }
 

@@ -49,8 +49,8 @@ fn download(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
     let id = wish.id.as_ref().ok_or(NO_DOCUMENT)?;
     let found = store::document::find(tx, &candidate.organization_id, &candidate.id, id)?;
     let document = found.ok_or(NO_DOCUMENT)?;
-    let content = store::document::content(tx, &document)?;
-    Ok(Reply::download(document.media_type.as_str(), &document.file_name, content))
+    store::document::expect_whole(tx, &document)?;
+    Ok(Reply::download(&document))
 }
 
 /// A document, without its content.
@@ -65,9 +65,14 @@ pub(super) struct WireDocument {
 }
 
 impl WireDocument {
-    pub(super) fn of(document: Document) -> Self {
-        let Document { id, file_name, media_type, bytes, created_at, .. } = document;
-        let (id, media_type, created_at) = (id.into(), media_type.as_str(), created_at.to_string());
-        Self { id, file_name, media_type, bytes, created_at }
+    pub(super) fn of(document: &Document) -> Self {
+        let Document { id, file_name, media_type, bytes, created_at } = document;
+        Self {
+            id: id.as_str().to_owned(),
+            file_name: file_name.clone(),
+            media_type: media_type.as_str(),
+            bytes: *bytes,
+            created_at: created_at.to_string(),
+        }
     }
 }

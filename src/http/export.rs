@@ -106,7 +106,7 @@ fn signup(tx: &Tx<'_>, typed: TypedSignup) -> Result<WireSignup, Error> {
         consented_at: typed.consented_at.to_string(),
         created_at: typed.created_at.to_string(),
         withdrew_at: typed.withdrew_at.map(|at| at.to_string()),
-        documents: documents.into_iter().map(WireDocument::of).collect(),
+        documents: documents.iter().map(WireDocument::of).collect(),
     })
 }
 

@@ -4,6 +4,8 @@
 mod file;
 mod page;
 
+pub(super) use self::file::StoredFile;
+
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -38,6 +40,8 @@ pub(crate) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
+    /// The file that is sent in place of a body.
+    file: Option<StoredFile>,
     shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,
@@ -209,7 +213,7 @@ impl Reply {
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// As hyper sends it, but for the request's id.
+    /// As hyper sends it, but for the request's id, and for a file that is sent in place of its body.
     pub(super) fn into_unnamed(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
@@ -245,7 +249,7 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), shown: Shown::Once, repeat: Repeat::Whole }
+        Self { status, headers: Vec::new(), body: Bytes::new(), file: None, shown: Shown::Once, repeat: Repeat::Whole }
     }
 
     fn tagged_once(self) -> Self {
@@ -260,7 +264,7 @@ impl Reply {
 }
 
 /// With the id of the request that it answers.
-pub(super) fn with_request_id(mut response: Response<Full<Bytes>>, request_id: RequestId) -> Response<Full<Bytes>> {
+pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestId) -> Response<B> {
     if let Ok(value) = HeaderValue::try_from(String::from(request_id)) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ctx::Ctx;
-use super::gate;
+use super::gate::{self, Outgoing};
 use super::wire::Wire;
 
 /// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
@@ -135,11 +135,11 @@ fn connect(
     tokio::spawn(graceful.watch(connection));
 }
 
-async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
     if let Some(short) = gate::begin_short(&ctx, peer, &request) {
         // Its bytes lie in the buffer that the connection reads into, which would have to have another one meanwhile.
         drop(request);
-        return short.answer(&ctx).await;
+        return short.answer(&ctx).await.map(Outgoing::Whole);
     }
     let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
     answered.unwrap_or_else(|_| gate::broken_off(&ctx))

@@ -19,6 +19,7 @@ fn signup(email: &str, token: &str, withdrew_at: &Value) -> Value {
         "links": ["https://ada.example"], "note": "First line\nSecond line", "locale": "en", "consentedAt": at,
         "documents": [{
             "id": format!("doc_{token}"), "fileName": "My CV.pdf", "mediaType": "application/pdf", "bytes": CV.len(),
+            "createdAt": at,
         }],
         "withdrewAt": withdrew_at,
     })

@@ -1,9 +1,9 @@
-//! `GET /api/v1/candidates/{id}/documents/{documentId}`, and what becomes of documents: staged, swept, exported, erased, and
+//! `GET /api/v1/candidates/{id}/documents/{documentId}` (its bytes are in `document_download`), and what becomes of documents: staged, swept, exported, erased, and
 //! looked at by `check`.
 
 use std::time::{Duration, Instant};
 
-use appliance::domain::document::{BYTES_MAX, MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
+use appliance::domain::document::{MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
 use appliance::domain::id::{DocumentId, Id, SignupId};
 use appliance::store::{self, document};
 use appliance::world::World;
@@ -15,10 +15,8 @@ use crate::support::{App, Hiring};
 
 crate::tests![
     a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place,
-    a_document_of_many_pieces_is_downloaded_whole,
     a_name_in_any_script_is_told_in_full,
     a_document_is_found_by_its_own_candidate_alone,
-    a_document_that_is_not_whole_is_not_handed_out,
     an_export_has_what_they_typed_and_tells_of_their_documents,
     an_erasure_takes_what_they_typed_their_documents_and_their_pages,
     what_came_under_an_earlier_address_goes_too_and_what_is_another_organizations_stays,
@@ -30,7 +28,7 @@ crate::tests![
 ];
 
 /// Uploads a document as the form does, a piece at a time; under which token.
-fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (DocumentId, Token) {
+pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (DocumentId, Token) {
     let world: &dyn World = app.world.as_ref();
     let mut random = [0; TOKEN_BYTES];
     world.fill(&mut random);
@@ -47,7 +45,7 @@ fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (Docum
 }
 
 /// Something typed by the candidate, or by somebody under an address, without an application.
-fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, email: &str) {
+pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, email: &str) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let quoted = application.map_or("NULL".to_owned(), |id| format!("'{id}'"));
     let of_signup = application.map_or(format!("'{id}'"), |_| "NULL".to_owned());
@@ -63,13 +61,20 @@ fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, emai
     ));
 }
 
-fn attach(app: &App, token: &Token, signup: &str) -> bool {
+pub(crate) fn attach(app: &App, token: &Token, signup: &str) -> bool {
     let signup = SignupId::parse(signup).unwrap();
     store::act_alone(&app.path, app.world.as_ref(), |tx| document::attach(tx, token, &signup)).unwrap()
 }
 
 /// The `nth` candidate applies with a document; its path.
-fn apply_with(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: MediaType, content: &[u8]) -> String {
+pub(crate) fn apply_with(
+    app: &App,
+    hiring: &Hiring,
+    nth: usize,
+    name: &str,
+    media_type: MediaType,
+    content: &[u8],
+) -> String {
     let application = &hiring.candidates[nth].application_id;
     let signup = format!("sign_{application}");
     sign_up(app, hiring, &signup, Some(application), &format!("Zoe.Quixworth+{nth}@mail.example"));
@@ -125,15 +130,6 @@ fn a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_document_of_many_pieces_is_downloaded_whole() {
-    let (app, hiring) = start();
-    let content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(BYTES_MAX).collect();
-    let path = apply_with(&app, &hiring, 0, "cv.pdf", MediaType::Pdf, &content);
-    let answer = app.user_with_all(&hiring.staff("owner")).get(&path).expect(200);
-    assert!(answer.body == content);
-    assert_eq!(app.sql("SELECT count(*) FROM document_pieces"), ["160"]);
-}
-
 fn a_name_in_any_script_is_told_in_full() {
     let (app, hiring) = start();
     let name = "Lebenslauf Zoë \"x\"; filename=a.exe.pdf";
@@ -161,13 +157,6 @@ fn a_document_is_found_by_its_own_candidate_alone() {
     // An organization's own staff alone.
     let elsewhere = app.hiring();
     app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");
-}
-
-fn a_document_that_is_not_whole_is_not_handed_out() {
-    let (app, hiring) = start();
-    let document = applied(&app, &hiring);
-    app.change("DELETE FROM document_pieces");
-    app.user_with_all(&hiring.staff("owner")).get(&document).refused(500, "internal_error");
 }
 
 fn an_export_has_what_they_typed_and_tells_of_their_documents() {

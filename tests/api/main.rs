@@ -35,6 +35,7 @@ mod careers_look;
 mod careers_role;
 mod compression;
 mod document;
+mod document_download;
 mod dry_run;
 mod failure;
 mod health;
@@ -141,6 +142,7 @@ fn main() -> ExitCode {
         careers_feeds::tests(),
         compression::tests(),
         document::tests(),
+        document_download::tests(),
         dry_run::tests(),
         candidate_withdraw::tests(),
         careers::tests(),

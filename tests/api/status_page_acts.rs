@@ -10,7 +10,7 @@ crate::tests![
     a_decision_that_does_not_show_stays_and_the_page_shows_the_withdrawal,
     what_is_decided_behind_a_withdrawal_is_not_shown,
     an_application_that_has_visibly_ended_is_not_taken_back,
-    the_download_has_what_was_sent_with_its_documents,
+    the_download_has_what_was_sent_and_names_its_documents,
     the_download_of_who_was_added_has_who_they_are,
     a_deletion_leaves_nothing_of_the_only_application,
     a_deletion_leaves_the_other_applications_of_the_candidate,
@@ -159,7 +159,7 @@ fn an_application_that_has_visibly_ended_is_not_taken_back() {
     assert_eq!(place.last_actions(1), ["candidate_step.rejected"]);
 }
 
-fn the_download_has_what_was_sent_with_its_documents() {
+fn the_download_has_what_was_sent_and_names_its_documents() {
     let place = Place::new();
     let answer = place.app.anonymous().get(&format!("{}/data", place.path)).expect(200);
     assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -167,7 +167,6 @@ fn the_download_has_what_was_sent_with_its_documents() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(answer.header("x-robots-tag"), Some("noindex, nofollow"));
     let at = "2026-11-21T09:00:00.000000Z";
-    let content = "JVBERi0xLjcgUXVpeHdvcnRo";
     let expected = json!({
         "exportedAt": at,
         "organization": "Acme 1",
@@ -186,7 +185,8 @@ fn the_download_has_what_was_sent_with_its_documents() {
             "name": "Ada <b>Typed</b>", "email": EMAIL, "phone": "+44 20 7946", "links": ["https://ada.example"],
             "note": "First line\nSecond line", "locale": "en", "consentedAt": at,
             "documents": [{
-                "fileName": "My CV.pdf", "mediaType": "application/pdf", "bytes": CV.len(), "content": content,
+                "id": "doc_the-link", "fileName": "My CV.pdf", "mediaType": "application/pdf", "bytes": CV.len(),
+                "createdAt": at, "path": "/status/the-link/documents/doc_the-link",
             }],
         },
     });

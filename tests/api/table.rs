@@ -75,6 +75,7 @@ fn the_table_is_the_contract() {
         "POST /api/v1/candidate-roles/{id}/status-link",
         "GET /status/{token}",
         "GET /status/{token}/data",
+        "GET /status/{token}/documents/{documentId}",
         "POST /status/{token}/withdraw",
         "POST /status/{token}/delete",
         "DELETE /api/v1/candidates/{id}",

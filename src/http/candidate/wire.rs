@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use super::super::candidate_step::WireStep;
+use super::super::document::WireDocument;
 use crate::domain::candidate_step::{CandidateStep, HireRecord};
 use crate::store::candidate::Candidate;
 use crate::store::candidate_role::{Application, Current};
-use crate::store::status_page::sent::{Document, Sent, Signups};
+use crate::store::status_page::sent::{Sent, Signups};
 
 /// An application with its steps, and what was sent to it.
 pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, Signups);
@@ -152,7 +153,7 @@ pub(in crate::http) struct WireSignup<'a> {
     note: &'a str,
     locale: &'a str,
     consented_at: String,
-    documents: Vec<WireDocument<'a>>,
+    documents: Vec<WireDocument>,
     withdrew_at: Option<String>,
 }
 
@@ -170,21 +171,5 @@ impl<'a> WireSignup<'a> {
             documents: sent.documents.iter().map(WireDocument::of).collect(),
             withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
         }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WireDocument<'a> {
-    id: &'a str,
-    file_name: &'a str,
-    media_type: &'a str,
-    bytes: i64,
-}
-
-impl<'a> WireDocument<'a> {
-    fn of(document: &'a Document) -> Self {
-        let Document { id, file_name, media_type, bytes, .. } = document;
-        Self { id: id.as_str(), file_name, media_type, bytes: *bytes }
     }
 }

@@ -10,6 +10,7 @@
 //! Where it is not, the key is looked up once more. Neither changes a thread.
 
 mod admission;
+mod download;
 mod form;
 mod once;
 mod short;
@@ -28,6 +29,8 @@ use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
+use self::download::Download;
+pub(super) use self::download::Outgoing;
 use self::once::Once;
 pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
@@ -100,11 +103,7 @@ impl Trail {
 }
 
 /// Answers one request.
-pub(super) async fn answer(
-    ctx: Arc<Ctx>,
-    peer: SocketAddr,
-    request: hyper::Request<Incoming>,
-) -> Response<Full<Bytes>> {
+pub(super) async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
     let path = parts.uri.path().to_owned();
@@ -116,10 +115,15 @@ pub(super) async fn answer(
         body::drain(body).await;
     }
     let reply = finish(&ctx, &trail, outcome);
+    let file = reply.file();
     let response = match trail.route.and_then(|route| reply.to_keep(route)) {
         Some(kept) => kept_from_now_on(&ctx, &path, &trail, &asked, kept),
         None => reply::unless_matching(reply.into_unnamed(), asked.fields()),
     };
+    let response = response.map(|whole| match file {
+        None => Outgoing::Whole(whole),
+        Some(file) => Outgoing::Stored(Box::new(Download::new(Arc::clone(&ctx), trail.request_id.clone(), file))),
+    });
     told(&ctx, &trail, started, &response);
     reply::with_request_id(response, trail.request_id)
 }
@@ -135,7 +139,7 @@ fn kept_from_now_on(ctx: &Ctx, path: &str, trail: &Trail, asked: &Asked, kept: K
 }
 
 /// Counts a request and writes its line.
-fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<Full<Bytes>>) {
+fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<impl Body>) {
     ctx.telemetry.request(&Line {
         at: ctx.world.now(),
         request_id: trail.request_id.as_str(),
@@ -262,7 +266,7 @@ fn left_value(left: Left) -> String {
 }
 
 /// The answer that is kept for this request, if any: then it needs no task of its own and nothing of the file.
-pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Full<Bytes>>> {
+pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Outgoing>> {
     let started = Instant::now();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
     let kept = is_read.then(|| ctx.kept.get(request.uri(), request.headers(), ctx.store.portals())).flatten()?;
@@ -270,16 +274,16 @@ pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Resp
     let response = kept.reply(request.headers());
     let trail = Trail { route: Some(kept.route()), ..Trail::of(ctx, request.method()) };
     told(ctx, &trail, started, &response);
-    Some(reply::with_request_id(response, trail.request_id))
+    Some(reply::with_request_id(response, trail.request_id).map(Outgoing::Whole))
 }
 
 /// The answer to a request whose way ended in a panic: a defect, told by its own id.
-pub(super) fn broken_off(ctx: &Ctx) -> Response<Full<Bytes>> {
+pub(super) fn broken_off(ctx: &Ctx) -> Response<Outgoing> {
     let request_id: RequestId = ctx.world.id();
     let error = Error::Defect("a request ended in a panic; its place is in the lines above".to_owned());
     ctx.telemetry.note(ctx.world.now(), Some(request_id.as_str()), &error.to_string());
     let response = Reply::problem(&error, REALM, request_id.as_str()).into_unnamed();
-    reply::with_request_id(response, request_id)
+    reply::with_request_id(response, request_id).map(Outgoing::Whole)
 }
 
 /// The answer to what could not be read as a request, and its body.

@@ -5,6 +5,17 @@ use hyper::header;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Reply;
+use crate::domain::id::DocumentId;
+use crate::store::document::Document;
+
+/// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct StoredFile {
+    /// Which document.
+    pub(in crate::http) id: DocumentId,
+    /// How large it is.
+    pub(in crate::http) bytes: u32,
+}
 
 impl Reply {
     /// 200 of any other type, with a strong `ETag`.
@@ -25,8 +36,8 @@ impl Reply {
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
 
-    /// 200 with a file to be saved under this name: nobody keeps it, and no browser shows it in place (RFC 6266, RFC 8187).
-    pub(in crate::http) fn download(content_type: &'static str, file_name: &str, body: impl Into<Bytes>) -> Self {
+    /// 200 with a document to be saved under its name: nobody keeps it, and no browser shows it in place (RFC 6266, RFC 8187).
+    pub(in crate::http) fn download(document: &Document) -> Self {
         // What an extended value may have as it is.
         const NAME: &AsciiSet = &NON_ALPHANUMERIC
             .remove(b'!')
@@ -41,10 +52,16 @@ impl Reply {
             .remove(b'`')
             .remove(b'|')
             .remove(b'~');
-        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(file_name, NAME));
-        Self::ok(content_type, body.into())
+        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&document.file_name, NAME));
+        let file = Some(StoredFile { id: document.id.clone(), bytes: document.bytes });
+        Self { file, ..Self::ok(document.media_type.as_str(), Bytes::new()) }
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::CONTENT_DISPOSITION, &disposition)
             .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
+    }
+
+    /// The file that is sent in place of its body.
+    pub(in crate::http) fn file(&self) -> Option<StoredFile> {
+        self.file.clone()
     }
 }

@@ -1,40 +1,70 @@
-//! `GET /status/{token}/data`: what the candidate sent and sees, as one file.
+//! `GET /status/{token}/data`: what the candidate sent and sees, as one file, and `…/documents/{documentId}`: a document of
+//! theirs.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hyper::header;
 use serde::Serialize;
 
 use super::super::ctx::Ctx;
+use super::super::document::WireDocument;
 use super::super::reply::Reply;
+use super::super::request::Request;
 use super::{Found, Visit, private, view};
+use crate::domain::id::{DocumentId, Id};
 use crate::domain::progress::Stage;
-use crate::store::status_page::sent::{self, Document, Sent};
-use crate::store::{Error, Tx};
+use crate::store::document::Document;
+use crate::store::status_page::sent::Sent;
+use crate::store::{self, Error, Tx};
 
-/// `GET …/data`: what they sent with their documents, and the application as the page shows it: nothing of a decision that
+/// `GET …/data`: what they sent, where their documents are, and the application as the page shows it: nothing of a decision that
 /// they do not see yet, and nothing that staff wrote.
 ///
 /// # Errors
 /// None but a 404 page where the link leads nowhere.
 pub(super) fn download(_: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
-    let reply = Reply::json(&wire(tx, &found)?);
+    let reply = Reply::json(&wire(tx, visit, &found));
     Ok(private(reply).with(header::CONTENT_DISPOSITION, "attachment; filename=\"application.json\""))
 }
 
-fn wire<'a>(tx: &Tx<'_>, found: &'a Found) -> Result<Wire<'a>, Error> {
+/// A visit to one document of a page.
+pub(super) struct DocumentVisit {
+    visit: Visit,
+    id: Option<DocumentId>,
+}
+
+/// The document that a path names; an id that none can have names none.
+///
+/// # Errors
+/// As for the page.
+pub(super) fn decode_document(ctx: &Ctx, request: &Request) -> Result<DocumentVisit, Error> {
+    Ok(DocumentVisit { visit: super::decode(ctx, request)?, id: DocumentId::parse(request.param("documentId")) })
+}
+
+/// `GET …/documents/{documentId}`: a document that came with what the page is about, as it was uploaded.
+///
+/// # Errors
+/// None but a 404 page where the link leads nowhere, or what the page is about came with no such document.
+pub(super) fn download_document(_: &Ctx, tx: &Tx<'_>, of: &DocumentVisit) -> Result<Reply, Error> {
+    let found = of.visit.find(tx)?;
+    let sent = found.as_ref().and_then(|found| found.shown.sent.as_ref());
+    let document = sent.and_then(|sent| sent.documents.iter().find(|document| Some(&document.id) == of.id.as_ref()));
+    let Some(document) = document else { return view::nowhere(&of.visit) };
+    store::document::expect_whole(tx, document)?;
+    Ok(private(Reply::download(document)))
+}
+
+fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a Found) -> Wire<'a> {
     let shown = &found.shown;
     let progress = shown.progress(&found.page, tx.now);
     let step = |(place, stage): &(usize, Stage)| Some(WireStep { name: shown.steps.get(*place)?, stage: word(*stage) });
-    let sent = shown.sent.as_ref().map(|sent| wire_sent(tx, sent)).transpose()?;
+    let sent = shown.sent.as_ref().map(|sent| wire_sent(visit, sent));
     // What staff keep of a person is told to whoever they added themselves: to nobody who only typed an address.
     let candidate = shown
         .application
         .as_ref()
         .filter(|_| sent.is_none())
         .map(|applied| WirePerson { name: &applied.candidate.name, email: &applied.candidate.email });
-    Ok(Wire {
+    Wire {
         exported_at: tx.now.to_string(),
         organization: &shown.organization.name,
         role: &shown.role_name,
@@ -44,7 +74,7 @@ fn wire<'a>(tx: &Tx<'_>, found: &'a Found) -> Result<Wire<'a>, Error> {
         steps: progress.steps.iter().filter_map(step).collect(),
         candidate,
         sent,
-    })
+    }
 }
 
 fn word(stage: Stage) -> &'static str {
@@ -57,16 +87,10 @@ fn word(stage: Stage) -> &'static str {
     }
 }
 
-fn wire_sent<'a>(tx: &Tx<'_>, sent: &'a Sent) -> Result<WireSent<'a>, Error> {
-    let document = |document: &'a Document| {
-        Ok(WireDocument {
-            file_name: &document.file_name,
-            media_type: &document.media_type,
-            bytes: document.bytes,
-            content: STANDARD.encode(sent::content(tx, document)?),
-        })
-    };
-    Ok(WireSent {
+fn wire_sent<'a>(visit: &Visit, sent: &'a Sent) -> WireSent<'a> {
+    let document =
+        |document: &Document| WireOwn { document: WireDocument::of(document), path: visit.path_of(&document.id) };
+    WireSent {
         name: &sent.name,
         email: &sent.email,
         phone: &sent.phone,
@@ -74,8 +98,8 @@ fn wire_sent<'a>(tx: &Tx<'_>, sent: &'a Sent) -> Result<WireSent<'a>, Error> {
         note: &sent.note,
         locale: &sent.locale,
         consented_at: sent.consented_at.to_string(),
-        documents: sent.documents.iter().map(document).collect::<Result<_, Error>>()?,
-    })
+        documents: sent.documents.iter().map(document).collect(),
+    }
 }
 
 #[derive(Serialize)]
@@ -114,14 +138,13 @@ struct WireSent<'a> {
     note: &'a str,
     locale: &'a str,
     consented_at: String,
-    documents: Vec<WireDocument<'a>>,
+    documents: Vec<WireOwn>,
 }
 
+/// A document, and where it is downloaded behind the same link.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WireDocument<'a> {
-    file_name: &'a str,
-    media_type: &'a str,
-    bytes: i64,
-    content: String,
+struct WireOwn {
+    #[serde(flatten)]
+    document: WireDocument,
+    path: String,
 }

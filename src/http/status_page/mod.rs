@@ -1,7 +1,7 @@
 //! `/status/{token}`: where a candidate sees where they stand, takes the application back, downloads what they sent, and has
 //! it deleted. Whoever has the link may: there is nothing to sign in to.
 //!
-//! What the page shows is in `view`, the download in `data`, and what changes something in `acts`.
+//! What the page shows is in `view`, the downloads in `data`, and what changes something in `acts`.
 
 mod acts;
 mod data;
@@ -15,6 +15,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use super::texts::{self, Texts};
+use crate::domain::id::DocumentId;
 use crate::domain::status_page;
 use crate::store::status_page::shown::{self, Shown};
 use crate::store::status_page::{self as pages, StatusPage};
@@ -35,6 +36,14 @@ pub(super) fn routes() -> Vec<Route> {
             (400, "validation_error"),
             (404, "not_found"),
         ]),
+        Route::open(
+            Method::GET,
+            "/status/{token}/documents/{documentId}",
+            data::decode_document,
+            data::download_document,
+        )
+        .for_people()
+        .answering(&[(200, ""), (400, "validation_error"), (404, "not_found")]),
         Route::open(Method::POST, "/status/{token}/withdraw", decode, acts::withdraw)
             .for_people()
             .writes(Grade::Durable)
@@ -89,6 +98,11 @@ impl Visit {
     /// The page itself. Who chose a language keeps it.
     fn path(&self) -> String {
         format!("/status/{}{}", self.token, self.query())
+    }
+
+    /// Where a document is downloaded.
+    fn path_of(&self, document: &DocumentId) -> String {
+        format!("/status/{}/documents/{}{}", self.token, document.as_str(), self.query())
     }
 
     /// The query that keeps a language that was chosen.

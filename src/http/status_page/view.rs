@@ -12,7 +12,8 @@ use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{Progress, Stage};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
-use crate::store::status_page::sent::{Document, Sent};
+use crate::store::document::Document;
+use crate::store::status_page::sent::Sent;
 use crate::store::status_page::shown::{Organization, Shown};
 use crate::store::{Error, Tx};
 
@@ -63,7 +64,19 @@ struct Step<'a> {
 /// A name and what it stands for, line by line.
 struct Fact {
     name: &'static str,
-    lines: Vec<String>,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    text: String,
+    /// Where it leads, if anywhere.
+    path: Option<String>,
+}
+
+impl Line {
+    fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), path: None }
+    }
 }
 
 #[derive(Template)]
@@ -142,7 +155,7 @@ fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a Found, now: Timestamp) -> Page<
         state: state(words, progress.status, named),
         applied: fill(words.applied, &[("date", &day(ctx, found, shown.applied_at))]),
         steps: steps(words, shown, &progress),
-        facts: facts(texts, shown),
+        facts: facts(visit, texts, shown),
         facts_heading: if shown.sent.is_some() { words.sent } else { words.known },
         consent: shown.sent.as_ref().map(|sent| fill(words.consent, &[("date", &day(ctx, found, sent.consented_at))])),
         withdraw: (progress.status == ApplicationStatus::InProgress).then(|| named(words.withdraw_more)),
@@ -184,18 +197,18 @@ fn steps<'a>(words: &'static Status, shown: &'a Shown, progress: &Progress) -> V
 
 /// What the candidate typed. Nothing else is shown of them, because an address alone proves nothing; of somebody whom staff
 /// added, who they are.
-fn facts(texts: &'static Texts, shown: &Shown) -> Vec<Fact> {
+fn facts(visit: &Visit, texts: &'static Texts, shown: &Shown) -> Vec<Fact> {
     let words = &texts.status;
-    let lines = |text: &str| text.lines().map(str::to_owned).collect();
-    let fact = |name, text: &str| Fact { name, lines: lines(text) };
+    let fact = |name, text: &str| Fact { name, lines: text.lines().map(Line::plain).collect() };
+    let document = |one: &Document| Line { text: document(texts, one), path: Some(visit.path_of(&one.id)) };
     let mut facts = match (&shown.sent, &shown.application) {
         (Some(Sent { name, email, phone, links, note, documents, .. }), _) => vec![
             fact(words.name, name),
             fact(words.email, email),
             fact(words.phone, phone),
-            Fact { name: words.links, lines: links.clone() },
+            Fact { name: words.links, lines: links.iter().map(|link| Line::plain(link)).collect() },
             fact(words.note, note),
-            Fact { name: words.document, lines: documents.iter().map(|one| document(texts, one)).collect() },
+            Fact { name: words.document, lines: documents.iter().map(document).collect() },
         ],
         (None, Some(applied)) => {
             vec![fact(words.name, &applied.candidate.name), fact(words.email, &applied.candidate.email)]
@@ -209,7 +222,7 @@ fn facts(texts: &'static Texts, shown: &Shown) -> Vec<Fact> {
 /// What a document is called, and how long it is: in whole kilobytes, or in megabytes to the tenth.
 fn document(texts: &Texts, document: &Document) -> String {
     let words = &texts.status;
-    let kilobytes = (document.bytes as f64 / KILOBYTE).ceil();
+    let kilobytes = (f64::from(document.bytes) / KILOBYTE).ceil();
     let (unit, size) = if kilobytes < KILOBYTE {
         (words.kilobytes, texts.number(kilobytes))
     } else {

@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Sie haben den Hinweisen zum Datenschutz am {date} zugestimmt.",
         yours: "Ihre Bewerbung, Ihre Daten",
         download: "Ihre Daten herunterladen",
-        download_more: "Eine Datei mit dem, was Sie gesendet haben, Ihren Dokumenten und dem Stand Ihrer Bewerbung.",
+        download_more: "Eine Datei mit dem, was Sie gesendet haben, und dem Stand Ihrer Bewerbung. Ihre Dokumente laden Sie oben über ihre Namen herunter.",
         withdraw: "Bewerbung zurückziehen",
         withdraw_more: "{organization} erfährt, dass Sie nicht weitermachen möchten, und die Bewerbung endet. Hier lässt sich das nicht rückgängig machen.",
         withdraw_button: "Jetzt zurückziehen",

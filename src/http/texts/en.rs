@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "You agreed to the privacy notice on {date}.",
         yours: "Your application, your data",
         download: "Download your data",
-        download_more: "One file with what you sent, your documents, and where your application is.",
+        download_more: "One file with what you sent and where your application is. Your documents are downloaded by their names above.",
         withdraw: "Withdraw the application",
         withdraw_more: "{organization} is told that you do not want to go on, and the application ends. You cannot take that back here.",
         withdraw_button: "Withdraw now",

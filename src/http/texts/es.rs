@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Aceptó el aviso de privacidad el {date}.",
         yours: "Su candidatura, sus datos",
         download: "Descargar sus datos",
-        download_more: "Un archivo con lo que ha enviado, sus documentos y el estado de su candidatura.",
+        download_more: "Un archivo con lo que ha enviado y el estado de su candidatura. Sus documentos se descargan arriba, por su nombre.",
         withdraw: "Retirar la candidatura",
         withdraw_more: "{organization} sabrá que usted no desea continuar, y la candidatura terminará. Aquí no podrá deshacerlo.",
         withdraw_button: "Retirar ahora",

@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Vous avez accepté la notice sur la protection des données personnelles le {date}.",
         yours: "Votre candidature, vos données",
         download: "Télécharger vos données",
-        download_more: "Un fichier avec ce que vous avez envoyé, vos documents et l’état de votre candidature.",
+        download_more: "Un fichier avec ce que vous avez envoyé et l’état de votre candidature. Vos documents se téléchargent plus haut, par leur nom.",
         withdraw: "Retirer la candidature",
         withdraw_more: "{organization} saura que vous ne souhaitez pas continuer, et la candidature prendra fin. Vous ne pourrez pas revenir là-dessus ici.",
         withdraw_button: "Retirer maintenant",

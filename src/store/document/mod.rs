@@ -1,4 +1,4 @@
-//! Documents: written in pieces while they arrive, staged until somebody applies with them, read back whole.
+//! Documents: written in pieces while they arrive, staged until somebody applies with them, read back a piece at a time.
 //!
 //! Every function here that writes is one short write. What is taken away goes in slices too ([`drop_some`]); the thread in
 //! `sweep` does that with what nobody came back for.
@@ -10,7 +10,7 @@ use rusqlite::Row;
 
 pub(super) use self::sweep::start as start_sweeping;
 use super::tx::{self, Error, Tx};
-use crate::domain::document::{BYTES_MAX, MediaType, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
+use crate::domain::document::{MediaType, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
 use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
@@ -34,10 +34,6 @@ pub struct Staged {
 pub struct Document {
     /// Its id.
     pub id: DocumentId,
-    /// Its number in the file.
-    pub number: i64,
-    /// What it came with.
-    pub signup_id: SignupId,
     /// What it is called.
     pub file_name: String,
     /// What it is.
@@ -157,7 +153,7 @@ pub fn attach(tx: &Tx<'_>, token: &Token, signup: &SignupId) -> Result<bool, Err
 }
 
 /// What [`document`] reads.
-const COLUMNS: &str = "d.id, d.number, d.signup_id, d.file_name, d.media_type, d.bytes, d.created_at";
+const COLUMNS: &str = "d.id, d.file_name, d.media_type, d.bytes, d.created_at";
 
 /// The documents of a signup, in the order in which they came.
 ///
@@ -193,22 +189,31 @@ pub fn find(
     tx.one(&sql, (id.as_str(), organization.as_str(), candidate.as_str()), document)
 }
 
-/// All of a document.
+/// Sees that a document is whole before it is handed out a piece at a time. None of what is in it is read.
 ///
 /// # Errors
 /// [`Error::Defect`] where its pieces are not what it says. When SQLite fails.
-pub fn content(tx: &Tx<'_>, document: &Document) -> Result<Vec<u8>, Error> {
-    let bytes = usize::try_from(document.bytes).unwrap_or(usize::MAX).min(BYTES_MAX);
-    let mut content = Vec::with_capacity(bytes);
-    let sql = "SELECT content
-               FROM document_pieces
-               WHERE document_number = $1
-               ORDER BY number";
-    tx.each(sql, [document.number], |row| {
-        content.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
-        Ok(std::ops::ControlFlow::Continue(()))
-    })?;
-    if content.len() == bytes { Ok(content) } else { Err(Error::Defect(format!("{} is not whole", document.id))) }
+pub fn expect_whole(tx: &Tx<'_>, document: &Document) -> Result<(), Error> {
+    let sql = "SELECT coalesce(sum(length(p.content)), 0)
+               FROM documents d
+               JOIN document_pieces p ON p.document_number = d.number
+               WHERE d.id = $1";
+    let bytes: Option<i64> = tx.one(sql, [document.id.as_str()], |row| Ok(row.get(0)?))?;
+    let is_whole = bytes == Some(document.bytes.into());
+    if is_whole { Ok(()) } else { Err(Error::Defect(format!("{} is not whole", document.id))) }
+}
+
+/// The `number`-th piece of a document that somebody applied with; `None` where there is none, or none any more. By its id,
+/// for its number in the file may be another's by now.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn piece(tx: &Tx<'_>, id: &DocumentId, number: i64) -> Result<Option<Vec<u8>>, Error> {
+    let sql = "SELECT p.content
+               FROM documents d
+               JOIN document_pieces p ON p.document_number = d.number
+               WHERE d.id = $1 AND d.signup_id IS NOT NULL AND p.number = $2";
+    tx.one(sql, (id.as_str(), number), |row| Ok(row.get(0)?))
 }
 
 /// How many documents and pieces there are, and all bytes of these: what a test sees that no function shows.
@@ -221,13 +226,16 @@ pub(crate) fn kept(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
 }
 
 fn document(row: &Row<'_>) -> Result<Document, Error> {
+    read(row, 0)
+}
+
+/// A document whose columns (its id, `file_name`, `media_type`, `bytes` and `created_at`) begin at this one.
+pub(super) fn read(row: &Row<'_>, column: usize) -> Result<Document, Error> {
     Ok(Document {
-        id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?,
-        number: row.get(1)?,
-        signup_id: tx::word(&row.get::<_, String>(2)?, SignupId::parse)?,
-        file_name: row.get(3)?,
-        media_type: tx::word(&row.get::<_, String>(4)?, MediaType::parse)?,
-        bytes: row.get(5)?,
-        created_at: tx::time(row, 6)?,
+        id: tx::word(&row.get::<_, String>(column)?, DocumentId::parse)?,
+        file_name: row.get(column + 1)?,
+        media_type: tx::word(&row.get::<_, String>(column + 2)?, MediaType::parse)?,
+        bytes: row.get(column + 3)?,
+        created_at: tx::time(row, column + 4)?,
     })
 }

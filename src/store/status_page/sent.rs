@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::Row;
 
-use crate::domain::id::{CandidateRoleId, DocumentId, Id, RoleId, SignupId};
+use crate::domain::id::{CandidateRoleId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
+use crate::store::document::{self, Document};
 use crate::store::tx::{self, Error, Tx};
 
 /// What somebody applied with.
@@ -54,27 +55,13 @@ pub struct Signups {
 /// How many later signups of an application are told: nobody is drowned in what a stranger sends.
 pub const LATER_MAX: i64 = 20;
 
-/// What was uploaded with an application.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// Its number in the file.
-    pub number: i64,
-    /// Its id.
-    pub id: DocumentId,
-    /// What it is called.
-    pub file_name: String,
-    /// What it is.
-    pub media_type: String,
-    /// How long it is.
-    pub bytes: i64,
-}
-
 /// What [`row`] reads: a row for each document, and one where there is none.
 macro_rules! sent {
     ($of:literal) => {
         concat!(
-            "SELECT s.id, s.role_id, s.candidate_role_id, s.steps, s.name, s.email, s.phone, s.links, s.note, s.locale, s.consented_at,
-               s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at), d.number, d.id, d.file_name, d.media_type, d.bytes
+            "SELECT s.id, s.role_id, s.candidate_role_id, s.steps, s.name, s.email, s.phone, s.links, s.note, s.locale,
+               s.consented_at, s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at),
+               d.id, d.file_name, d.media_type, d.bytes, d.created_at
              FROM signups s
              LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
              LEFT JOIN status_pages q ON q.signup_id = s.id
@@ -181,30 +168,8 @@ fn texts(json: &str) -> Result<Vec<String>, Error> {
     serde_json::from_str(json).map_err(|error| Error::Defect(format!("{json} is no list of texts: {error}")))
 }
 
+/// The document of a row, where there is one.
 fn document(row: &Row<'_>) -> Result<Option<Document>, Error> {
-    let Some(number) = row.get(13)? else { return Ok(None) };
-    Ok(Some(Document {
-        number,
-        id: tx::word(&row.get::<_, String>(14)?, DocumentId::parse)?,
-        file_name: row.get(15)?,
-        media_type: row.get(16)?,
-        bytes: row.get(17)?,
-    }))
-}
-
-/// What is in a document.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn content(tx: &Tx<'_>, document: &Document) -> Result<Vec<u8>, Error> {
-    let sql = "SELECT content
-               FROM document_pieces
-               WHERE document_number = $1
-               ORDER BY number";
-    let mut content = Vec::with_capacity(usize::try_from(document.bytes).unwrap_or_default());
-    tx.each(sql, [document.number], |row| {
-        content.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
-        Ok(std::ops::ControlFlow::Continue(()))
-    })?;
-    Ok(content)
+    let id: Option<String> = row.get(13)?;
+    id.map(|_| document::read(row, 13)).transpose()
 }

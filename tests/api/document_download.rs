@@ -1,0 +1,210 @@
+//! Documents as they are downloaded, by staff and behind the link of a status page: a piece at a time, whole or cut off.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use appliance::domain::document::{BYTES_MAX, MediaType, PIECE_BYTES_MAX};
+use serde_json::json;
+
+use crate::candidate_erase::{path, start};
+use crate::document::{apply_with, attach, sign_up, stage};
+use crate::support::sent::{link, signed_up};
+use crate::support::{Answer, App, Hiring};
+
+crate::tests![
+    both_downloads_have_every_byte_of_many_pieces,
+    a_document_is_downloaded_behind_the_link_of_its_own_page_alone,
+    the_page_links_each_document_in_the_language_that_was_chosen,
+    what_is_erased_while_it_is_downloaded_is_cut_off,
+    a_document_that_is_not_whole_is_not_handed_out,
+    many_slow_downloads_hold_no_more_than_they_have_room_for,
+];
+
+/// Bytes that are nowhere the same.
+fn content(bytes: usize) -> Vec<u8> {
+    (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
+}
+
+/// The first candidate applies with a document: its path for staff, and behind the link of their page.
+fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
+    let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
+    let own = format!("{}/documents/{}", link(app, hiring, 0), staff.rsplit('/').next().unwrap());
+    [staff, own]
+}
+
+/// A connection with hardly any room, on which this was asked for.
+fn ask_slowly(app: &App, path: &str, secret: &str) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    socket.connect(&app.address.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+/// Reads on until there is the head and so much behind it: both, and all that was read of the latter.
+fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
+    let mut all = Vec::new();
+    let mut buffer = vec![0; 4_096];
+    loop {
+        if let Some(at) = all.windows(4).position(|four| four == b"\r\n\r\n")
+            && all.len() >= at + 4 + bytes
+        {
+            let body = all.split_off(at + 4);
+            return (String::from_utf8(all).unwrap(), body);
+        }
+        let count = stream.read(&mut buffer).unwrap();
+        assert!(count > 0, "the answer ends early");
+        all.extend_from_slice(&buffer[..count]);
+    }
+}
+
+/// What was told of the length, and what came.
+fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (usize, Vec<u8>) {
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+    let _ = stream.read_to_end(&mut body);
+    (length, body)
+}
+
+fn both_downloads_have_every_byte_of_many_pieces() {
+    let (app, hiring) = start();
+    let member = app.user_with_all(&hiring.staff("member"));
+    let content = content(3 * PIECE_BYTES_MAX + 5);
+    let [staff, own] = applied(&app, &hiring, &content);
+    for (client, path) in [(member, staff), (app.anonymous(), own.clone())] {
+        for method in ["GET", "HEAD"] {
+            let answer = client.send(method, &path, &[("Accept-Encoding", "gzip")], b"").expect(200);
+            let fields = [
+                ("content-type", "application/pdf"),
+                ("content-length", &content.len().to_string()),
+                ("content-disposition", "attachment; filename*=UTF-8''cv.pdf"),
+                ("content-security-policy", "sandbox; default-src 'none'"),
+                ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+                ("referrer-policy", "no-referrer"),
+            ];
+            for (name, value) in fields {
+                assert_eq!(answer.header(name), Some(value), "{method} {path}: {name}");
+            }
+            let is_own = path == own;
+            assert_eq!(answer.header("x-robots-tag"), is_own.then_some("noindex, nofollow"));
+            assert!(answer.body == if method == "GET" { &content[..] } else { b"" }, "{method} {path}");
+        }
+    }
+}
+
+#[track_caller]
+fn nowhere(answer: Answer) {
+    let answer = answer.expect(404);
+    assert!(answer.text().contains("<h1>This link leads nowhere</h1>"), "{}", answer.text());
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert!(answer.header("x-robots-tag").unwrap().starts_with("noindex"));
+}
+
+fn a_document_is_downloaded_behind_the_link_of_its_own_page_alone() {
+    let (app, hiring) = start();
+    let [_, own] = applied(&app, &hiring, b"%PDF-1.7 first");
+    let (page, id) = own.split_once("/documents/").unwrap();
+    let other = apply_with(&app, &hiring, 1, "other.pdf", MediaType::Pdf, b"%PDF-1.7 other");
+    // Another signup under the same address, with a page of its own.
+    let email = "zoe.quixworth+0@mail.example";
+    let later = signed_up(&app, &hiring, None, email, "later-link");
+    let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 staged");
+    let get = |path: &str| app.anonymous().get(path);
+    assert_eq!(get(&own).expect(200).body, b"%PDF-1.7 first");
+    assert_eq!(get(&format!("{later}/documents/doc_later-link")).expect(200).body, b"%PDF-1.7 Quixworth");
+    let other = other.rsplit('/').next().unwrap();
+    for foreign in [other, "doc_later-link", staged.as_str(), "none", "%00", "a%2Fb"] {
+        nowhere(get(&format!("{page}/documents/{foreign}")));
+    }
+    nowhere(get(&format!("{later}/documents/{id}")));
+    nowhere(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
+    // Neither a later upload of somebody else nor a link that was taken away leads there.
+    sign_up(&app, &hiring, "sign_more", None, email);
+    assert!(attach(&app, &token, "sign_more"));
+    nowhere(get(&format!("{page}/documents/{}", staged.as_str())));
+    link(&app, &hiring, 0);
+    nowhere(get(&own));
+    let twice = get(&format!("{own}?lang=de&lang=fr")).expect(400);
+    assert_eq!(twice.header("content-type"), Some("text/html; charset=utf-8"));
+}
+
+fn the_page_links_each_document_in_the_language_that_was_chosen() {
+    let (app, hiring) = start();
+    let [_, own] = applied(&app, &hiring, b"%PDF-1.7");
+    let (page, id) = own.split_once("/documents/").unwrap();
+    for (query, kept) in [("", ""), ("?lang=fr", "?lang=fr")] {
+        let text = app.anonymous().get(&format!("{page}{query}")).expect(200).text();
+        assert!(text.contains(&format!("<a href=\"{own}{kept}\" download>cv.pdf")), "{text}");
+        let data = app.anonymous().get(&format!("{page}/data{query}")).expect(200).json();
+        let document = &data["sent"]["documents"][0];
+        assert_eq!((&document["id"], &document["path"]), (&json!(id), &json!(format!("{own}{kept}"))), "{document}");
+        app.anonymous().get(document["path"].as_str().unwrap()).expect(200);
+    }
+}
+
+fn what_is_erased_while_it_is_downloaded_is_cut_off() {
+    let (app, hiring) = start();
+    let content = content(BYTES_MAX);
+    let paths = applied(&app, &hiring, &content);
+    let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
+    let begun = paths.map(|path| {
+        let mut stream = ask_slowly(&app, &path, &secret);
+        let some = read_some(&mut stream, PIECE_BYTES_MAX);
+        assert!(some.0.starts_with("HTTP/1.1 200 OK\r\n"), "{}", some.0);
+        (stream, some)
+    });
+    app.key(&secret).delete(&path(&hiring, 0)).expect(200);
+    // Somebody else's document, which may well have the number of the one that is gone.
+    let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; BYTES_MAX]);
+    sign_up(&app, &hiring, "sign_other", Some(&hiring.candidates[1].application_id), "other@mail.example");
+    assert!(attach(&app, &token, "sign_other"));
+    for (stream, some) in begun {
+        let (length, body) = read_to_end(stream, some);
+        assert_eq!(length, content.len());
+        assert!(body.len() < length && body == content[..body.len()], "{} bytes", body.len());
+    }
+}
+
+fn a_document_that_is_not_whole_is_not_handed_out() {
+    let (app, hiring) = start();
+    let [staff, own] = applied(&app, &hiring, &content(3 * PIECE_BYTES_MAX));
+    let member = app.user_with_all(&hiring.staff("member"));
+    for damage in [
+        "UPDATE document_pieces SET content = zeroblob(65535) WHERE number = 3",
+        "DELETE FROM document_pieces WHERE number = 2",
+        "DELETE FROM document_pieces",
+    ] {
+        app.change(damage);
+        member.get(&staff).refused(500, "internal_error");
+        app.anonymous().get(&own).expect(500);
+    }
+}
+
+/// What was not read by the service before the file changed cannot be in its memory.
+fn many_slow_downloads_hold_no_more_than_they_have_room_for() {
+    let (app, hiring) = start();
+    let content = content(BYTES_MAX);
+    let [_, own] = applied(&app, &hiring, &content);
+    let begun: Vec<_> = (0..40)
+        .map(|_| {
+            let mut stream = ask_slowly(&app, &own, "");
+            let some = read_some(&mut stream, 1);
+            (stream, some)
+        })
+        .collect();
+    // They hold neither threads nor connections to the file.
+    app.anonymous().get(own.split_once("/documents/").unwrap().0).expect(200);
+    app.change("DELETE FROM document_pieces WHERE number > 100");
+    for (stream, some) in begun {
+        let (length, body) = read_to_end(stream, some);
+        assert_eq!(length, BYTES_MAX);
+        // Some of the last piece may be lost with the connection.
+        let pieces = 99 * PIECE_BYTES_MAX..=100 * PIECE_BYTES_MAX;
+        assert!(pieces.contains(&body.len()), "{} bytes", body.len());
+        assert!(body == content[..body.len()]);
+    }
+}
