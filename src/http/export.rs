@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::activity::{self, WireActivity};
 use super::api_key::WireData;
+use super::candidate::wire::WireTyped;
 use super::ctx::Ctx;
 use super::document::WireDocument;
 use super::erasure::NO_CANDIDATE;
@@ -16,9 +17,10 @@ use super::route::Route;
 use super::{candidate, hr_delivery};
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
-use crate::domain::id::{CandidateId, Id};
+use crate::domain::id::{CandidateId, CandidateRoleId, Id};
 use crate::domain::user::Principal;
-use crate::store::export::{StoredAnswer, TypedSignup};
+use crate::store::export::StoredAnswer;
+use crate::store::status_page::sent::Sent;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -65,7 +67,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
         candidate: candidate::in_full(tx, candidate)?,
         hold_reason: facts.hold_reason.as_deref(),
         erased_at: facts.erased_at.map(|at| at.to_string()),
-        signups: signups.into_iter().map(|one| signup(tx, one)).collect::<Result<_, _>>()?,
+        signups: signups.iter().map(WireSignup::of).collect(),
         activity: done.iter().map(activity::wire).collect::<Result<_, _>>()?,
         hr_deliveries: deliveries.iter().map(|one| hr_delivery::in_full(tx, one)).collect::<Result<_, _>>()?,
         stored_answers: answers.into_iter().map(WireAnswer::of).collect(),
@@ -84,48 +86,38 @@ struct WireExport<'a> {
     candidate: Value,
     hold_reason: Option<&'a str>,
     erased_at: Option<String>,
-    signups: Vec<WireSignup>,
+    signups: Vec<WireSignup<'a>>,
     activity: Vec<WireActivity<'a>>,
     hr_deliveries: Vec<Value>,
     stored_answers: Vec<WireAnswer>,
 }
 
-/// What they typed, and the documents that came with it.
-fn signup(tx: &Tx<'_>, typed: TypedSignup) -> Result<WireSignup, Error> {
-    let documents = store::document::of_signup(tx, &typed.id)?;
-    Ok(WireSignup {
-        id: typed.id.into(),
-        role_id: typed.role_id,
-        candidate_role_id: typed.candidate_role_id,
-        name: typed.name,
-        email: typed.email,
-        phone: typed.phone,
-        links: serde_json::from_str(&typed.links).unwrap_or_default(),
-        note: typed.note,
-        locale: typed.locale,
-        consented_at: typed.consented_at.to_string(),
-        created_at: typed.created_at.to_string(),
-        withdrew_at: typed.withdrew_at.map(|at| at.to_string()),
-        documents: documents.iter().map(WireDocument::of).collect(),
-    })
-}
-
+/// What they typed, what it was for, and the documents that came with it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireSignup {
-    id: String,
-    role_id: String,
-    candidate_role_id: Option<String>,
-    name: String,
-    email: String,
-    phone: String,
-    links: Value,
-    note: String,
-    locale: String,
-    consented_at: String,
+struct WireSignup<'a> {
+    id: &'a str,
+    role_id: &'a str,
+    candidate_role_id: Option<&'a str>,
+    #[serde(flatten)]
+    typed: WireTyped<'a>,
     created_at: String,
     withdrew_at: Option<String>,
     documents: Vec<WireDocument>,
+}
+
+impl<'a> WireSignup<'a> {
+    fn of(sent: &'a Sent) -> Self {
+        Self {
+            id: sent.id.as_str(),
+            role_id: sent.role_id.as_str(),
+            candidate_role_id: sent.application.as_ref().map(CandidateRoleId::as_str),
+            typed: WireTyped::of(sent),
+            created_at: sent.sent_at.to_string(),
+            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
+            documents: sent.documents.iter().map(WireDocument::of).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]

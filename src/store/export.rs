@@ -1,10 +1,11 @@
 //! What is held about a candidate and no noun shows: what they typed when they applied, why they are held, and the answers
 //! that are kept for repeats.
 
+use super::status_page::sent::{self, Sent};
 use super::tx::{self, Error, Tx};
 use super::{activity, erasure};
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::id::{CandidateId, Id, SignupId};
+use crate::domain::id::CandidateId;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
@@ -33,64 +34,14 @@ pub fn stored_answers(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Stored
     })
 }
 
-/// What somebody applied with, as they typed it.
-#[derive(Debug, Clone)]
-pub struct TypedSignup {
-    /// Its id.
-    pub id: SignupId,
-    /// The role.
-    pub role_id: String,
-    /// The application, where it made one.
-    pub candidate_role_id: Option<String>,
-    /// The name.
-    pub name: String,
-    /// The address.
-    pub email: String,
-    /// The telephone number; empty where none was given.
-    pub phone: String,
-    /// A JSON array of links.
-    pub links: String,
-    /// The note; empty where none was given.
-    pub note: String,
-    /// The language of the form.
-    pub locale: String,
-    /// When they agreed to the organization's notice.
-    pub consented_at: Timestamp,
-    /// When it was sent.
-    pub created_at: Timestamp,
-    /// When they took it back on their status page.
-    pub withdrew_at: Option<Timestamp>,
-}
-
 /// What a candidate applied with, in the order that [`erasure`] takes it away in: of their applications first.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<TypedSignup>, Error> {
-    let sql = "SELECT s.id, s.role_id, s.candidate_role_id, s.name, s.email, s.phone, s.links, s.note, s.locale,
-                 s.consented_at, s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at)
-               FROM signups s
-               LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
-               LEFT JOIN status_pages q ON q.signup_id = s.id
-               WHERE s.id = $1";
+pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Sent>, Error> {
     let mut signups = Vec::new();
     for id in erasure::signup::of_candidate(tx, candidate)? {
-        signups.extend(tx.one(sql, [id.as_str()], |row| {
-            Ok(TypedSignup {
-                id: tx::word(&row.get::<_, String>(0)?, SignupId::parse)?,
-                role_id: row.get(1)?,
-                candidate_role_id: row.get(2)?,
-                name: row.get(3)?,
-                email: row.get(4)?,
-                phone: row.get(5)?,
-                links: row.get(6)?,
-                note: row.get(7)?,
-                locale: row.get(8)?,
-                consented_at: tx::time(row, 9)?,
-                created_at: tx::time(row, 10)?,
-                withdrew_at: tx::time_or_none(row, 11)?,
-            })
-        })?);
+        signups.extend(sent::find(tx, &id)?);
     }
     Ok(signups)
 }

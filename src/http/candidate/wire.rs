@@ -146,13 +146,8 @@ impl<'a> WireHire<'a> {
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireSignup<'a> {
     submitted_at: String,
-    name: &'a str,
-    email: &'a str,
-    phone: &'a str,
-    links: &'a [String],
-    note: &'a str,
-    locale: &'a str,
-    consented_at: String,
+    #[serde(flatten)]
+    typed: WireTyped<'a>,
     documents: Vec<WireDocument>,
     withdrew_at: Option<String>,
 }
@@ -161,6 +156,29 @@ impl<'a> WireSignup<'a> {
     pub(in crate::http) fn of(sent: &'a Sent) -> Self {
         Self {
             submitted_at: sent.sent_at.to_string(),
+            typed: WireTyped::of(sent),
+            documents: sent.documents.iter().map(WireDocument::of).collect(),
+            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// What somebody typed when they applied: the same for staff, in an export, and for themselves.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct WireTyped<'a> {
+    name: &'a str,
+    email: &'a str,
+    phone: &'a str,
+    links: &'a [String],
+    note: &'a str,
+    locale: &'a str,
+    consented_at: String,
+}
+
+impl<'a> WireTyped<'a> {
+    pub(in crate::http) fn of(sent: &'a Sent) -> Self {
+        Self {
             name: &sent.name,
             email: &sent.email,
             phone: &sent.phone,
@@ -168,8 +186,6 @@ impl<'a> WireSignup<'a> {
             note: &sent.note,
             locale: &sent.locale,
             consented_at: sent.consented_at.to_string(),
-            documents: sent.documents.iter().map(WireDocument::of).collect(),
-            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
         }
     }
 }

@@ -4,6 +4,7 @@
 use hyper::header;
 use serde::Serialize;
 
+use super::super::candidate::wire::WireTyped;
 use super::super::ctx::Ctx;
 use super::super::document::WireDocument;
 use super::super::reply::Reply;
@@ -90,16 +91,7 @@ fn word(stage: Stage) -> &'static str {
 fn wire_sent<'a>(visit: &Visit, sent: &'a Sent) -> WireSent<'a> {
     let document =
         |document: &Document| WireOwn { document: WireDocument::of(document), path: visit.path_of(&document.id) };
-    WireSent {
-        name: &sent.name,
-        email: &sent.email,
-        phone: &sent.phone,
-        links: &sent.links,
-        note: &sent.note,
-        locale: &sent.locale,
-        consented_at: sent.consented_at.to_string(),
-        documents: sent.documents.iter().map(document).collect(),
-    }
+    WireSent { typed: WireTyped::of(sent), documents: sent.documents.iter().map(document).collect() }
 }
 
 #[derive(Serialize)]
@@ -129,15 +121,9 @@ struct WirePerson<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct WireSent<'a> {
-    name: &'a str,
-    email: &'a str,
-    phone: &'a str,
-    links: &'a [String],
-    note: &'a str,
-    locale: &'a str,
-    consented_at: String,
+    #[serde(flatten)]
+    typed: WireTyped<'a>,
     documents: Vec<WireOwn>,
 }
 
