@@ -169,6 +169,7 @@ CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WH
 
 -- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
 -- there are, all of them when it is filled, not all of them while it is open. `close_reason`: why it was closed by hand.
+-- `shown_since`: when staff last changed what its portal shows of it. A decision, which shows later, does not move it.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -189,6 +190,7 @@ CREATE TABLE roles (
   close_reason TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
+  shown_since INTEGER NOT NULL,
   UNIQUE (id, organization_id),
   CHECK (salary_min IS NULL OR salary_max IS NULL OR salary_min <= salary_max),
   CHECK (status <> 'filled' OR hired = positions),

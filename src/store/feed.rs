@@ -1,4 +1,4 @@
-//! What machines read of career portals: the same roles as the portal, with when each was last changed.
+//! What machines read of career portals: the same roles as the portal, with since when each is shown as it is.
 
 use super::role;
 use super::tx::{self, Error, Tx};
@@ -40,13 +40,13 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Er
     })
 }
 
-/// A role, and when it was last changed.
+/// A role, and since when it is shown as it is.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The role.
     pub role: role::Record,
-    /// When it was last changed.
-    pub updated_at: Timestamp,
+    /// When staff last changed what is shown of it.
+    pub shown_since: Timestamp,
 }
 
 /// Its roles that are public and open, newest first: at most so many.
@@ -56,24 +56,24 @@ pub struct Entry {
 pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<Entry>, Error> {
     let columns = role::COLUMNS;
     let sql = format!(
-        "SELECT {columns}, updated_at
+        "SELECT {columns}, shown_since
          FROM roles
          WHERE organization_id = $1 AND status = 'open' AND public = 1
          ORDER BY created_at DESC, id DESC
          LIMIT $2"
     );
-    let updated_at = columns.split(',').count();
+    let shown_since = columns.split(',').count();
     tx.all(&sql, (organization.as_str(), rows_max), |row| {
-        Ok(Entry { role: role::record(row)?, updated_at: tx::time(row, updated_at)? })
+        Ok(Entry { role: role::record(row)?, shown_since: tx::time(row, shown_since)? })
     })
 }
 
-/// The ids of these roles, and when each was last changed, newest first: at most so many.
+/// The ids of these roles, and since when each is shown as it is, newest first: at most so many.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<(RoleId, Timestamp)>, Error> {
-    let sql = "SELECT id, updated_at
+    let sql = "SELECT id, shown_since
                FROM roles
                WHERE organization_id = $1 AND status = 'open' AND public = 1
                ORDER BY created_at DESC, id DESC

@@ -49,8 +49,8 @@ pub struct Record {
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &Record) -> Result<bool, Error> {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired,
-                 close_reason, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+                 close_reason, created_at, updated_at, shown_since)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)
                ON CONFLICT DO NOTHING";
     let params: [&dyn ToSql; 19] = [
         &role.id.as_str(),

@@ -276,6 +276,15 @@ mod tests {
     }
 
     #[test]
+    fn version_7_does_not_tell_portals_when_somebody_was_hired() {
+        let (_dir, path) = upgraded_sample();
+        let connection = Connection::open(&path).unwrap();
+        let sql = "SELECT group_concat(DISTINCT shown_since || ' ' || created_at || ' ' || updated_at) FROM roles";
+        let times: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(times, "1 1 2");
+    }
+
+    #[test]
     fn an_upgrade_runs_every_step_and_leaves_a_copy_of_before() {
         let (_dir, path) = first_file();
         upgrade(&path, &THIRD, 1).unwrap();

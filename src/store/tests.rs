@@ -33,8 +33,8 @@ const FILLED: &str = "
     INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
     SELECT n, 'cand_' || n, 'org_' || (n % 7), 'x', 'x', 'x' || n, 0, 0 FROM series;
     INSERT INTO roles (id, organization_id, name, description, department, location, status, public, positions, hired,
-      created_at, updated_at)
-    SELECT DISTINCT 'role_' || (number % 21), organization_id, 'x', '{}', '', '', 'open', 0, 9, 0, 0, 0 FROM candidates;
+      created_at, updated_at, shown_since)
+    SELECT DISTINCT 'role_' || (number % 21), organization_id, 'x', '{}', '', '', 'open', 0, 9, 0, 0, 0, 0 FROM candidates;
     INSERT INTO role_steps (id, role_id, name, step_order, step_type)
     SELECT r.id || '_' || o.value, r.id, 'x', o.value, 'other' FROM roles r, json_each('[1,2,3]') o;
     INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status, at_role_step_id,

@@ -18,6 +18,7 @@ crate::tests![
     a_slug_in_another_spelling_leads_to_the_same_pages,
     each_is_tagged_and_answers_304,
     a_change_is_in_the_next_answer,
+    a_hire_moves_no_time_of_a_role,
     a_portal_that_is_switched_off_has_no_feeds_from_then_on,
     links_are_built_on_the_base_url,
     robots_may_read_portals_and_nothing_else_of_note,
@@ -228,6 +229,37 @@ fn a_change_is_in_the_next_answer() {
     app.admin().post(&format!("{role}/close"), &json!({ "reason": "no budget" })).expect(200);
     for (name, _) in FEEDS {
         assert!(!feed(&app, &hiring, name).contains("/roles/role_1"), "{name}");
+    }
+}
+
+/// Candidates see a decision after a delay; until then nobody reads it from the hour at which a role was last touched.
+fn a_hire_moves_no_time_of_a_role() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| change_role(document, &json!({ "positions": 2 })));
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let feeds = || FEEDS.map(|(name, _)| feed(&app, &hiring, name).replace("Renamed Works", "Acme 1"));
+    let role = format!("/api/v1/roles/{}", hiring.role_id);
+    let before = feeds();
+    let again = || {
+        app.pass(60);
+        // So that they are made anew, and not only kept.
+        app.change("UPDATE organizations SET name = iif(name = 'Acme 1', 'Renamed Works', 'Acme 1')");
+        feeds()
+    };
+    owner.post(&hiring.hire(0), &json!({})).expect(200);
+    assert_eq!(again(), before);
+    owner.post(&hiring.decision(0, 3, "reject"), &json!({ "reason": "other" })).expect(200);
+    assert_eq!(again(), before);
+    owner.patch(&role, &json!({ "positions": 1 })).expect(200);
+    assert_eq!(again(), before);
+    // The last place taken, and free again.
+    owner.post(&hiring.hire(1), &json!({})).expect(200);
+    owner.post(&hiring.decision(1, 3, "reject"), &json!({ "reason": "other" })).expect(200);
+    assert_eq!(again(), before);
+    owner.patch(&role, &json!({ "description": { "format": "markdown", "body": "More." } })).expect(200);
+    for (after, before) in again().iter().zip(&before) {
+        let now = "2026-11-21T09:04:00Z";
+        assert!(after.contains(now) && !before.contains(now), "{after}");
     }
 }
 

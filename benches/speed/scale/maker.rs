@@ -84,8 +84,8 @@ fn organizations(connection: &Connection, size: &Size) {
 fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at,
-                 updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open', 1, 2, 0, $13, $13)";
+                 updated_at, shown_since)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open', 1, 2, 0, $13, $13, $13)";
     let role = company::portal_role(organization, nth % PORTAL_ROLES);
     let text = |member: &str| role[member].as_str().map(str::to_owned);
     let row = (
@@ -109,8 +109,8 @@ fn portal_role(connection: &Connection, organization: usize, nth: usize) {
 /// Open and not on the portal, with two steps, and more positions than there are applications.
 fn decided_role(connection: &Connection, organization: usize, size: &Size) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, status, public,
-                 positions, hired, created_at, updated_at)
-               VALUES ($1, $2, 'Apprentice', '{}', '', '', 'open', 0, $3, 0, $4, $4)";
+                 positions, hired, created_at, updated_at, shown_since)
+               VALUES ($1, $2, 'Apprentice', '{}', '', '', 'open', 0, $3, 0, $4, $4, $4)";
     let role = data::decided_role_id(organization);
     let positions = size.applications_of_one() + 1;
     let row = (&role, company::organization_id(organization), positions as i64, MADE_AT);

@@ -67,7 +67,7 @@ fn atom(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
 }
 
 fn document(base: &str, organization: &Organization, entries: &[Entry]) -> String {
-    let newest = entries.iter().map(|entry| entry.updated_at).max();
+    let newest = entries.iter().map(|entry| entry.shown_since).max();
     let updated = moment(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let name = xml::text(&organization.name);
     let name = if name.trim().is_empty() { xml::text(&organization.slug) } else { name };
@@ -89,7 +89,7 @@ fn element(base: &str, organization: &Organization, entry: &Entry) -> String {
     let id = urn(role.id.as_str());
     let title = xml::text(&role.name);
     let url = xml::text(&share::role_url(base, &organization.slug, role.id.as_str()));
-    let (published, updated) = (moment(role.created_at), moment(entry.updated_at.max(role.created_at)));
+    let (published, updated) = (moment(role.created_at), moment(entry.shown_since.max(role.created_at)));
     let markdown = markdown::of_description(&role.description);
     let summary = xml::text(&share::summary(&markdown));
     let content = xml::text(&markdown::to_html(&markdown));

@@ -30,7 +30,7 @@ fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let entries = entries(tx, &organization.id, JOBS_MAX)?;
     let base = &ctx.settings.base_url;
-    let newest = entries.iter().map(|entry| entry.updated_at).max();
+    let newest = entries.iter().map(|entry| entry.shown_since).max();
     let built = feed::moment(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let jobs: String = entries.iter().map(|entry| job(base, &organization, entry, shows_salary)).collect();
     let document = format!(
@@ -43,7 +43,7 @@ fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     feed::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-fn job(base: &str, organization: &Organization, Entry { role, updated_at }: &Entry, shows_salary: bool) -> String {
+fn job(base: &str, organization: &Organization, Entry { role, shown_since }: &Entry, shows_salary: bool) -> String {
     let place = Place::read(&role.location).unwrap_or_default();
     let markdown = markdown::of_description(&role.description);
     // Readers expect these, with nothing in them where nothing is known.
@@ -59,7 +59,7 @@ fn job(base: &str, organization: &Organization, Entry { role, updated_at }: &Ent
         ("state", place.region.to_owned()),
         ("country", place.country.unwrap_or_default().to_owned()),
         ("description", markdown::to_html(&markdown)),
-        ("lastactivitydate", feed::moment(*updated_at)),
+        ("lastactivitydate", feed::moment(*shown_since)),
     ];
     let category = Some(role.department.clone()).filter(|department| !department.trim().is_empty());
     parts.extend(category.map(|category| ("category", category)));

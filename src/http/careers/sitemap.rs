@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with when each was last changed.
+/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with since when each is as it is.
 ///
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.

@@ -76,8 +76,8 @@ fn crowd(connection: &Connection) -> Vec<Person> {
                        WHERE id = $3";
     let role =
         "INSERT INTO roles (id, organization_id, name, description, department, location, status, public, positions,
-                  hired, created_at, updated_at)
-                VALUES ($1, $2, 'Role', '{}', '', '', 'open', 0, 9, 0, 1, 1)";
+                  hired, created_at, updated_at, shown_since)
+                VALUES ($1, $2, 'Role', '{}', '', '', 'open', 0, 9, 0, 1, 1, 1)";
     for (organization, number) in [("org_1", 0), ("org_1", 1), ("org_1", 2), ("org_2", 3)] {
         connection.execute(role, (format!("role_{number}"), organization)).unwrap();
     }

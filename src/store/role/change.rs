@@ -9,7 +9,7 @@ use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::organization::StatusCounts;
-use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, WorkType};
+use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::store::{activity, invitation, organization, role_step, tx};
@@ -148,9 +148,9 @@ fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
     let sql = "UPDATE roles
                SET name = $1, description = $2, department = $3, location = $4, work_type = $5, collar_type = $6,
                  salary_min = $7, salary_max = $8, salary_currency = $9, salary_period = $10, status = $11, public = $12,
-                 positions = $13, close_reason = $14, updated_at = $15
-               WHERE organization_id = $16 AND id = $17 AND status = $18 AND positions = $19 AND hired = $20";
-    let params: [&dyn ToSql; 20] = [
+                 positions = $13, close_reason = $14, updated_at = $15, shown_since = CASE WHEN $16 THEN $15 ELSE shown_since END
+               WHERE organization_id = $17 AND id = $18 AND status = $19 AND positions = $20 AND hired = $21";
+    let params: [&dyn ToSql; 21] = [
         &after.name,
         &after.description,
         &after.department,
@@ -166,6 +166,7 @@ fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
         &after.seats.positions,
         &after.close_reason,
         &tx.now.micros(),
+        &shows_otherwise(&before.record, after),
         &before.organization_id.as_str(),
         &after.id.as_str(),
         &before.record.seats.status.as_str(),
@@ -177,6 +178,16 @@ fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
     } else {
         Err(Error::Defect(format!("role {} is not as the rule saw it", after.id)))
     }
+}
+
+/// Whether the portal shows something else than before.
+fn shows_otherwise(before: &Record, after: &Record) -> bool {
+    let unseen = Record {
+        seats: Seats { status: after.seats.status, ..before.seats },
+        close_reason: before.close_reason.clone(),
+        ..after.clone()
+    };
+    *before != unseen
 }
 
 /// Notes that a role was changed in what is not its own row: its steps.

@@ -13,7 +13,7 @@ INSERT INTO hr_integrations (organization_id, url, secret, enabled) VALUES
 
 INSERT INTO roles (id, organization_id, name, description, department, location, status, public, positions, hired,
   created_at, updated_at)
-SELECT 'role_' || id, id, 'Engineer', '{}', '', '', 'open', 0, 9, 0, 1, 1
+SELECT 'role_' || id, id, 'Engineer', '{}', '', '', 'open', 0, 9, 0, 1, 2
 FROM organizations;
 INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
 SELECT 'cand_' || id, id, 'Ada', 'ada@example.org', 'ada@example.org', 1, 1

@@ -42,6 +42,74 @@ BEGIN
   ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
 END;
 
+ALTER TABLE roles RENAME TO roles_before;
+CREATE TABLE roles (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  name TEXT NOT NULL CHECK (name <> ''),
+  description TEXT NOT NULL CHECK (json_type(description) = 'object'),
+  department TEXT NOT NULL,
+  location TEXT NOT NULL,
+  work_type TEXT CHECK (work_type IN ('remote', 'hybrid', 'onsite')),
+  collar_type TEXT CHECK (collar_type IN ('white', 'gray', 'blue')),
+  salary_min REAL CHECK (salary_min >= 0),
+  salary_max REAL CHECK (salary_max >= 0),
+  salary_currency TEXT CHECK (salary_currency GLOB '[A-Z][A-Z][A-Z]'),
+  salary_period TEXT CHECK (salary_period IN ('hour', 'day', 'week', 'month', 'year')),
+  status TEXT NOT NULL CHECK (status IN ('draft', 'open', 'filled', 'closed')),
+  public INTEGER NOT NULL CHECK (public IN (0, 1)),
+  positions INTEGER NOT NULL CHECK (positions >= 1),
+  hired INTEGER NOT NULL CHECK (hired BETWEEN 0 AND positions),
+  close_reason TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  shown_since INTEGER NOT NULL,
+  UNIQUE (id, organization_id),
+  CHECK (salary_min IS NULL OR salary_max IS NULL OR salary_min <= salary_max),
+  CHECK (status <> 'filled' OR hired = positions),
+  CHECK (status <> 'open' OR hired < positions),
+  CHECK (status = 'closed' OR close_reason IS NULL)
+) STRICT;
+-- When a role was last changed may be when somebody was hired; when it was made tells of nobody.
+INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
+  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, close_reason, created_at,
+  updated_at, shown_since)
+SELECT id, organization_id, name, description, department, location, work_type, collar_type,
+  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, close_reason, created_at,
+  updated_at, created_at
+FROM roles_before;
+DROP TABLE roles_before;
+CREATE INDEX roles_by_time ON roles (organization_id, created_at, id, name);
+CREATE INDEX roles_by_status ON roles (organization_id, status, created_at, id);
+CREATE INDEX roles_by_public ON roles (organization_id, public, created_at, id);
+CREATE INDEX roles_by_department ON roles (organization_id, department, created_at, id);
+CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, id);
+CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
+CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
+CREATE TRIGGER portal_changes_role_added
+AFTER INSERT ON roles WHEN new.public = 1 AND new.status = 'open'
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT new.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+CREATE TRIGGER portal_changes_role
+AFTER UPDATE OF organization_id, name, description, department, location, work_type, collar_type, salary_min, salary_max,
+  salary_currency, salary_period, status, public, created_at ON roles
+WHEN (new.public = 1 AND new.status = 'open') OR (old.public = 1 AND old.status = 'open')
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT new.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+CREATE TRIGGER portal_changes_role_removed
+AFTER DELETE ON roles WHEN old.public = 1 AND old.status = 'open'
+BEGIN
+  INSERT INTO portal_changes (organization_id, number)
+  SELECT old.organization_id, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true
+  ON CONFLICT (organization_id) DO UPDATE SET number = excluded.number;
+END;
+
 CREATE TABLE organization_logos (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
