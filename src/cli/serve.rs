@@ -54,8 +54,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
 
-    /// Where the service is reached from outside; links are built on it. When not given, http:// and the listen
-    /// address.
+    /// Where the service is reached from outside, without a path; links are built on it. When not given, http:// and
+    /// the listen address.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = base_url)]
     base_url: Option<String>,
 
@@ -239,7 +239,9 @@ fn cannot_open(error: &OpenError) -> Failure {
 fn base_url(text: &str) -> Result<String, String> {
     match http::origin(text) {
         Some(_) => Ok(text.trim_end_matches('/').to_owned()),
-        None => Err("a base URL looks like https://jobs.example.com, without user, query or fragment".to_owned()),
+        None => Err("a base URL looks like https://jobs.example.com, without user, path, query or fragment; give the \
+                     service a host name of its own"
+            .to_owned()),
     }
 }
 

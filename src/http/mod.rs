@@ -60,17 +60,17 @@ mod xml;
 
 pub use server::{Server, Stopped, serve_metrics};
 
-/// The origin of a base URL: `https://host:port`, without the path. `None` where it is no http(s) URL with a host, or
-/// has userinfo, a query or a fragment.
+/// The origin of a base URL: `https://host:port`. `None` where it is no http(s) URL with a host, or has userinfo, a query, a
+/// fragment or a path: pages lead to each other by paths that begin at the origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
     let authority = uri.authority()?.as_str();
-    let plain = !authority.contains('@') && uri.query().is_none() && !base_url.contains('#');
+    let is_whole = matches!(uri.path(), "" | "/") && uri.query().is_none() && !base_url.contains('#');
     // Browsers leave a scheme's own port out of the origin.
     let default_port = if scheme == "https" { ":443" } else { ":80" };
     let authority = authority.strip_suffix(default_port).unwrap_or(authority);
-    plain.then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
+    (is_whole && !authority.contains('@')).then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -80,11 +80,14 @@ mod tests {
     #[test]
     fn a_base_url_is_http_with_a_host_and_nothing_secret() {
         assert_eq!(origin("https://Jobs.example.com").as_deref(), Some("https://jobs.example.com"));
-        assert_eq!(origin("http://127.0.0.1:8080/x").as_deref(), Some("http://127.0.0.1:8080"));
+        assert_eq!(origin("http://127.0.0.1:8080/").as_deref(), Some("http://127.0.0.1:8080"));
         assert_eq!(origin("https://jobs.example.com:443").as_deref(), Some("https://jobs.example.com"));
         assert_eq!(origin("http://[::1]:80").as_deref(), Some("http://[::1]"));
         assert_eq!(origin("http://jobs.example.com:443").as_deref(), Some("http://jobs.example.com:443"));
         for bad in ["", "jobs.example.com", "ftp://a", "/x", "http://", "http://u:p@a", "http://a/?q", "http://a/#f"] {
+            assert_eq!(origin(bad), None, "{bad}");
+        }
+        for bad in ["http://a/x", "http://a/x/", "http://a//", "http://a?", "http://a#"] {
             assert_eq!(origin(bad), None, "{bad}");
         }
     }

@@ -278,12 +278,11 @@ fn a_portal_that_is_switched_off_has_no_feeds_from_then_on() {
 }
 
 fn links_are_built_on_the_base_url() {
-    let base = "https://example.com/jobs";
-    let app = App::with(Options { base_url: Some(base.to_owned()), ..Options::default() });
+    let app = on_base_url();
     let hiring = app.hiring();
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
-        assert!(feed.contains("https://example.com/jobs/careers/acme-1/roles/role_1"), "{feed}");
+        assert!(feed.contains("https://jobs.example.com/careers/acme-1/roles/role_1"), "{feed}");
         assert!(!feed.contains("127.0.0.1"), "{feed}");
     }
 }

@@ -548,7 +548,7 @@ fn signing_out_must_come_from_the_same_origin() {
 }
 
 fn signing_out_of_a_service_behind_https_knows_its_origin() {
-    let base_url = Some("https://jobs.example.com/hiring".to_owned());
+    let base_url = Some("https://jobs.example.com".to_owned());
     let (app, hiring) = start_with(Options { base_url, ..Options::default() });
     for (origin, status) in [
         ("https://jobs.example.com", 204),

@@ -190,7 +190,7 @@ fn links_are_built_on_the_base_url() {
     for (base_url, begin) in [
         ("https://jobs.example.com", "https://jobs.example.com/signup/"),
         ("https://jobs.example.com/", "https://jobs.example.com/signup/"),
-        ("https://example.com/jobs/", "https://example.com/jobs/signup/"),
+        ("http://127.0.0.1:8443", "http://127.0.0.1:8443/signup/"),
     ] {
         let serving = place.serve(&["--db", "a.db", "--base-url", base_url]);
         // Not on what a client says the host is.
