@@ -102,30 +102,10 @@ impl Filter {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
 
-    /// The roles that it lets through, in their order.
-    pub fn find<'a>(&self, listings: &'a [Listing]) -> Vec<&'a Listing> {
-        listings.iter().filter(|listing| self.admits(listing, None)).collect()
-    }
-
-    /// The values that a filter can have with all else as it is, the commonest first, each with the number of roles that it
-    /// would leave.
-    pub fn values<'a>(&self, listings: &'a [Listing], facet: Facet) -> Vec<(&'a str, usize)> {
-        let mut counts = std::collections::BTreeMap::new();
-        let admitted = listings.iter().filter(|listing| self.admits(listing, Some(facet)));
-        for value in admitted.map(|listing| listing.value(facet)).filter(|value| !value.trim().is_empty()) {
-            *counts.entry(value).or_insert(0) += 1;
-        }
-        let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
-        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        values.truncate(VALUES_MAX);
-        values
-    }
-
-    fn admits(&self, listing: &Listing, whatever: Option<Facet>) -> bool {
-        let is_chosen = |facet: Facet| {
-            whatever == Some(facet) || self.chosen(facet).is_none_or(|chosen| chosen == listing.value(facet))
-        };
-        Facet::ALL.into_iter().all(is_chosen) && self.is_found(listing)
+    /// The roles that its search finds. The words of each are looked at once, however much is asked of them then.
+    pub fn searched<'a>(&self, listings: &'a [Listing]) -> Searched<'_, 'a> {
+        let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
+        Searched { filter: self, listings }
     }
 
     /// Whether each word of the search begins one of the role's.
@@ -137,6 +117,43 @@ impl Filter {
         let texts = [&listing.name, &listing.department, &listing.location];
         let words: Vec<String> = texts.into_iter().flat_map(|text| search::words(text)).collect();
         wanted.iter().all(|wanted| words.iter().any(|word| word.starts_with(wanted)))
+    }
+}
+
+/// The roles that a search finds.
+#[derive(Debug)]
+pub struct Searched<'f, 'a> {
+    filter: &'f Filter,
+    listings: Vec<&'a Listing>,
+}
+
+impl<'a> Searched<'_, 'a> {
+    /// Those of them that fit what was chosen, in their order.
+    pub fn chosen(&self) -> Vec<&'a Listing> {
+        self.fitting(None).collect()
+    }
+
+    /// The values that a filter can have with all else as it is, the commonest first, each with the number of roles that it
+    /// would leave.
+    pub fn values(&self, facet: Facet) -> Vec<(&'a str, usize)> {
+        let mut counts = std::collections::BTreeMap::new();
+        let values = self.fitting(Some(facet)).map(|listing| listing.value(facet));
+        for value in values.filter(|value| !value.trim().is_empty()) {
+            *counts.entry(value).or_insert(0) += 1;
+        }
+        let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
+        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        values.truncate(VALUES_MAX);
+        values
+    }
+
+    /// Those that fit what was chosen, but for what was chosen of one facet.
+    fn fitting(&self, whatever: Option<Facet>) -> impl Iterator<Item = &'a Listing> {
+        let fits = move |listing: &Listing, facet: Facet| {
+            whatever == Some(facet) || self.filter.chosen(facet).is_none_or(|chosen| chosen == listing.value(facet))
+        };
+        let listings = self.listings.iter().copied();
+        listings.filter(move |listing| Facet::ALL.into_iter().all(|facet| fits(listing, facet)))
     }
 }
 
@@ -190,7 +207,7 @@ mod tests {
     }
 
     fn names(filter: &Filter) -> Vec<String> {
-        filter.find(&portal()).iter().map(|listing| listing.name.clone()).collect()
+        filter.searched(&portal()).chosen().iter().map(|listing| listing.name.clone()).collect()
     }
 
     fn filter(department: &str, location: &str, work_type: &str, search: &str) -> Filter {
@@ -223,14 +240,17 @@ mod tests {
     #[test]
     fn values_are_those_that_lead_somewhere_with_all_else_as_it_is() {
         let portal = portal();
-        assert_eq!(filter("", "", "", "").values(&portal, Facet::Location), [("Bremen", 2), ("Genève", 1)]);
-        assert_eq!(filter("Grounds", "", "", "").values(&portal, Facet::Location), [("Bremen", 1)]);
+        assert_eq!(filter("", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 2), ("Genève", 1)]);
+        assert_eq!(filter("Grounds", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 1)]);
         // A filter's own choice does not narrow what else it offers.
-        assert_eq!(filter("Grounds", "", "", "").values(&portal, Facet::Department), [("IT", 2), ("Grounds", 1)]);
-        assert_eq!(filter("", "", "", "cook").values(&portal, Facet::Department), []);
-        assert_eq!(filter("", "", "", "cook").values(&portal, Facet::WorkType), [("onsite", 1)]);
+        assert_eq!(
+            filter("Grounds", "", "", "").searched(&portal).values(Facet::Department),
+            [("IT", 2), ("Grounds", 1)]
+        );
+        assert_eq!(filter("", "", "", "cook").searched(&portal).values(Facet::Department), []);
+        assert_eq!(filter("", "", "", "cook").searched(&portal).values(Facet::WorkType), [("onsite", 1)]);
         let many: Vec<Listing> = (0..100).map(|nth| listing("Cook", &format!("D {nth:02}"), "", None)).collect();
-        assert_eq!(Filter::default().values(&many, Facet::Department).len(), VALUES_MAX);
+        assert_eq!(Filter::default().searched(&many).values(Facet::Department).len(), VALUES_MAX);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Bodies made smaller for the way (RFC 1952): which are worth it, and how.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// A body of fewer bytes fits into one packet, head included: nothing is won.
@@ -27,6 +28,13 @@ pub(super) fn compress(body: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), level);
     encoder.write_all(body).ok()?;
     encoder.finish().ok().filter(|compressed| compressed.len() < body.len())
+}
+
+/// What was compressed here, as it was.
+pub(super) fn unpack(compressed: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(compressed.len() * 6);
+    GzDecoder::new(compressed).read_to_end(&mut body).expect("what was compressed here can be read");
+    body
 }
 
 #[cfg(test)]
@@ -55,5 +63,6 @@ mod tests {
         assert!(packed.len() < noise.len());
         assert_eq!(compress(b"x"), None);
         assert_eq!(compress(&[b'x'; 2_000]), compress(&[b'x'; 2_000]));
+        assert_eq!(unpack(&compress(&[b'x'; 2_000]).unwrap()), [b'x'; 2_000]);
     }
 }

@@ -6,22 +6,20 @@
 //! answer, and what another process changes within 100 ms. One that shows nothing of the file is kept for good.
 //!
 //! A path has one answer, or where its route says so one for each language and for what its query chooses (`variant`); an
-//! answer has its body, and the body compressed. How much is kept is bounded so that nobody can push out another
-//! organization's answers by asking for their own, or a program's by reading pages.
+//! answer has its body, and the body compressed; a large feed has only that. How much is kept is bounded so that nobody can
+//! push out another organization's answers by asking for their own, or a program's by reading pages, or pages by reading
+//! feeds.
+
+mod answer;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use http_body_util::Full;
-use hyper::body::Bytes;
+use hyper::Uri;
 use hyper::header::{self, HeaderMap};
-use hyper::{Response, Uri};
 
-use super::rendered::Rendered;
-use super::reply;
+pub(super) use self::answer::Kept;
 use super::variant::{self, Variant};
-use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 
@@ -29,13 +27,12 @@ use crate::store::change::Portals;
 /// anew each time.
 const QUERIED_MAX: usize = 64;
 
-/// What an answer takes besides its bodies and its path.
-const REST_BYTES: usize = 1_024;
-
-/// The answers: those for programs, and those for people and what goes with them.
+/// The answers: those for programs, those for people and what goes with them, and feeds, of which one can be as large as all
+/// pages of an organization together.
 pub(super) struct KeptReplies {
     programs: RwLock<Shelf>,
     pages: RwLock<Shelf>,
+    feeds: RwLock<Shelf>,
 }
 
 /// Answers by raw path.
@@ -59,18 +56,6 @@ struct Place {
     queried: HashMap<String, Arc<Kept>>,
 }
 
-/// An answer that is kept.
-pub(super) struct Kept {
-    route: &'static str,
-    organization: Option<OrganizationId>,
-    read_at: i64,
-    /// The last change that is known not to concern it: most requests need no other look.
-    current_at: AtomicI64,
-    rendered: Rendered,
-    /// The same compressed, made when it is first wanted; `None` within where that is not smaller.
-    compressed: Option<OnceLock<Option<Rendered>>>,
-}
-
 /// What of a request says which answer it gets, for as long as the request itself is elsewhere.
 pub(super) struct Asked {
     query: String,
@@ -78,11 +63,13 @@ pub(super) struct Asked {
 }
 
 impl Default for KeptReplies {
+    /// At most 112 MiB together, where there is that much to keep.
     fn default() -> Self {
         const MIB: usize = 1_024 * 1_024;
         Self {
             programs: RwLock::new(Shelf::new(48 * MIB, 32 * MIB)),
             pages: RwLock::new(Shelf::new(32 * MIB, 8 * MIB)),
+            feeds: RwLock::new(Shelf::new(32 * MIB, 16 * MIB)),
         }
     }
 }
@@ -117,7 +104,13 @@ impl KeptReplies {
     }
 
     fn shelf(&self, path: &str) -> &RwLock<Shelf> {
-        if path.starts_with("/api/") { &self.programs } else { &self.pages }
+        if path.starts_with("/api/") {
+            &self.programs
+        } else if path.ends_with(".xml") || path.ends_with(".atom") {
+            &self.feeds
+        } else {
+            &self.pages
+        }
     }
 }
 
@@ -223,54 +216,6 @@ impl Place {
     }
 }
 
-impl Kept {
-    /// An answer of a route, which shows something of an organization as it was at a change, or nothing of any.
-    pub(super) fn new(route: &'static str, shown: Option<(OrganizationId, i64)>, rendered: Rendered) -> Self {
-        let is_worth = rendered.is_worth_compressing();
-        let rendered = if is_worth { rendered.varying_by_coding() } else { rendered };
-        let (organization, read_at) = shown.unzip();
-        let read_at = read_at.unwrap_or(i64::MAX);
-        let compressed = is_worth.then(OnceLock::new);
-        Self { route, organization, read_at, current_at: AtomicI64::new(read_at), rendered, compressed }
-    }
-
-    fn is_current(&self, portals: &Portals) -> bool {
-        let newest = portals.newest();
-        if self.current_at.load(Ordering::Relaxed) >= newest {
-            return true;
-        }
-        let organization = self.organization.as_ref();
-        let is_current = organization.is_none_or(|organization| portals.is_current(organization, self.read_at));
-        if is_current {
-            self.current_at.fetch_max(newest, Ordering::Relaxed);
-        }
-        is_current
-    }
-
-    /// What it takes, with its body compressed: that is never larger.
-    fn bytes(&self, path: &str) -> usize {
-        let bodies = 1 + usize::from(self.compressed.is_some());
-        path.len() + bodies * self.rendered.body_bytes() + REST_BYTES
-    }
-
-    /// The template of the route that it is from.
-    pub(super) fn route(&self) -> &'static str {
-        self.route
-    }
-
-    /// The answer to a request with these fields, compressed where the reader wants that.
-    pub(super) fn reply(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
-        let compressed = self.compressed.as_ref().filter(|_| wants_gzip(fields));
-        let compressed = compressed.and_then(|once| once.get_or_init(|| self.rendered.compressed()).as_ref());
-        reply::unless_matching(compressed.unwrap_or(&self.rendered).response(), fields)
-    }
-
-    /// The same as it is: one that is not kept is not worth compressing for once.
-    pub(super) fn plain_reply(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
-        reply::unless_matching(self.rendered.response(), fields)
-    }
-}
-
 impl Asked {
     /// What a request asks for by its query and its fields.
     pub(super) fn of(uri: &Uri, fields: &HeaderMap) -> Self {
@@ -287,11 +232,6 @@ impl Asked {
     pub(super) fn fields(&self) -> &HeaderMap {
         &self.fields
     }
-}
-
-fn wants_gzip(fields: &HeaderMap) -> bool {
-    let values = fields.get_all(header::ACCEPT_ENCODING).iter();
-    encoding::wants_gzip(values.filter_map(|value| value.to_str().ok()))
 }
 
 #[cfg(test)]
@@ -362,6 +302,27 @@ mod tests {
         assert!(has(&replies, "/careers/small"));
         assert!(!keep(&replies, "/careers/huge", &kept("org_huge", 5 * 1_024 * 1_024)), "with its body compressed");
         assert!(has(&replies, "/careers/small"));
+    }
+
+    #[test]
+    fn feeds_take_no_room_from_pages_nor_pages_from_feeds() {
+        let replies = KeptReplies::default();
+        let page = kept("org_1", 1_024 * 1_024);
+        let whole = Reply::tagged_file("application/xml", vec![b'x'; 20 * 1_024 * 1_024]).packed();
+        let feed = Arc::new(whole.shown(OrganizationId::parse("org_1").unwrap(), 0).to_keep("/jobs.xml").unwrap());
+        for _ in 0..2 {
+            for nth in 0..3 {
+                assert!(keep(&replies, &format!("/careers/a/{nth}"), &page));
+            }
+            for name in ["jobs.xml", "sitemap.xml", "feed.atom"] {
+                assert!(keep(&replies, &format!("/careers/a/{name}"), &feed));
+            }
+        }
+        assert!((0..3).all(|nth| has(&replies, &format!("/careers/a/{nth}"))));
+        assert!(
+            ["jobs.xml", "sitemap.xml", "feed.atom"].iter().all(|name| has(&replies, &format!("/careers/a/{name}")))
+        );
+        assert!(replies.feeds.read().unwrap().bytes < 1_024 * 1_024, "what is large is kept compressed");
     }
 
     fn sum(path: &str, place: &Place) -> usize {

@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::gzip;
-use super::reply::{Reply, X_REQUEST_ID};
+use super::reply::{self, Reply, X_REQUEST_ID};
 
 /// A 200 that is given to more than one request, as hyper sends it.
 pub(super) struct Rendered {
@@ -27,6 +27,11 @@ impl Rendered {
     pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.fields.insert(name, value);
         self
+    }
+
+    /// Its body.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// Bytes of its body.
@@ -53,13 +58,29 @@ impl Rendered {
 
     /// The same compressed, with a tag of its own (RFC 9110 §8.8.3.3), where it is smaller then.
     pub(super) fn compressed(&self) -> Option<Self> {
-        let body = gzip::compress(&self.body)?;
+        Some(self.compressed_to(gzip::compress(&self.body)?.into()))
+    }
+
+    /// The same with this as its body compressed.
+    pub(super) fn compressed_to(&self, body: Bytes) -> Self {
         let mut fields = self.fields.clone();
-        if let Some(tag) = self.field(&header::ETAG).and_then(|tag| tag.strip_suffix('"')) {
-            fields.insert(header::ETAG, HeaderValue::try_from(format!("{tag}-gzip\"")).ok()?);
+        let tag = self.field(&header::ETAG).and_then(|tag| tag.strip_suffix('"'));
+        let tag = tag.and_then(|tag| HeaderValue::try_from(format!("{tag}-gzip\"")).ok());
+        if let Some(tag) = tag {
+            fields.insert(header::ETAG, tag);
         }
         fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        Some(Self { fields, body: body.into() })
+        Self { fields, body }
+    }
+
+    /// The same without its body.
+    pub(super) fn without_body(self) -> Self {
+        Self { body: Bytes::new(), ..self }
+    }
+
+    /// Whether a request says that the caller has it already.
+    pub(super) fn is_had_already(&self, asked: &HeaderMap) -> bool {
+        reply::is_matching(&self.fields, asked)
     }
 
     /// The answer to one request, but for the request's id.

@@ -42,6 +42,8 @@ pub(crate) struct Reply {
     body: Bytes,
     /// The file that is sent in place of a body.
     file: Option<StoredFile>,
+    /// The same compressed, where it is kept only so.
+    packed: Option<Bytes>,
     shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,
@@ -240,7 +242,7 @@ impl Reply {
             Shown::Portal(organization, read_at) => Some((organization.clone(), *read_at)),
             Shown::Lasting => None,
         };
-        Some(Kept::new(route, shown, Rendered::new(self.clone())))
+        Some(Kept::new(route, shown, Rendered::new(self.clone()), self.packed.clone()))
     }
 
     fn ok(content_type: &'static str, body: Bytes) -> Self {
@@ -249,7 +251,8 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), file: None, shown: Shown::Once, repeat: Repeat::Whole }
+        let (headers, body, shown, repeat) = (Vec::new(), Bytes::new(), Shown::Once, Repeat::Whole);
+        Self { status, headers, body, file: None, packed: None, shown, repeat }
     }
 
     fn tagged_once(self) -> Self {
@@ -273,12 +276,7 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
 
 /// 304 where the answer is tagged and the caller has it already (RFC 9110 §13.1.2).
 pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &HeaderMap) -> Response<Full<Bytes>> {
-    if !fields.contains_key(header::IF_NONE_MATCH) {
-        return response;
-    }
-    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return response };
-    let lists = fields.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
-    if lists.into_iter().any(|list| entity_tag::names(list, tag)) {
+    if is_matching(response.headers(), fields) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Full::default();
         // What tells of the body alone (RFC 9110 §15.4.5).
@@ -287,6 +285,16 @@ pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &Head
         }
     }
     response
+}
+
+/// Whether the answer with these fields is tagged and the caller has it already.
+pub(super) fn is_matching(answered: &HeaderMap, asked: &HeaderMap) -> bool {
+    if !asked.contains_key(header::IF_NONE_MATCH) {
+        return false;
+    }
+    let Some(tag) = answered.get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
+    let mut lists = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    lists.any(|list| entity_tag::names(list, tag))
 }
 
 /// What a page may do: show itself in this style, and nothing else.

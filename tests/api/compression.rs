@@ -19,6 +19,7 @@ crate::tests![
     what_is_compressed_is_never_older_than_an_answered_change,
     the_first_answer_and_the_next_are_the_same,
     the_description_is_compressed_too,
+    a_large_feed_is_the_same_whoever_reads_it_first,
 ];
 
 /// An organization with a portal that is worth compressing.
@@ -189,5 +190,34 @@ fn the_description_is_compressed_too() {
         let packed = get(&app.anonymous(), path, "gzip");
         assert_eq!(packed.header("content-encoding"), Some("gzip"));
         assert_eq!(unpacked(&packed.body), plain.body);
+    }
+}
+
+/// It is kept only compressed.
+fn a_large_feed_is_the_same_whoever_reads_it_first() {
+    let app = App::start();
+    let client = app.anonymous();
+    let text = "An engineer who likes to write. ".repeat(40_000);
+    for first in ["", "gzip"] {
+        let hiring = app.hiring_with(|document| {
+            add_role(document, &json!({ "description": { "format": "markdown", "body": text } }));
+        });
+        let path = format!("/careers/{}/jobs.xml", hiring.slug);
+        get(&client, &path, first);
+        let (plain, packed) = (get(&client, &path, ""), get(&client, &path, "gzip"));
+        assert!(plain.text().contains(text.trim()) && plain.text().ends_with("</source>\n"));
+        assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
+        assert_eq!(unpacked(&packed.body), plain.body);
+        let (own, its) = (plain.header("etag").unwrap(), packed.header("etag").unwrap());
+        assert_eq!(its, own.replace("\"", "").replacen("", "\"", 1) + "-gzip\"");
+        for (accepted, tag, status) in [("", own, 304), ("gzip", its, 304), ("", its, 200), ("gzip", own, 200)] {
+            let fields = [("Accept-Encoding", accepted), ("If-None-Match", tag)];
+            let answer = client.send("GET", &path, &fields, b"").expect(status);
+            assert_eq!((answer.body.is_empty(), answer.header("vary")), (status == 304, Some("Accept-Encoding")));
+        }
+        for (accepted, of) in [("", &plain), ("gzip", &packed)] {
+            let head = client.send("HEAD", &path, &[("Accept-Encoding", accepted)], b"").expect(200);
+            assert_eq!((head.body.len(), head.header("content-length")), (0, of.header("content-length")));
+        }
     }
 }

@@ -15,6 +15,7 @@ crate::tests![
     each_page_has_its_tag,
     a_change_is_shown_on_every_page_at_once,
     invented_queries_push_nothing_out,
+    a_large_feed_is_kept_and_pushes_no_page_out,
     a_style_and_a_list_are_told_apart_by_their_path,
     head_of_a_kept_page_has_no_body,
 ];
@@ -190,6 +191,27 @@ fn invented_queries_push_nothing_out() {
     }
     for query in ["?department=None-0", "?department=None-199", "?page=199", "?page=0"] {
         assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+    }
+}
+
+fn a_large_feed_is_kept_and_pushes_no_page_out() {
+    let app = App::start();
+    let client = app.anonymous();
+    let text = "An engineer who likes to write. ".repeat(3_000);
+    let hiring = app.hiring_with(|document| {
+        for nth in 0..50 {
+            let description = json!({ "format": "markdown", "body": format!("{nth} {text}") });
+            add_role(document, &json!({ "name": format!("Other {nth}"), "description": description }));
+        }
+    });
+    let paths = ["", "/jobs.xml", "?department=Engineering", "/feed.atom", "/sitemap.xml", "/privacy"];
+    for (nth, path) in paths.iter().enumerate() {
+        let answer = client.get(&list(&hiring, path)).expect(200);
+        assert_eq!(answer.body.len() > 4 * 1_024 * 1_024, [1, 3].contains(&nth), "{path}");
+    }
+    rename_in_secret(&app, "Renamed Works");
+    for path in paths {
+        assert!(is_kept(&client, &list(&hiring, path), "en"), "{path}");
     }
 }
 

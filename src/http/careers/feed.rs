@@ -46,7 +46,7 @@ pub(super) fn reply(
     kind: &'static str,
     body: String,
 ) -> Result<Reply, Error> {
-    Ok(Reply::tagged_file(kind, body).shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged_file(kind, body).packed().shown(organization.id.clone(), store::change::portals(tx)?))
 }
 
 /// A moment to the second (RFC 3339), as machines want it.

@@ -9,7 +9,7 @@ use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts::{Texts, fill};
 use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
-use crate::domain::careers::{Facet, Filter, Listing, Page};
+use crate::domain::careers::{Facet, Filter, Page, Searched};
 use crate::domain::role::WorkType;
 use crate::store::{self, Error, Tx};
 
@@ -47,7 +47,8 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }:
     let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
-    let found = filter.find(&listings);
+    let searched = filter.searched(&listings);
+    let found = searched.chosen();
     let page = Page::of(found.len(), *wanted);
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let link = Link { texts, home: home(&organization.slug) };
@@ -72,7 +73,7 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }:
         none_more: fill(texts.careers.none_more, &[("organization", &organization.name)]),
         is_empty: listings.is_empty(),
         filter,
-        groups: groups(&link, filter, &listings),
+        groups: groups(&link, filter, &searched),
         kept: Facet::ALL.into_iter().filter_map(|facet| Some((name(facet), filter.chosen(facet)?))).collect(),
         all: link.to(&Filter::default(), 1),
         roles: page.rows(&found).iter().map(|role| card(texts, &organization.slug, shows_salary, role)).collect(),
@@ -165,7 +166,7 @@ impl Link {
 }
 
 /// The filters: each where it has something to choose from, or something was chosen.
-fn groups(link: &Link, filter: &Filter, listings: &[Listing]) -> Vec<Group> {
+fn groups(link: &Link, filter: &Filter, searched: &Searched<'_, '_>) -> Vec<Group> {
     let words = &link.texts.careers;
     let groups = Facet::ALL.into_iter().filter_map(|facet| {
         let (heading, all) = match facet {
@@ -174,7 +175,7 @@ fn groups(link: &Link, filter: &Filter, listings: &[Listing]) -> Vec<Group> {
             Facet::WorkType => (words.work_type, words.all_work_types),
         };
         let chosen = filter.chosen(facet);
-        let mut values = filter.values(listings, facet);
+        let mut values = searched.values(facet);
         if values.len() < 2 && chosen.is_none() {
             return None;
         }

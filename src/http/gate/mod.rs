@@ -134,7 +134,7 @@ fn kept_from_now_on(ctx: &Ctx, path: &str, trail: &Trail, asked: &Asked, kept: K
     if ctx.kept.keep(path, trail.parameters, asked, &kept, ctx.store.portals()) {
         kept.reply(asked.fields())
     } else {
-        kept.plain_reply(asked.fields())
+        kept.reply_once(asked.fields())
     }
 }
 

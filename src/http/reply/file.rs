@@ -4,6 +4,7 @@ use hyper::body::Bytes;
 use hyper::header;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::super::gzip;
 use super::Reply;
 use crate::domain::id::DocumentId;
 use crate::store::document::Document;
@@ -17,6 +18,9 @@ pub(in crate::http) struct StoredFile {
     pub(in crate::http) bytes: u32,
 }
 
+/// A larger file is kept only compressed: a sixth or so.
+const UNPACKED_BYTES_MAX: usize = 1_024 * 1_024;
+
 impl Reply {
     /// 200 of any other type, with a strong `ETag`.
     pub(in crate::http) fn tagged_file(content_type: &'static str, body: impl Into<Bytes>) -> Self {
@@ -28,6 +32,15 @@ impl Reply {
         let mut reply = Self::tagged_file(content_type, body);
         reply.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
+    }
+
+    /// The same, to be kept only compressed where it is large. That takes as long as a page or a hundred, so it is done where
+    /// the answer is made.
+    pub(in crate::http) fn packed(mut self) -> Self {
+        if self.body.len() > UNPACKED_BYTES_MAX {
+            self.packed = gzip::compress(&self.body).map(Bytes::from);
+        }
+        self
     }
 
     /// The same, kept by browsers for some seconds before they ask again.
