@@ -75,8 +75,13 @@ impl Filter {
         let search = super::text::cut(search.trim(), SEARCH_CHARACTERS_MAX).to_owned();
         let mut words = search::words(&search);
         words.truncate(search::WORDS_OF_SEARCH_MAX);
-        let chosen = chosen.map(|value| value.filter(|value| !value.trim().is_empty()));
+        let chosen = chosen.map(|value| value.filter(|value| Self::is_choice(value)));
         Self { chosen, words: (!words.is_empty()).then_some(words), search }
+    }
+
+    /// Whether a value of a filter chooses anything: one that is blank does not.
+    pub fn is_choice(value: &str) -> bool {
+        !value.trim().is_empty()
     }
 
     /// The value that was chosen.

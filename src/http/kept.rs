@@ -19,7 +19,7 @@ use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 
 pub(super) use self::answer::Kept;
-use super::variant::{self, Variant};
+use super::variant::{self, Parameter, Variant};
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 
@@ -51,7 +51,7 @@ struct Shelf {
 struct Place {
     organization: Option<OrganizationId>,
     /// The parameters that count in a query; `None` where the path has one answer.
-    parameters: Option<&'static [&'static str]>,
+    parameters: Option<&'static [Parameter]>,
     plain: Vec<Option<Arc<Kept>>>,
     queried: HashMap<String, Arc<Kept>>,
 }
@@ -89,7 +89,7 @@ impl KeptReplies {
     pub(super) fn keep(
         &self,
         path: &str,
-        parameters: Option<&'static [&'static str]>,
+        parameters: Option<&'static [Parameter]>,
         asked: &Asked,
         kept: &Arc<Kept>,
         portals: &Portals,
@@ -123,7 +123,7 @@ impl Shelf {
     fn put(
         &mut self,
         path: &str,
-        parameters: Option<&'static [&'static str]>,
+        parameters: Option<&'static [Parameter]>,
         variant: Variant,
         kept: &Arc<Kept>,
         portals: &Portals,
@@ -179,7 +179,7 @@ impl Shelf {
 }
 
 impl Place {
-    fn new(kept: &Kept, parameters: Option<&'static [&'static str]>) -> Self {
+    fn new(kept: &Kept, parameters: Option<&'static [Parameter]>) -> Self {
         Self { organization: kept.organization.clone(), parameters, plain: Vec::new(), queried: HashMap::new() }
     }
 
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::domain::id::Id;
 
-    const PARAMETERS: &[&str] = &["page"];
+    const PARAMETERS: &[Parameter] = &[Parameter { name: "page", read: |text| Some(text.into()) }];
 
     fn kept(organization: &str, bytes: usize) -> Arc<Kept> {
         let organization = OrganizationId::parse(organization).unwrap();

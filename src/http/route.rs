@@ -12,6 +12,7 @@ use super::form::{FormRules, LookFirst};
 use super::reply::{Code, Reply};
 use super::request::{BODY_BYTES_MAX, Request};
 use super::table;
+use super::variant::Parameter;
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Auth, Principal};
@@ -130,7 +131,7 @@ pub struct Route {
     /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
     pub answers: Vec<Answer>,
     /// The parameters of the query that its pages depend on, besides the language; `None` where it depends on neither.
-    pub(super) parameters: Option<&'static [&'static str]>,
+    pub(super) parameters: Option<&'static [Parameter]>,
     pub(super) decode: Decode,
     /// What it answers a key, where that needs nothing but the caller.
     pub(super) of_caller: Option<OfCaller>,
@@ -305,7 +306,7 @@ impl Route {
     /// The same, speaking the language that is asked for. What it answers, and is kept, depends on that (not on whether it was
     /// named by `lang` or wanted by the browser) and on these parameters of the query alone: what another one chooses, such
     /// as a free search, is not kept.
-    pub(super) fn in_languages(mut self, parameters: &'static [&'static str]) -> Self {
+    pub(super) fn in_languages(mut self, parameters: &'static [Parameter]) -> Self {
         self.parameters = Some(parameters);
         self
     }

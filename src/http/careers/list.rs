@@ -1,5 +1,7 @@
 //! `GET /careers/{orgSlug}`: the roles that are public and open, newest first, fifty a page, with filters and a search.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use super::super::ctx::Ctx;
@@ -8,13 +10,22 @@ use super::super::portal;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts::{Texts, fill};
+use super::super::variant::Parameter;
 use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
 use crate::domain::careers::{Facet, Filter, Page, Searched};
 use crate::domain::role::WorkType;
 use crate::store::{self, Error, Tx};
 
 /// What chooses a list that is kept, besides the language. A search is not among it: anybody can invent one.
-pub(super) const PARAMETERS: &[&str] = &["page", "department", "location", "workType"];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "page",
+        read: |text| Some(page_number(text)).filter(|page| *page > 1).map(|page| page.to_string().into()),
+    },
+    Parameter { name: name(Facet::Department), read: chosen },
+    Parameter { name: name(Facet::Location), read: chosen },
+    Parameter { name: name(Facet::WorkType), read: chosen },
+];
 
 pub(super) struct Wish {
     visit: Visit,
@@ -31,7 +42,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
     let [department, location] = chosen;
     let work_type = request.query(name(Facet::WorkType))?;
     let search = request.query("q")?.unwrap_or_default();
-    let page = request.query("page")?.and_then(|page| page.parse().ok()).unwrap_or(1);
+    let page = request.query("page")?.map_or(1, |page| page_number(&page));
     Ok(Wish {
         visit: super::decode(ctx, request)?,
         filter: Filter::new([department, location, work_type], &search),
@@ -130,8 +141,18 @@ struct Choice {
     is_chosen: bool,
 }
 
+/// The page that is asked for by this text.
+fn page_number(text: &str) -> usize {
+    text.parse().map_or(1, |page: usize| page.max(1))
+}
+
+/// The value of a filter, where one is chosen.
+fn chosen(text: &str) -> Option<Cow<'_, str>> {
+    Filter::is_choice(text).then_some(Cow::Borrowed(text))
+}
+
 /// What a filter is called in a query.
-fn name(facet: Facet) -> &'static str {
+const fn name(facet: Facet) -> &'static str {
     match facet {
         Facet::Department => "department",
         Facet::Location => "location",

@@ -42,6 +42,7 @@ use super::request::{self, Request};
 use super::route::{Next, Route, Work};
 use super::table::{self, Found};
 use super::texts::{self, Texts};
+use super::variant::Parameter;
 use crate::domain::id::{ApiKeyId, RequestId};
 use crate::domain::rate::{Left, Policy};
 use crate::domain::refusal::Refusal;
@@ -75,7 +76,7 @@ struct Trail {
     texts: &'static Texts,
     cors: bool,
     /// What of the query the answer depends on, besides the language; `None` where it depends on neither.
-    parameters: Option<&'static [&'static str]>,
+    parameters: Option<&'static [Parameter]>,
     left: Option<Left>,
     key: Option<Arc<KnownKey>>,
     /// Whether a form was begun to be read, whatever was made of it.
