@@ -15,7 +15,7 @@ crate::tests![
     errors_are_in_the_language_of_the_reader,
     a_link_that_was_cut_off_leads_to_a_page,
     every_page_is_protected,
-    the_style_is_one_file_that_pages_name_by_what_is_in_it,
+    the_style_and_the_icon_are_files_that_pages_name_by_what_is_in_them,
     colours_are_made_of_the_organization_s_own,
     a_theme_without_a_colour_that_is_one_is_empty,
     colours_follow_a_change,
@@ -168,14 +168,18 @@ fn every_page_is_protected() {
     }
 }
 
-fn the_style_is_one_file_that_pages_name_by_what_is_in_it() {
+fn the_style_and_the_icon_are_files_that_pages_name_by_what_is_in_them() {
     let app = App::start();
     let text = page(&app, &careers(&app.hiring()));
-    let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
-    assert!(link.starts_with("/assets/page.css?v="), "{link}");
-    let answer = app.anonymous().get(link).expect(200);
-    assert_eq!(answer.header("content-type"), Some("text/css; charset=utf-8"));
-    assert_eq!(answer.header("cache-control"), Some("public, max-age=31536000, immutable"));
+    let [answer, _] = [("stylesheet", "page.css", "text/css; charset=utf-8"), ("icon", "icon.svg", "image/svg+xml")]
+        .map(|(link, name, kind)| {
+            let link = text.split(&format!("<link rel=\"{link}\" href=\"")).nth(1).unwrap().split('"').next().unwrap();
+            assert!(link.starts_with(&format!("/assets/{name}?v=")), "{link}");
+            let answer = app.anonymous().get(link).expect(200);
+            assert_eq!(answer.header("content-type"), Some(kind));
+            assert_eq!(answer.header("cache-control"), Some("public, max-age=31536000, immutable"));
+            answer
+        });
     has(&answer.text(), &[":focus-visible", "prefers-color-scheme: dark", ".skip"]);
     lacks(&answer.text(), &["url(", "@import", "/*"]);
 }
@@ -245,7 +249,7 @@ fn a_picture_is_shown_only_where_it_is_of_this_service() {
     let hiring = app.hiring();
     let without = page(&app, &careers(&hiring));
     lacks(&without, &["<img", "logo.svg", "/logo"]);
-    has(&without, &["<link rel=\"icon\" href=\"/assets/icon.svg\">"]);
+    has(&without, &["<link rel=\"icon\" href=\"/assets/icon.svg?v="]);
     app.change(&format!(
         "INSERT INTO organization_logos (organization_id, media_type, content, digest, updated_at)
          VALUES ('{}', 'image/png', x'89504e47', zeroblob(32), 1)",

@@ -19,8 +19,7 @@ pub(super) const STYLE_PATH: &str = "/assets/page.css";
 static SENT: LazyLock<String> = LazyLock::new(|| sent(STYLE));
 
 /// Where pages have it from: another style has another URL, so that browsers keep one for as long as they like.
-static STYLE_URL: LazyLock<String> =
-    LazyLock::new(|| format!("{STYLE_PATH}?v={}", id::token(&Sha256::digest(SENT.as_bytes())[..6])));
+static STYLE_URL: LazyLock<String> = LazyLock::new(|| url(STYLE_PATH, &SENT));
 
 /// `GET /assets/page.css`
 pub(super) fn style() -> Reply {
@@ -39,9 +38,22 @@ const ICON: &str = include_str!("icon.svg");
 /// Where it is.
 pub(super) const ICON_PATH: &str = "/assets/icon.svg";
 
+/// Where pages have it from.
+static ICON_URL: LazyLock<String> = LazyLock::new(|| url(ICON_PATH, ICON));
+
 /// `GET /assets/icon.svg`
 pub(super) fn icon() -> Reply {
-    Reply::asset("image/svg+xml", ICON)
+    Reply::asset("image/svg+xml", ICON).lasting()
+}
+
+/// Where pages have it from.
+pub(super) fn icon_url() -> &'static str {
+    &ICON_URL
+}
+
+/// A path, with what is there now named in its query.
+fn url(path: &str, content: &str) -> String {
+    format!("{path}?v={}", id::token(&Sha256::digest(content.as_bytes())[..6]))
 }
 
 /// A style without comments, and without the white space at the edges of its lines.
