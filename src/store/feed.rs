@@ -83,15 +83,15 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
     })
 }
 
-/// The slugs, as they were given, of the organizations whose portal is on, the oldest first: at most so many.
+/// The slug, as it was given, of the one organization whose portal is on; `None` where there is none, or more than one.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn slugs(tx: &Tx<'_>, rows_max: i64) -> Result<Vec<String>, Error> {
+pub fn only_slug(tx: &Tx<'_>) -> Result<Option<String>, Error> {
     let sql = "SELECT slug
                FROM organizations
                WHERE portal_enabled = 1 AND enabled = 1
-               ORDER BY created_at, id
-               LIMIT $1";
-    tx.all(sql, [rows_max], |row| Ok(row.get(0)?))
+               LIMIT 2";
+    let mut slugs: Vec<String> = tx.all(sql, [], |row| Ok(row.get(0)?))?;
+    Ok(slugs.pop().filter(|_| slugs.is_empty()))
 }

@@ -22,7 +22,7 @@ crate::tests![
     a_portal_that_is_switched_off_has_no_feeds_from_then_on,
     links_are_built_on_the_base_url,
     robots_may_read_portals_and_nothing_else_of_note,
-    robots_are_led_to_the_sitemap_of_each_portal_that_is_on,
+    robots_are_led_to_the_sitemap_of_the_only_portal_that_is_on,
 ];
 
 const FEEDS: [(&str, &str); 3] = [
@@ -294,15 +294,19 @@ fn robots_may_read_portals_and_nothing_else_of_note() {
     assert_eq!(answer.text(), rules);
 }
 
-fn robots_are_led_to_the_sitemap_of_each_portal_that_is_on() {
+fn robots_are_led_to_the_sitemap_of_the_only_portal_that_is_on() {
     let app = on_base_url();
-    let (first, second) = (app.hiring(), app.hiring());
+    let sitemaps = || -> Vec<String> {
+        let text = app.anonymous().get("/robots.txt").expect(200).text();
+        text.lines().filter(|line| line.starts_with("Sitemap")).map(str::to_owned).collect()
+    };
+    let first = app.hiring();
     app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
-    let named: Vec<String> = [first, second]
-        .iter()
-        .map(|hiring| format!("Sitemap: https://jobs.example.com/careers/{}/sitemap.xml", hiring.slug))
-        .collect();
-    let text = app.anonymous().get("/robots.txt").expect(200).text();
-    let found: Vec<&str> = text.lines().filter(|line| line.starts_with("Sitemap")).collect();
-    assert_eq!(found, named);
+    let named = format!("Sitemap: https://jobs.example.com/careers/{}/sitemap.xml", first.slug);
+    assert_eq!(sitemaps(), [named.as_str()]);
+    // Of several it names none: nobody is to read off whose portals there are.
+    let second = app.hiring();
+    assert_eq!(sitemaps(), [""; 0]);
+    app.change(&format!("UPDATE organizations SET enabled = 0 WHERE id = '{}'", second.organization_id));
+    assert_eq!(sitemaps(), [named.as_str()]);
 }

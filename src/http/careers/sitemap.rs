@@ -15,9 +15,6 @@ use crate::store::{self, Error, Tx};
 /// Pages of one sitemap, the list among them: what the protocol allows.
 const PAGES_MAX: i64 = 50_000;
 
-/// Sitemaps that `/robots.txt` names. Engines read half a megabyte of it.
-const SITEMAPS_MAX: i64 = 2_000;
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         super::file("/careers/{orgSlug}/sitemap.xml", sitemap),
@@ -45,11 +42,12 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
     feed::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-/// `GET /robots.txt`: portals may be read; what is behind tokens and the interface for programs may not.
+/// `GET /robots.txt`: portals may be read; what is behind tokens and the interface for programs may not. It names the sitemap
+/// of an organization that is alone here: a list of several would tell anybody who else is a customer.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();
-    for slug in store::feed::slugs(tx, SITEMAPS_MAX)? {
+    if let Some(slug) = store::feed::only_slug(tx)? {
         let _ = write!(text, "\nSitemap: {}", share::file_url(&ctx.settings.base_url, &slug, "sitemap.xml"));
     }
     text.push('\n');
