@@ -57,6 +57,9 @@ pub fn way(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<Way> {
     }
 }
 
+/// What is wrong with a text that is no language tag.
+pub const NO_LOCALE: &str = "must be a language tag such as en, de-CH or zh-Hant";
+
 /// Whether a text is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
 pub fn is_locale(text: &str) -> bool {
     let mut parts = text.split('-');

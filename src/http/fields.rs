@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::invitation;
 use crate::domain::refusal::{self, FieldError, Refusal};
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
@@ -159,6 +160,12 @@ impl Fields {
             }
             _ => self.fault(name, MOMENT),
         }
+    }
+
+    /// A language tag.
+    pub(super) fn locale(&mut self, name: &str) -> Option<String> {
+        let locale = self.text(name, invitation::LOCALE_CHARACTERS_MAX)?;
+        if invitation::is_locale(&locale) { Some(locale) } else { self.fault(name, invitation::NO_LOCALE) }
     }
 
     /// True or false.

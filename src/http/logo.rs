@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::api_key::{WireData, WireSuccess};
 use super::ctx::Ctx;
+use super::portal;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
@@ -46,7 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::open(Method::GET, "/careers/{orgSlug}/logo", decode_picture, picture).for_people().answering(&[
+        Route::open(Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture).for_people().answering(&[
             (200, ""),
             (304, ""),
             (404, "not_found"),
@@ -104,11 +105,6 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, id: &Option<OrganizationId>) -> R
         return Err(NOTHING_TO_REMOVE.into());
     }
     Ok(Reply::json(&WireSuccess { success: true }))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode_picture(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
-    Ok(Slug::parse(request.param("orgSlug")))
 }
 
 /// `GET /careers/{orgSlug}/logo`: the picture.

@@ -10,21 +10,22 @@ use super::request::Request;
 use super::route::Route;
 use crate::document::json;
 use crate::domain::id::{self, Id, RoleId};
-use crate::domain::invitation::{self, LOCALE_CHARACTERS_MAX, LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
+use crate::domain::invitation::{LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{CollarType, Salary, SalaryPeriod, WorkType};
 use crate::domain::text::Slug;
-use crate::store::portal::PublicOrganization;
+use crate::store::portal::Organization;
 use crate::store::role::Record;
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
-const NO_ROLE: Refusal = Refusal::NotFound("the role is not there or no longer available");
+pub(super) const NO_PORTAL: Refusal =
+    Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
+pub(super) const NO_ROLE: Refusal = Refusal::NotFound("the role is not there or no longer available");
 const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not accept applications");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode_portal, portal).answering(&[
+        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode, portal).answering(&[
             (200, ""),
             (304, ""),
             (404, "not_found"),
@@ -51,8 +52,9 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// What is asked of a portal as a whole: whose it is. A slug that none can have names nothing.
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode_portal(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
     Ok(Slug::parse(request.param("orgSlug")))
 }
 
@@ -70,7 +72,7 @@ fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
 }
 
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<RoleId>), Error> {
-    Ok((decode_portal(ctx, request)?, RoleId::parse(request.param("roleId"))))
+    Ok((decode(ctx, request)?, RoleId::parse(request.param("roleId"))))
 }
 
 /// `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one of these roles.
@@ -97,19 +99,13 @@ struct ApplyWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `roleId`, or for a `locale` that is no
 /// language tag.
-fn decode_apply(_: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
+fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
     let mut fields = request.object()?;
     let role = fields.required_text("roleId", usize::MAX);
-    let locale = fields.text("locale", LOCALE_CHARACTERS_MAX);
-    let locale = match locale {
-        Some(locale) if !invitation::is_locale(&locale) => {
-            fields.fault("locale", "must be a language tag such as en, de-CH or zh-Hant")
-        }
-        other => other,
-    };
+    let locale = fields.locale("locale");
     fields.valid()?;
     Ok(ApplyWish {
-        slug: Slug::parse(request.param("orgSlug")),
+        slug: decode(ctx, request)?,
         role: role.and_then(|role| RoleId::parse(&role)),
         locale: locale.unwrap_or_else(|| LOCALE_DEFAULT.to_owned()),
     })
@@ -144,7 +140,7 @@ pub(super) fn invite(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Er
 ///
 /// # Errors
 /// `not_found` where there is none with this slug, or its portal is off.
-fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<PublicOrganization, Error> {
+pub(super) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Organization, Error> {
     let found = store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?;
     found.ok_or(Error::Refused(NO_PORTAL))
 }
@@ -156,7 +152,7 @@ struct Theme {
 }
 
 impl Theme {
-    fn read(organization: &PublicOrganization) -> Result<Self, Error> {
+    fn read(organization: &Organization) -> Result<Self, Error> {
         let mut members = theme(&organization.theme)?;
         let show_salary = members.get("showSalary") == Some(&Value::Bool(true));
         members.insert("showSalary".to_owned(), Value::Bool(show_salary));
@@ -179,7 +175,7 @@ pub(super) fn shows_salary(text: &str) -> Result<bool, Error> {
     Ok(theme(text)?.get("showSalary") == Some(&Value::Bool(true)))
 }
 
-fn wire_organization(organization: &PublicOrganization, theme: Theme) -> WireOrganization<'_> {
+fn wire_organization(organization: &Organization, theme: Theme) -> WireOrganization<'_> {
     WireOrganization {
         name: &organization.name,
         logo: &organization.logo,

@@ -12,7 +12,7 @@ use super::route::Route;
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{CandidateRoleId, Id};
-use crate::domain::invitation::{self, LOCALE_CHARACTERS_MAX, LOCALE_DEFAULT};
+use crate::domain::invitation::LOCALE_DEFAULT;
 use crate::domain::refusal::Refusal;
 use crate::domain::status_page::{self, TOKEN_BYTES};
 use crate::domain::user::Principal;
@@ -39,12 +39,7 @@ struct Wish {
 /// `bad_request` for a body that is no JSON object; `validation_error` for a `locale` that is no language tag.
 fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
     let mut fields = request.object()?;
-    let locale = match fields.text("locale", LOCALE_CHARACTERS_MAX) {
-        Some(locale) if !invitation::is_locale(&locale) => {
-            fields.fault("locale", "must be a language tag such as en, de-CH or zh-Hant")
-        }
-        other => other,
-    };
+    let locale = fields.locale("locale");
     fields.valid()?;
     Ok(Wish { id: CandidateRoleId::parse(request.param("id")), locale })
 }

@@ -1,59 +1,11 @@
-//! What the pages of a career portal show besides what the public API does.
+//! What the pages of a career portal show of roles besides what the public API does.
 
 use super::tx::{self, Error, Tx};
 use crate::domain::careers::Listing;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
-use crate::domain::text::Slug;
 
-/// An organization as its pages show it.
-#[derive(Debug, Clone)]
-pub struct Organization {
-    /// Its id, which no page shows.
-    pub id: OrganizationId,
-    /// Its name.
-    pub name: String,
-    /// Its slug, as it was given.
-    pub slug: String,
-    /// Its domain.
-    pub domain: String,
-    /// The URL of its logo elsewhere; empty where it has none.
-    pub logo: String,
-    /// The portal's theme: a JSON object as text.
-    pub theme: String,
-    /// Where its days begin.
-    pub time_zone: String,
-    /// What candidates consent to, as Markdown; blank where it has nothing of its own to say.
-    pub privacy_notice: String,
-    /// Whether it has a picture of its own in this file.
-    pub has_logo: bool,
-}
-
-/// The organization with this slug, where its portal is on.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
-    let sql = "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice,
-                 EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
-               FROM organizations o
-               WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1";
-    tx.one(sql, [slug.key()], |row| {
-        Ok(Organization {
-            id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
-            name: row.get(1)?,
-            slug: row.get(2)?,
-            domain: row.get(3)?,
-            logo: row.get(4)?,
-            theme: row.get(5)?,
-            time_zone: row.get(6)?,
-            privacy_notice: row.get(7)?,
-            has_logo: row.get(8)?,
-        })
-    })
-}
-
-/// Its roles that are public and open, newest first, without their descriptions: at most so many.
+/// An organization's roles that are public and open, newest first, without their descriptions: at most so many.
 ///
 /// # Errors
 /// When SQLite fails.

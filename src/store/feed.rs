@@ -3,42 +3,7 @@
 use super::role;
 use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
-use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
-
-/// An organization as its feeds name it.
-#[derive(Debug, Clone)]
-pub struct Organization {
-    /// Its id.
-    pub id: OrganizationId,
-    /// Its name.
-    pub name: String,
-    /// Its slug, as it was given.
-    pub slug: String,
-    /// The portal's theme: a JSON object as text.
-    pub theme: String,
-    /// When it was last changed.
-    pub updated_at: Timestamp,
-}
-
-/// The organization with this slug, where its portal is on.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
-    let sql = "SELECT id, name, slug, portal_theme, updated_at
-               FROM organizations
-               WHERE slug_key = $1 AND portal_enabled = 1 AND enabled = 1";
-    tx.one(sql, [slug.key()], |row| {
-        Ok(Organization {
-            id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
-            name: row.get(1)?,
-            slug: row.get(2)?,
-            theme: row.get(3)?,
-            updated_at: tx::time(row, 4)?,
-        })
-    })
-}
 
 /// A role, and since when it is shown as it is.
 #[derive(Debug, Clone)]
@@ -49,7 +14,7 @@ pub struct Entry {
     pub shown_since: Timestamp,
 }
 
-/// Its roles that are public and open, newest first: at most so many.
+/// An organization's roles that are public and open, newest first: at most so many.
 ///
 /// # Errors
 /// When SQLite fails.

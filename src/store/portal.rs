@@ -4,23 +4,30 @@ use super::role;
 use super::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::Slug;
+use crate::domain::timestamp::Timestamp;
 
-/// An organization as its portal shows it.
+/// An organization as its portal shows it, to programs, to people and to what reads feeds.
 #[derive(Debug, Clone)]
-pub struct PublicOrganization {
+pub struct Organization {
     /// Its id, which the portal does not show.
     pub id: OrganizationId,
     /// Its name.
     pub name: String,
-    /// The URL of its logo.
-    pub logo: String,
     /// Its slug, as it was given.
     pub slug: String,
     /// Its domain.
     pub domain: String,
+    /// The URL of its logo elsewhere; empty where it has none.
+    pub logo: String,
     /// The portal's theme: a JSON object as text.
     pub theme: String,
-    /// Whether it has a logo of its own, besides that URL.
+    /// Where its days begin.
+    pub time_zone: String,
+    /// What candidates consent to, as Markdown; blank where it has nothing of its own to say.
+    pub privacy_notice: String,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Whether it has a picture of its own in this file.
     pub has_logo: bool,
 }
 
@@ -28,20 +35,24 @@ pub struct PublicOrganization {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PublicOrganization>, Error> {
-    let sql = "SELECT id, name, logo, slug, domain, portal_theme,
-                 EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = organizations.id)
-               FROM organizations
-               WHERE slug_key = $1 AND portal_enabled = 1 AND enabled = 1";
+pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
+    let sql =
+        "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,
+                 EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
+               FROM organizations o
+               WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1";
     tx.one(sql, [slug.key()], |row| {
-        Ok(PublicOrganization {
+        Ok(Organization {
             id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
             name: row.get(1)?,
-            logo: row.get(2)?,
-            slug: row.get(3)?,
-            domain: row.get(4)?,
+            slug: row.get(2)?,
+            domain: row.get(3)?,
+            logo: row.get(4)?,
             theme: row.get(5)?,
-            has_logo: row.get(6)?,
+            time_zone: row.get(6)?,
+            privacy_notice: row.get(7)?,
+            updated_at: tx::time(row, 8)?,
+            has_logo: row.get(9)?,
         })
     })
 }

@@ -5,6 +5,7 @@ use hyper::header;
 use super::feed;
 use crate::domain::text::Slug;
 use crate::http::ctx::Ctx;
+use crate::http::portal;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::store::{Error, Tx};
@@ -27,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
-    let organization = feed::organization(tx, slug)?;
+    let organization = portal::organization(tx, slug.as_ref())?;
     let reply = feed::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;
     Ok(reply.kept_for(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
 }

@@ -1,42 +1,24 @@
 //! What feed readers read: `/careers/{orgSlug}/feed.atom` (RFC 4287), an organization's newest roles. Also what all feeds of
-//! an organization begin with.
+//! an organization have in common.
 
 use sha2::{Digest, Sha256};
 
 use super::share;
-use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
-use crate::http::request::Request;
 use crate::http::route::Route;
-use crate::http::{markdown, xml};
-use crate::store::feed::{self, Entry, Organization};
+use crate::http::{markdown, portal, xml};
+use crate::store::feed::{self, Entry};
+use crate::store::portal::Organization;
 use crate::store::{self, Error, Tx};
-
-const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
 
 /// Roles of the feed: whoever reads it once a day misses none.
 const ENTRIES_MAX: i64 = 100;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![super::file("/careers/{orgSlug}/feed.atom", atom)]
-}
-
-/// What a feed decodes: whose it is.
-#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
-    Ok(Slug::parse(request.param("orgSlug")))
-}
-
-/// The organization whose feed is asked for.
-///
-/// # Errors
-/// `not_found` where there is none with this slug, or its portal is off.
-pub(super) fn organization(tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Organization, Error> {
-    let found = feed::organization(tx, slug.as_ref().ok_or(NO_PORTAL)?)?;
-    found.ok_or(Error::Refused(NO_PORTAL))
 }
 
 /// A feed that is kept until its portal shows something else.
@@ -60,7 +42,7 @@ pub(super) fn moment(at: Timestamp) -> String {
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
 fn atom(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
-    let organization = organization(tx, slug)?;
+    let organization = portal::organization(tx, slug.as_ref())?;
     let entries = feed::entries(tx, &organization.id, ENTRIES_MAX)?;
     let document = document(&ctx.settings.base_url, &organization, &entries);
     reply(tx, &organization, "application/atom+xml; charset=utf-8", document)

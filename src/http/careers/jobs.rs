@@ -10,7 +10,8 @@ use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::{markdown, portal, xml};
-use crate::store::feed::{Entry, Organization, entries};
+use crate::store::feed::{Entry, entries};
+use crate::store::portal::Organization;
 use crate::store::role::Record;
 use crate::store::{Error, Tx};
 
@@ -26,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
-    let organization = feed::organization(tx, slug)?;
+    let organization = portal::organization(tx, slug.as_ref())?;
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let entries = entries(tx, &organization.id, JOBS_MAX)?;
     let base = &ctx.settings.base_url;

@@ -3,15 +3,14 @@
 use askama::Template;
 
 use super::super::pages::{self, Frame};
-use super::super::portal;
+use super::super::portal::{self, NO_PORTAL, NO_ROLE};
 use super::super::reply::Reply;
 use super::super::texts::fill;
-use super::{Card, NO_PORTAL, Visit, card, home};
+use super::{Card, Visit, card, home};
 use crate::domain::refusal::Refusal;
-use crate::store::careers::Organization;
+use crate::store::portal::Organization;
 use crate::store::{self, Error, Tx};
 
-const NO_ROLE: Refusal = Refusal::NotFound("the role is not there or no longer available");
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
 
 /// Other roles that are shown instead: the newest.

@@ -22,18 +22,16 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::ctx::Ctx;
 use super::pages::{self, Frame, ICON_PATH, STYLE_PATH, Shown};
+use super::portal;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use super::texts::{self, Texts};
 use crate::domain::careers::Listing;
-use crate::domain::refusal::Refusal;
 use crate::domain::role::WorkType;
 use crate::domain::text::Slug;
-use crate::store::careers::Organization;
+use crate::store::portal::Organization;
 use crate::store::{self, Error, Grade, Tx};
-
-const NO_PORTAL: Refusal = Refusal::NotFound("there is no career portal with this slug, or it is not enabled");
 
 pub(super) fn routes() -> Vec<Route> {
     let page = &[(200, ""), (304, ""), (400, "validation_error"), (404, "not_found")];
@@ -56,7 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
             .for_people()
             .in_languages(&[])
             .answering(page),
-        Route::open(Method::GET, "/careers/{orgSlug}/theme.css", theme::decode, theme::theme).answering(&[
+        Route::open(Method::GET, "/careers/{orgSlug}/theme.css", portal::decode, theme::theme).answering(&[
             (200, ""),
             (304, ""),
             (404, "not_found"),
@@ -69,7 +67,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// A file of an organization that machines read.
 fn file(path: &'static str, act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Reply, Error>) -> Route {
-    Route::open(Method::GET, path, feed::decode, act).answering(&[(200, ""), (304, ""), (404, "not_found")])
+    Route::open(Method::GET, path, portal::decode, act).answering(&[(200, ""), (304, ""), (404, "not_found")])
 }
 
 /// Who reads, and whose portal.
@@ -84,14 +82,14 @@ struct Visit {
 ///
 /// # Errors
 /// `validation_error` where the language is there twice.
-fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
+fn decode(ctx: &Ctx, request: &Request) -> Result<Visit, Error> {
     let texts = texts::of(request)?;
-    Ok(Visit { texts, slug: Slug::parse(request.param("orgSlug")), path: request.path().to_owned() })
+    Ok(Visit { texts, slug: portal::decode(ctx, request)?, path: request.path().to_owned() })
 }
 
 /// The organization whose portal it is; `None` where there is none with this slug, or its portal is off.
 fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Option<Organization>, Error> {
-    slug.map_or(Ok(None), |slug| store::careers::organization(tx, slug))
+    slug.map_or(Ok(None), |slug| store::portal::organization(tx, slug))
 }
 
 impl Visit {

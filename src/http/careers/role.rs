@@ -12,7 +12,7 @@ use super::super::texts::fill;
 use super::posting::{self, Employer};
 use super::{Visit, home, kept, missing, named, organization, role_path, share};
 use crate::domain::id::{Id, RoleId};
-use crate::store::careers::Organization;
+use crate::store::portal::Organization;
 use crate::store::role::Record;
 use crate::store::{self, Error, Tx};
 

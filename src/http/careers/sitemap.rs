@@ -9,7 +9,7 @@ use crate::domain::text::Slug;
 use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
-use crate::http::xml;
+use crate::http::{portal, xml};
 use crate::store::{self, Error, Tx};
 
 /// Pages of one sitemap, the list among them: what the protocol allows.
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
 fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
-    let organization = feed::organization(tx, slug)?;
+    let organization = portal::organization(tx, slug.as_ref())?;
     let roles = store::feed::times(tx, &organization.id, PAGES_MAX - 1)?;
     let base = &ctx.settings.base_url;
     let newest = roles.iter().map(|(_, at)| *at).max().unwrap_or(organization.updated_at);

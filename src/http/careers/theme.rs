@@ -5,23 +5,16 @@ use serde_json::Value;
 use super::super::ctx::Ctx;
 use super::super::portal;
 use super::super::reply::Reply;
-use super::super::request::Request;
-use super::{NO_PORTAL, organization};
 use crate::domain::colour::{Colour, Palette};
 use crate::domain::text::Slug;
 use crate::store::{self, Error, Tx};
-
-#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
-    Ok(Slug::parse(request.param("orgSlug")))
-}
 
 /// `GET /careers/{orgSlug}/theme.css`
 ///
 /// # Errors
 /// `not_found` where there is no organization with this slug, or its portal is off.
 pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
-    let organization = organization(tx, slug.as_ref())?.ok_or(NO_PORTAL)?;
+    let organization = portal::organization(tx, slug.as_ref())?;
     let theme = portal::theme(&organization.theme)?;
     let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
     let style = colour.map(|colour| style(Palette::of(colour))).unwrap_or_default();

@@ -13,7 +13,7 @@ use super::FILE_FIELD;
 use super::said::{CLOSED, EXPIRED, NOWHERE};
 use crate::domain::document;
 use crate::domain::form::{Form, ID_RANDOM_BYTES};
-use crate::domain::invitation::{Way, is_locale};
+use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::signup::{Checked, Field, Typed};
 use crate::domain::status_page;
@@ -56,7 +56,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
         None => Read::of_object(request.object()?),
     };
     if read.locale.as_ref().is_some_and(|locale| !is_locale(locale)) {
-        read.fault(LOCALE, "must be a language tag such as en, de-CH or zh-Hant".to_owned());
+        read.fault(LOCALE, NO_LOCALE.to_owned());
     }
     let checked = read.typed.check();
     for (field, fault) in checked.as_ref().err().into_iter().flatten() {
