@@ -371,7 +371,7 @@ CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
 -- What was uploaded, in pieces of at most 64 KiB, each its own short write. Without a signup it is staged: sent, and not yet
 -- applied with, under a token of which the SHA-256 is here. What stays staged goes after an hour. `bytes` and `media_type`
--- are there once all of it is.
+-- are there once all of it is. Where what it came with was deleted, it is nobody's, made at 0, and swept in slices.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

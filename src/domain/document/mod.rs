@@ -12,7 +12,7 @@ use super::api_key;
 use super::id;
 
 pub use self::media_type::{MediaType, Scan};
-pub use self::name::file_name;
+pub use self::name::{NAMELESS, file_name};
 
 /// The largest document.
 pub const BYTES_MAX: usize = 10 * 1_024 * 1_024;

@@ -7,7 +7,7 @@ use crate::domain::text;
 const CHARACTERS_MAX: usize = 255;
 
 /// What a document without a usable name is called.
-const NAMELESS: &str = "document";
+pub const NAMELESS: &str = "document";
 
 /// The name without what leads elsewhere: folders, control characters, characters that turn the direction of writing, dots
 /// and spaces at its ends. It ends as its type does, whatever its sender called it: nobody runs a script who opens a text.

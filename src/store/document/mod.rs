@@ -5,12 +5,14 @@
 
 pub(super) mod check;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use rusqlite::Row;
 
-pub(super) use self::sweep::start as start_sweeping;
+pub(super) use self::sweep::{start as start_sweeping, sweep_detached};
 use super::tx::{self, Error, Tx};
-use crate::domain::document::{MediaType, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
+use crate::domain::document::{MediaType, NAMELESS, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
 use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
@@ -91,6 +93,20 @@ fn swept() -> Error {
     Error::Unavailable("a document was taken away while it arrived".to_owned())
 }
 
+/// When what is nobody's was made: before everything that waits for somebody to apply with it.
+const NO_TIME: i64 = 0;
+
+/// Makes the documents of a signup nobody's. They are found by nobody from now on, and what is in them is swept in slices, so
+/// that whoever waits for the writer does not wait for megabytes that are overwritten. To be done in a transaction that
+/// [`super::erasure::erase`] is told of, which wakes the sweep.
+pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
+    let sql = "UPDATE documents
+               SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL, created_at = $2
+               WHERE signup_id = $3";
+    tx.run(sql, (NAMELESS, NO_TIME, signup.as_str()))?;
+    Ok(())
+}
+
 /// Pieces that one write takes away: half a megabyte, which is overwritten.
 const DROPPED_PIECES: usize = 8;
 
@@ -101,10 +117,10 @@ const DROPPED_PIECES: usize = 8;
 /// When SQLite fails.
 pub fn drop_some(tx: &Tx<'_>, id: &DocumentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
-               SET digest = NULL, media_type = NULL, bytes = NULL
-               WHERE id = $1 AND signup_id IS NULL
+               SET digest = NULL, media_type = NULL, bytes = NULL, created_at = $1
+               WHERE id = $2 AND signup_id IS NULL
                RETURNING number";
-    let Some(number) = tx.one(sql, [id.as_str()], |row| Ok(row.get::<_, i64>(0)?))? else { return Ok(true) };
+    let Some(number) = tx.one(sql, (NO_TIME, id.as_str()), |row| Ok(row.get::<_, i64>(0)?))? else { return Ok(true) };
     let sql = "DELETE FROM document_pieces
                WHERE document_number = $1 AND number IN (
                  SELECT number FROM document_pieces WHERE document_number = $1 ORDER BY number DESC LIMIT $2

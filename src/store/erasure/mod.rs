@@ -37,8 +37,10 @@ pub struct Erasures {
     list: list::List,
     /// A transaction that erases is under way.
     is_under_way: AtomicBool,
-    /// Transactions that were committed and erased somebody.
+    /// Transactions that were committed and erased somebody, or left something else to do.
     committed: AtomicU64,
+    /// Behind how many of them nothing that they left to sweep is there any more.
+    swept: AtomicU64,
     /// Behind how many of them every page was wiped.
     wiped: AtomicU64,
     /// Behind how many of those the log was cut: nothing of whom they erased is left.
@@ -53,6 +55,7 @@ impl Erasures {
             list: list::List::of(path),
             is_under_way: AtomicBool::new(false),
             committed: AtomicU64::new(u64::from(is_unfinished)),
+            swept: AtomicU64::new(0),
             wiped: AtomicU64::new(0),
             cut: AtomicU64::new(0),
         }
@@ -60,8 +63,8 @@ impl Erasures {
 
     /// Whether something of whom was erased may still be in the file or its log, where nobody reads it.
     pub fn are_unfinished(&self) -> bool {
-        let cut = self.cut.load(Ordering::SeqCst);
-        self.is_under_way.load(Ordering::SeqCst) || cut < self.committed.load(Ordering::SeqCst)
+        let done = self.cut.load(Ordering::SeqCst).min(self.swept.load(Ordering::SeqCst));
+        self.is_under_way.load(Ordering::SeqCst) || done < self.behind()
     }
 
     /// A transaction was committed: what it erased can be wiped and cut from now on.
@@ -78,9 +81,24 @@ impl Erasures {
         self.is_under_way.store(true, Ordering::SeqCst);
     }
 
-    /// What nobody applied with was taken away: the file and its log are to hold nothing of that either.
-    pub(super) fn swept(&self) {
+    /// How many transactions there were that left something to do.
+    pub(super) fn behind(&self) -> u64 {
+        self.committed.load(Ordering::SeqCst)
+    }
+
+    /// Whether documents may be left to sweep.
+    pub(super) fn are_to_sweep(&self) -> bool {
+        self.swept.load(Ordering::SeqCst) < self.behind()
+    }
+
+    /// There is more to do: documents were found that are to be swept, or were swept and are to be wiped.
+    pub(super) fn left_more(&self) {
         self.committed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Behind so many transactions nothing is left to sweep.
+    pub(super) fn swept(&self, behind: u64) {
+        self.swept.store(behind, Ordering::SeqCst);
     }
 
     /// Cuts the log by `cut`, where that is due; it says whether it could.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::super::OpenError;
 use super::super::connection::{self, Use};
-use super::super::schema;
 use super::super::tx::{self, Error, Tx};
+use super::super::{document, schema};
 use super::{Candidate, Erasures, take_away, wipe};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::world::World;
@@ -37,6 +37,7 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
         }
     }
     if count > 0 {
+        document::sweep_detached(&connection)?;
         wipe::whole(&connection)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(Error::from)?;
     }

@@ -1,5 +1,6 @@
 //! What a candidate applied with: which of it is theirs, and how it goes.
 
+use super::super::document;
 use super::super::status_page::{self, About};
 use super::super::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, CandidateRoleId, Id, SignupId};
@@ -38,17 +39,13 @@ pub(super) fn forget_all(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Err
     of_candidate(tx, candidate)?.iter().try_for_each(|signup| forget(tx, signup))
 }
 
-/// Takes away one signup, with its documents and, where it has one, its page.
+/// Takes away one signup, with its page where it has one. Its documents are nobody's from then on, and wait to be swept.
 ///
 /// # Errors
 /// When SQLite fails.
 pub(in super::super) fn forget(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     status_page::remove(tx, &About::Signup(signup.clone()))?;
-    let id = [signup.as_str()];
-    let sql = "DELETE FROM document_pieces
-               WHERE document_number IN (SELECT number FROM documents WHERE signup_id = $1)";
-    tx.run(sql, id)?;
-    tx.run("DELETE FROM documents WHERE signup_id = $1", id)?;
-    tx.run("DELETE FROM signups WHERE id = $1", id)?;
+    document::detach(tx, signup)?;
+    tx.run("DELETE FROM signups WHERE id = $1", [signup.as_str()])?;
     Ok(())
 }

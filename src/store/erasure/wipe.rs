@@ -35,7 +35,7 @@ pub(in super::super) fn start(path: &Path, erasures: Arc<Erasures>, writer: Arc<
     // Where the next slice begins, and behind how many erasures.
     let mut under_way = None;
     let look = move || {
-        let committed = erasures.committed.load(Ordering::SeqCst);
+        let committed = erasures.behind();
         if under_way.is_none() && committed > erasures.wiped.load(Ordering::SeqCst) {
             under_way = Some((FIRST, committed));
         }

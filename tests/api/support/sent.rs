@@ -82,9 +82,12 @@ pub(crate) fn later(hiring: &Hiring, application: Option<&str>, email: &str) -> 
     (later_of, steps)
 }
 
-/// How many rows there are of what candidates applied with: signups, documents, pieces, pages.
+/// How many rows there are of what candidates applied with: signups, documents, pieces, pages. What is nobody's, and only
+/// waits to be swept, does not count.
 pub(crate) fn rows(app: &App) -> String {
     let count = |table: &str| format!("(SELECT count(*) FROM {table})");
-    let counts = ["signups", "documents", "document_pieces", "status_pages"].map(count);
+    let documents = "documents WHERE created_at > 0";
+    let pieces = format!("document_pieces WHERE document_number IN (SELECT number FROM {documents})");
+    let counts = ["signups", documents, &pieces, "status_pages"].map(count);
     app.sql(&format!("SELECT {}", counts.join(", "))).remove(0)
 }
