@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use super::kept::KeptReplies;
 use super::limiter::Limiter;
 use super::openapi::Description;
+use super::places::Places;
 use super::rendered::Rendered;
 use super::signup::Limit;
 use super::table::Table;
@@ -69,7 +70,7 @@ pub struct Ctx {
     /// Sign-ins that may wait for one; past that, waiting would outlast the client.
     pub(super) hashing_queue: tokio::sync::Semaphore,
     /// Forms with room for a file that arrive at once.
-    pub(super) uploads: tokio::sync::Semaphore,
+    pub(super) uploads: Places,
     /// Pieces of files that are read at once for whoever downloads them.
     pub(super) piece_reads: Arc<tokio::sync::Semaphore>,
 }
@@ -82,6 +83,9 @@ const HASHES_WAITING_MAX: usize = 64;
 
 /// Forms with room for a file that arrive at once, each with some 200 KiB of memory: more than a career fair's worth.
 pub const UPLOADS_MAX: usize = 128;
+
+/// Those of one client address: a family's or an office's worth, and not enough to keep everybody else out by being slow.
+pub const UPLOADS_OF_ONE_MAX: usize = 8;
 
 /// Pieces of files that are read at once, each in a fraction of a millisecond: most threads that read stay free for others,
 /// however many download.
@@ -105,7 +109,7 @@ impl Ctx {
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
-            uploads: tokio::sync::Semaphore::new(UPLOADS_MAX),
+            uploads: Places::new(UPLOADS_MAX, UPLOADS_OF_ONE_MAX),
             piece_reads: Arc::new(tokio::sync::Semaphore::new(PIECE_READS_MAX)),
         }
     }

@@ -34,6 +34,7 @@ pub mod openapi;
 mod page;
 mod pages;
 mod pagination;
+mod places;
 mod portal;
 mod problem;
 mod rendered;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::support::app::Options;
 use super::support::hiring::role_of;
 use super::support::race::{connected, together};
 use super::support::signup::{Form, path, path_to, status_path};
@@ -16,6 +17,11 @@ crate::tests![
     an_address_on_eight_roles_at_once_is_one_candidate,
     an_address_that_staff_add_while_it_signs_up_is_one_application,
 ];
+
+/// A service that believes what proxies on this machine say of their clients.
+fn start() -> App {
+    App::with(Options { trusted_proxies: vec!["127.0.0.1/32"], ..Options::default() })
+}
 
 /// How many answers have this status.
 fn count(answers: &[Answer], status: u16) -> usize {
@@ -38,7 +44,7 @@ fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
     const CANDIDATES: usize = 100;
     let (mut before, mut behind) = (0, 0);
     for round in 0..40_u32 {
-        let app = App::start();
+        let app = start();
         let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
         let path = path(&app, &hiring);
         let forms = forms(&app, &path, CANDIDATES);
@@ -89,7 +95,7 @@ fn require_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
 }
 
 fn a_form_that_is_sent_twenty_times_at_once_is_one_application() {
-    let app = App::start();
+    let app = start();
     let hiring = app.hiring();
     for round in 0..10 {
         let form = Form::of(&app, &hiring).with("email", &format!("{round}@example.org"));
@@ -105,7 +111,7 @@ fn a_form_that_is_sent_twenty_times_at_once_is_one_application() {
 }
 
 fn an_address_with_twenty_forms_at_once_is_one_application() {
-    let app = App::start();
+    let app = start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
     for round in 0..10 {
@@ -123,7 +129,7 @@ fn an_address_with_twenty_forms_at_once_is_one_application() {
 }
 
 fn an_address_on_eight_roles_at_once_is_one_candidate() {
-    let app = App::start();
+    let app = start();
     let hiring = app.hiring_with(|document| {
         let more = (1..8).map(|number| {
             json!({ "id": format!("role_{number}_more"), "name": "Welder", "status": "open", "public": true,
@@ -147,7 +153,7 @@ fn an_address_on_eight_roles_at_once_is_one_candidate() {
 }
 
 fn an_address_that_staff_add_while_it_signs_up_is_one_application() {
-    let app = App::start();
+    let app = start();
     let hiring = app.hiring();
     let key = app.make_key_with_all(&hiring.staff("owner")).1;
     let path = path(&app, &hiring);

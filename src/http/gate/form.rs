@@ -60,7 +60,7 @@ enum Kind {
 ///
 /// # Errors
 /// `unsupported_media_type` for what is neither; `payload_too_large`; `bad_request` for a form that is cut off, late or
-/// broken; [`Error::Unavailable`] where too many files arrive at once.
+/// broken; [`Error::Unavailable`] where too many files arrive at once, or from one address.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -82,8 +82,8 @@ pub(super) async fn read(
         // Whoever asks first is told before anything was sent.
         return Ok(request.with_form(Form::new(Vec::new(), Some(Upload::Fault(Fault::TooLarge)))));
     }
-    let overload = |_| Error::Unavailable("too many forms arrive at once".to_owned());
-    let _place = ctx.uploads.try_acquire().map_err(overload)?;
+    let overload = || Error::Unavailable("too many forms arrive at once, or from one address".to_owned());
+    let _place = ctx.uploads.take(request.client()).ok_or_else(overload)?;
     *has_begun = true;
     let patience = Patience { idle: IDLE_TIMEOUT, whole: FORM_TIMEOUT };
     let reading = Reading::new(ctx, rules, patience, is_too_large);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::super::ctx::{Settings, UPLOADS_MAX};
+use super::super::ctx::{Settings, UPLOADS_MAX, UPLOADS_OF_ONE_MAX};
 use super::super::form::Upload;
 use super::super::health;
 use super::super::server::Server;
@@ -54,7 +54,7 @@ impl Place {
             origin: base_url.clone(),
             base_url,
             rate: None,
-            trusted_proxies: Vec::new(),
+            trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()],
             signups_per_hour: None,
         };
         let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
@@ -100,7 +100,7 @@ impl Place {
     fn until_empty(&self) {
         let began = Instant::now();
         let kept = || self.ctx.store.read(store::document::kept).unwrap();
-        while kept().0 + kept().1 > 0 || self.ctx.uploads.available_permits() < UPLOADS_MAX {
+        while kept().0 + kept().1 > 0 || self.ctx.uploads.free() < UPLOADS_MAX {
             assert!(began.elapsed() < Duration::from_secs(20), "{} documents are kept", kept().0);
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -253,7 +253,7 @@ fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
     let mut slow: Vec<TcpStream> =
         (0..4).map(|_| place.send(&[head(&fields), form[..half].to_vec()].concat())).collect();
     let began = Instant::now();
-    while place.ctx.uploads.available_permits() > UPLOADS_MAX - 4 {
+    while place.ctx.uploads.free() > UPLOADS_MAX - 4 {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::yield_now();
     }
@@ -272,17 +272,28 @@ fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
 #[test]
 fn so_many_forms_arrive_at_once_and_no_more() {
     let place = Place::new();
-    let fields = format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: 1000");
+    let fields = |client: usize| {
+        let client = format!("X-Forwarded-For: 192.0.2.{client}");
+        format!("{MULTIPART}\r\n{client}\r\nExpect: 100-continue\r\nContent-Length: 1000")
+    };
+    let begin = |client: usize| {
+        let mut stream = place.send(&head(&fields(client)));
+        (answer(&mut stream).0, stream)
+    };
     let mut waiting = Vec::new();
-    for _ in 0..UPLOADS_MAX {
-        let mut stream = place.send(&head(&fields));
-        assert_eq!(answer(&mut stream).0, 100);
+    for nth in 0..UPLOADS_MAX {
+        let (status, stream) = begin(nth / UPLOADS_OF_ONE_MAX);
+        assert_eq!(status, 100);
         waiting.push(stream);
+        // Of one address come some of them, while there is room for others.
+        if nth + 1 == UPLOADS_OF_ONE_MAX {
+            assert_eq!(begin(0).0, 503);
+        }
     }
-    assert_eq!(answer(&mut place.send(&head(&fields))).0, 503);
+    assert_eq!(begin(200).0, 503);
     waiting.pop();
     let began = Instant::now();
-    while answer(&mut place.send(&head(&fields))).0 == 503 {
+    while begin(200).0 == 503 {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
     drop(waiting);

@@ -75,9 +75,10 @@ impl Lane {
     }
 }
 
-/// Clients whose connections are open.
+/// Clients whose connections are open. Where the service believes this machine, each has an address of its own.
 pub(crate) fn connected(app: &super::App, count: usize) -> Vec<Client> {
-    let clients: Vec<Client> = (0..count).map(|_| app.anonymous()).collect();
+    let client = |number| app.anonymous().with_header("X-Forwarded-For", &format!("192.0.2.{number}"));
+    let clients: Vec<Client> = (0..count).map(client).collect();
     clients.iter().for_each(Client::connect);
     clients
 }
