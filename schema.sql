@@ -385,7 +385,7 @@ CREATE TABLE documents (
   CHECK (signup_id IS NULL OR bytes IS NOT NULL)
 ) STRICT;
 CREATE INDEX documents_of_signup ON documents (signup_id) WHERE signup_id IS NOT NULL;
-CREATE INDEX documents_staged ON documents (created_at) WHERE signup_id IS NULL;
+CREATE INDEX documents_staged ON documents (created_at, bytes, signup_id) WHERE signup_id IS NULL;
 CREATE TABLE document_pieces (
   document_number INTEGER NOT NULL REFERENCES documents (number),
   number INTEGER NOT NULL CHECK (number >= 1),

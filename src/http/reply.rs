@@ -17,7 +17,7 @@ use super::kept::Kept;
 use super::problem::{WireFieldError, WireProblem, words};
 use super::rendered::Rendered;
 use crate::domain::entity_tag;
-use crate::domain::id::{self, CandidateId, OrganizationId, RequestId};
+use crate::domain::id::{self, CandidateId, DocumentId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
@@ -44,6 +44,8 @@ pub(crate) struct Reply {
     file: Option<StoredFile>,
     /// The same compressed, where it is kept only so.
     packed: Option<Bytes>,
+    /// The file that came with the request and is kept.
+    kept_upload: Option<DocumentId>,
     shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,
@@ -252,7 +254,7 @@ impl Reply {
 
     fn empty(status: StatusCode) -> Self {
         let (headers, body, shown, repeat) = (Vec::new(), Bytes::new(), Shown::Once, Repeat::Whole);
-        Self { status, headers, body, file: None, packed: None, shown, repeat }
+        Self { status, headers, body, file: None, packed: None, kept_upload: None, shown, repeat }
     }
 
     fn tagged_once(self) -> Self {

@@ -76,6 +76,7 @@ mod session;
 mod signup;
 mod signup_address;
 mod signup_api;
+mod signup_dropped;
 mod signup_fields;
 mod signup_file;
 mod signup_limit;
@@ -187,6 +188,7 @@ fn main() -> ExitCode {
         signup::tests(),
         signup_address::tests(),
         signup_api::tests(),
+        signup_dropped::tests(),
         signup_fields::tests(),
         signup_file::tests(),
         signup_limit::tests(),

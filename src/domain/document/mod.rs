@@ -23,8 +23,12 @@ pub const PIECE_BYTES_MAX: usize = 64 * 1_024;
 /// How long a document is kept that nobody has applied with: long enough to put a form right.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Documents that are kept so at once: some 10 GiB at the very most, so that who only uploads cannot fill the disk.
-pub const STAGED_DOCUMENTS_MAX: i64 = 1_000;
+/// Bytes of documents that are kept so at once, some 10 GiB, so that who only uploads cannot fill the disk. One that has not
+/// arrived yet counts as the largest.
+pub const STAGED_BYTES_MAX: i64 = 1_000 * BYTES_MAX as i64;
+
+/// Documents that are kept so at once. Tiny ones cost next to nothing, so these are many more than large ones fit.
+pub const STAGED_DOCUMENTS_MAX: i64 = 10_000;
 
 /// The random bytes of a token.
 pub const TOKEN_BYTES: usize = 16;

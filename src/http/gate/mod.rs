@@ -29,6 +29,7 @@ use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
+use self::admission::Credential;
 use self::download::Download;
 pub(super) use self::download::Outgoing;
 use self::once::Once;
@@ -36,6 +37,7 @@ pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
 use super::ctx::Ctx;
+use super::form::{Form, Upload};
 use super::kept::{Asked, Kept};
 use super::reply::{self, Reply};
 use super::request::{self, Request};
@@ -208,6 +210,23 @@ async fn carry_out(
     } else if route.takes_body && !request.has_body() {
         *request = Arc::new(request.with_body(body::read(body, route.body_bytes_max).await?));
     }
+    let outcome = conclude(ctx, route, credential, request, trail).await;
+    if let Some(Upload::Staged(staged)) = request.form().and_then(Form::upload)
+        && !outcome.as_ref().is_ok_and(|reply| reply.keeps(staged))
+    {
+        upload::remove(Arc::clone(ctx), staged.id.clone()).await;
+    }
+    outcome
+}
+
+/// The handler's two halves, once all of the request is there.
+async fn conclude(
+    ctx: &Arc<Ctx>,
+    route: &Route,
+    credential: Option<Credential>,
+    request: &Arc<Request>,
+    trail: &mut Trail,
+) -> Result<Reply, Error> {
     match transaction::decode(ctx, route, request).await? {
         Next::Act(act) => {
             let work = route.work_of(request);

@@ -135,7 +135,7 @@ impl Drop for Staging {
 }
 
 /// Takes it away, a slice at a time. What cannot be taken away now is swept later.
-async fn remove(ctx: Arc<Ctx>, id: DocumentId) {
+pub(super) async fn remove(ctx: Arc<Ctx>, id: DocumentId) {
     loop {
         let id = id.clone();
         let job = move |tx: &Tx<'_>| document::drop_some(tx, &id);

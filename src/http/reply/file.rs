@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::super::gzip;
 use super::Reply;
 use crate::domain::id::DocumentId;
-use crate::store::document::Document;
+use crate::store::document::{Document, Staged};
 
 /// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
 #[derive(Debug, Clone)]
@@ -76,5 +76,16 @@ impl Reply {
     /// The file that is sent in place of its body.
     pub(in crate::http) fn file(&self) -> Option<StoredFile> {
         self.file.clone()
+    }
+
+    /// The same, keeping a file that came with the request: it was applied with, or can be from the page that this is. A file
+    /// that no answer keeps is dropped.
+    pub(in crate::http) fn keeping(self, staged: Option<&Staged>) -> Self {
+        Self { kept_upload: staged.map(|staged| staged.id.clone()), ..self }
+    }
+
+    /// Whether it keeps a file that came with the request.
+    pub(in crate::http) fn keeps(&self, staged: &Staged) -> bool {
+        self.kept_upload.as_ref() == Some(&staged.id)
     }
 }

@@ -17,6 +17,7 @@ use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::signup::{Checked, Field, Typed};
 use crate::domain::status_page;
+use crate::store::document::Staged;
 use crate::store::signup::Wish;
 use crate::store::{self, Error, Tx};
 
@@ -39,7 +40,7 @@ pub(super) struct Sent {
     link: String,
     checked: Checked,
     locale: String,
-    document: Option<document::Token>,
+    document: Option<Staged>,
     /// Random bytes as a form would have brought them.
     form_id: [u8; ID_RANDOM_BYTES],
 }
@@ -88,7 +89,7 @@ fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
 struct Read {
     typed: Typed,
     locale: Option<String>,
-    document: Option<document::Token>,
+    document: Option<Staged>,
     errors: Vec<FieldError>,
 }
 
@@ -96,7 +97,7 @@ impl Read {
     fn of_form(form: &sent::Form) -> Result<Self, Error> {
         let mut read = Self::default();
         match form.upload() {
-            Some(sent::Upload::Staged(staged)) => read.document = Some(staged.token.clone()),
+            Some(sent::Upload::Staged(staged)) => read.document = Some(staged.clone()),
             Some(sent::Upload::Fault(document::Fault::TooLarge)) => {
                 return Err(Refusal::PayloadTooLarge(document::BYTES_MAX).into());
             }
@@ -154,11 +155,12 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         checked: sent.checked.clone(),
         locale: sent.locale.clone(),
         digest: status_page::digest(&token),
-        document: sent.document.clone(),
+        document: sent.document.as_ref().map(|staged| staged.token.clone()),
     };
     store::signup::apply(tx, &*ctx.world, &invitation, &wish)?;
     let status_url = format!("{}/status/{token}", ctx.settings.base_url);
-    Ok(Reply::json(&WireData { success: true, data: WireSignup { status_url } }))
+    let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
+    Ok(reply.keeping(sent.document.as_ref()))
 }
 
 #[derive(Serialize)]

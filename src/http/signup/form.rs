@@ -86,7 +86,8 @@ pub(super) fn again(
     sheet: &Sheet,
     staged: Option<&Staged>,
 ) -> Result<Reply, Error> {
-    Reply::rendered_refusal(&sheet.refusal(), &FormPage::of(visit, invitation, sheet, staged))
+    let page = FormPage::of(visit, invitation, sheet, staged);
+    Ok(Reply::rendered_refusal(&sheet.refusal(), &page)?.keeping(staged))
 }
 
 #[derive(askama::Template)]

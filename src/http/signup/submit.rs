@@ -46,7 +46,8 @@ pub(super) struct Sent {
     status_token: String,
 }
 
-/// A form with something wrong in it. Nothing of it is stored but the file that came with it, for a while.
+/// A form with something wrong in it. Nothing of it is stored but the file that came with it, for a while, where the form is
+/// shown once more.
 pub(super) struct Refused {
     visit: Visit,
     sheet: Sheet,
@@ -61,7 +62,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let mut sheet = Sheet { typed: typed(form), ..Sheet::default() };
     let made = signature(ctx, &visit, form, &mut sheet);
-    upload(form, &mut sheet);
+    let is_kept = made.is_some() && sheet.problem != Some(Problem::Robot);
+    upload(form, is_kept, &mut sheet);
     let checked = sheet.typed.check();
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
@@ -109,16 +111,16 @@ fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> 
     made
 }
 
-/// The file that came with the form, else the one that came before.
-fn upload(form: &sent::Form, sheet: &mut Sheet) {
+/// The file that came with the form, where that is a person's and ours, else the one that came before.
+fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
     let before = || form.texts(DOCUMENT_FIELD).next().and_then(document::Token::parse);
     match form.upload() {
-        Some(sent::Upload::Staged(staged)) => sheet.document = Some(staged.token.clone()),
+        Some(sent::Upload::Staged(staged)) if is_kept => sheet.document = Some(staged.token.clone()),
         Some(sent::Upload::Fault(fault)) => {
             sheet.faults.push((Field::Cv, Wrong::File(*fault)));
             sheet.document = before();
         }
-        None => sheet.document = before(),
+        Some(sent::Upload::Staged(_)) | None => sheet.document = before(),
     }
 }
 
@@ -169,13 +171,12 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
         return said::applied_before(visit, &invitation, token);
     }
-    if let Some(token) = &wish.document
-        && store::document::staged(tx, token)?.is_none()
-    {
+    let staged = wish.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
+    if wish.document.is_some() && staged.is_none() {
         let faults = vec![(Field::Cv, Wrong::FileGone)];
         let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }
     store::signup::apply(tx, &*ctx.world, &invitation, wish)?;
-    Ok(accepted(&invitation.role_id))
+    Ok(accepted(&invitation.role_id).keeping(staged.as_ref()))
 }

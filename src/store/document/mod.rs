@@ -12,7 +12,9 @@ use rusqlite::Row;
 
 pub(super) use self::sweep::{start as start_sweeping, sweep_detached};
 use super::tx::{self, Error, Tx};
-use crate::domain::document::{MediaType, NAMELESS, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token};
+use crate::domain::document::{
+    BYTES_MAX, MediaType, NAMELESS, STAGED_BYTES_MAX, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token,
+};
 use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
@@ -51,13 +53,15 @@ pub struct Document {
 /// # Errors
 /// [`Error::Unavailable`] where too many are staged already. When SQLite fails.
 pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Result<(), Error> {
-    let sql = "SELECT 1
+    // What is nobody's, and only waits to be swept, is made at no time.
+    let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
                FROM documents
-               WHERE signup_id IS NULL
-               ORDER BY created_at
-               LIMIT 1 OFFSET $1";
-    if tx.exists(sql, [STAGED_DOCUMENTS_MAX - 1])? {
-        let why = format!("{STAGED_DOCUMENTS_MAX} documents wait for somebody to apply with them");
+               WHERE signup_id IS NULL AND created_at > $2";
+    let largest = BYTES_MAX as i64;
+    let staged: Option<(i64, i64)> = tx.one(sql, (largest, NO_TIME), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (count, bytes) = staged.unwrap_or_default();
+    if count >= STAGED_DOCUMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
+        let why = format!("{count} documents of {bytes} bytes wait for somebody to apply with them");
         return Err(Error::Unavailable(why));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
