@@ -63,7 +63,7 @@ pub enum Fault {
     Missing,
     /// It has too many characters; a list: one of its entries. Holds how many it may have.
     TooLong(usize),
-    /// It has characters that cannot be shown.
+    /// It has characters that cannot be shown, or are there to hide how a line reads.
     Unreadable,
     /// It is no email address.
     NoAddress,
@@ -79,7 +79,7 @@ impl Fault {
         match self {
             Self::Missing => "is required".to_owned(),
             Self::TooLong(max) => format!("must have at most {max} characters"),
-            Self::Unreadable => "must have no control characters".to_owned(),
+            Self::Unreadable => "must have no characters that cannot be shown".to_owned(),
             Self::NoAddress => "must be an email address".to_owned(),
             Self::TooMany(max) => format!("must be at most {max}"),
             Self::NoLink => "must be addresses that begin with http:// or https://".to_owned(),
@@ -155,17 +155,23 @@ fn required(text: &str, characters_max: usize) -> Option<Fault> {
     if text.is_empty() { Some(Fault::Missing) } else { line(text, characters_max) }
 }
 
-/// A text of one line.
+/// Characters that turn the direction of others, or have no width. One that joins or keeps apart is not among them: some
+/// scripts, and pictures of people, are spelled with it.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A text of one line, which reads as it is stored.
 fn line(text: &str, characters_max: usize) -> Option<Fault> {
     match () {
         () if text::characters(text) > characters_max => Some(Fault::TooLong(characters_max)),
-        () if text.chars().any(char::is_control) => Some(Fault::Unreadable),
+        () if text.chars().any(|c| c.is_control() || is_hidden(c)) => Some(Fault::Unreadable),
         () => None,
     }
 }
 
 fn address(text: &str) -> (Option<Email>, Option<Fault>) {
-    let email = Email::parse(text);
+    let email = Email::parse(text).filter(|_| !text.contains(is_hidden));
     let fault = match &email {
         Some(_) => None,
         None => required(text, EMAIL_CHARACTERS_MAX).or(Some(Fault::NoAddress)),
@@ -320,6 +326,28 @@ mod tests {
             (Typed { links: vec!["http://a".to_owned(); 6], ..typed() }, Some((Field::Links, Fault::TooMany(5)))),
         ] {
             assert_eq!(faults(&typed), fault.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_line_reads_as_it_is_stored() {
+        for c in
+            "\u{200b}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}".chars()
+        {
+            let text = format!("a{c}b");
+            for (typed, field) in [
+                (Typed { name: text.clone(), ..typed() }, Field::Name),
+                (Typed { email: format!("{text}@b.example"), ..typed() }, Field::Email),
+                (Typed { phone: text.clone(), ..typed() }, Field::Phone),
+            ] {
+                assert_eq!(faults(&typed), [(field, Fault::Unreadable)], "{c:?}");
+            }
+            // Nobody is told apart by their note.
+            assert_eq!(faults(&Typed { note: text, ..typed() }), []);
+        }
+        for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻", "\u{200e}אבג\u{200f}"] {
+            let typed = Typed { name: good.to_owned(), phone: good.to_owned(), ..typed() };
+            assert_eq!(faults(&typed), [], "{good}");
         }
     }
 

@@ -12,6 +12,8 @@ crate::tests![
     what_is_no_address_is_told,
     what_is_no_link_is_told,
     control_characters_are_refused,
+    characters_that_hide_how_a_line_reads_are_refused,
+    a_consent_is_one_that_says_so,
     all_faults_are_told_at_once_and_everything_typed_is_kept,
     a_fault_is_told_beside_its_field_too,
     faults_are_told_in_the_language_of_the_page,
@@ -123,6 +125,54 @@ fn control_characters_are_refused() {
         assert_eq!(faults(&form.with(name, "a\nb").send(&app).expect(400).text()), [name]);
     }
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
+}
+
+fn characters_that_hide_how_a_line_reads_are_refused() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring);
+    for (tag, words) in [
+        ("en", "characters that cannot be shown"),
+        ("de", "Zeichen, die sich nicht darstellen lassen"),
+        ("fr", "caractères qui ne peuvent pas être affichés"),
+        ("es", "caracteres que no se pueden mostrar"),
+    ] {
+        for (name, text) in
+            [("name", "Ada\u{202e}ecalevoL"), ("email", "a\u{200b}da@example.org"), ("phone", "1\u{2066}2")]
+        {
+            let mut form = form.with(name, text);
+            form.path = format!("{}?lang={tag}", form.path);
+            let page = form.send(&app).expect(400).text();
+            assert_eq!(faults(&page), [name], "{text:?}");
+            assert!(page.contains(words), "{page}");
+        }
+    }
+    let api = app.anonymous();
+    let body = json!({ "name": "Ada\u{feff}", "email": "a\u{2060}da@example.org", "consent": true });
+    let answer = api.post(&format!("/api/public{}", form.path), &body).refused(400, "validation_error");
+    assert_eq!(answer.fields(), ["name", "email"]);
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
+    status_path(&form.with("name", "می\u{200c}خواهم 👩\u{200d}💻").send(&app));
+}
+
+fn a_consent_is_one_that_says_so() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for (nth, (said, is_one)) in
+        [("", false), ("off", false), ("false", false), ("1", false), ("On", false), ("on", true), ("true", true)]
+            .into_iter()
+            .enumerate()
+    {
+        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with("consent", said);
+        for answer in [form.send(&app), form.send_urlencoded(&app)] {
+            if is_one {
+                status_path(&answer);
+            } else {
+                assert_eq!(faults(&answer.expect(400).text()), ["consent"], "{said:?}");
+            }
+        }
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["2"]);
 }
 
 fn all_faults_are_told_at_once_and_everything_typed_is_kept() {

@@ -9,8 +9,8 @@ use super::super::form as sent;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts;
-use super::FILE_FIELD;
 use super::said::{CLOSED, EXPIRED, NOWHERE};
+use super::{FILE_FIELD, YES};
 use crate::domain::document;
 use crate::domain::form::{Form, ID_RANDOM_BYTES};
 use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
@@ -22,9 +22,6 @@ use crate::store::signup::Wish;
 use crate::store::{self, Error, Tx};
 
 const LOCALE: &str = "locale";
-
-/// How a form says yes.
-const YES: [&str; 2] = ["on", "true"];
 
 /// As for the form: whether there is such a link, and whether its address has sent too much.
 pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Option<Reply>, Error> {

@@ -28,6 +28,9 @@ const PATH: &str = "/signup/{token}";
 /// The field that holds a file.
 const FILE_FIELD: &str = "cv";
 
+/// How a form says yes.
+const YES: [&str; 2] = ["on", "true"];
+
 /// A cookie by which a browser that has applied to a role is known begins so, and then names the role; it holds the token of
 /// the page where that stands. It goes with the browser's session and comes back to links like this only.
 const COOKIE_PREFIX: &str = "applied_";

@@ -9,7 +9,7 @@ use super::super::request::Request;
 use super::super::route::Decoded;
 use super::form::{self, Sheet};
 use super::words::{Problem, Wrong};
-use super::{Visit, cookie, said};
+use super::{Visit, YES, cookie, said};
 use crate::domain::document;
 use crate::domain::form::{Age, Form};
 use crate::domain::invitation::Way;
@@ -91,7 +91,7 @@ fn typed(form: &sent::Form) -> Typed {
         phone: first("phone"),
         links: form.texts("links").flat_map(str::lines).map(str::to_owned).collect(),
         note: first("note"),
-        consents: form.texts("consent").next().is_some(),
+        consents: form.texts("consent").next().is_some_and(|text| YES.contains(&text)),
     }
 }
 

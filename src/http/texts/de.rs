@@ -166,7 +166,7 @@ pub(super) static TEXTS: Texts = Texts {
         email_missing: "Bitte geben Sie Ihre E-Mail-Adresse ein.",
         consent_missing: "Ohne Ihre Einwilligung kann die Bewerbung nicht gesendet werden.",
         too_long: "Das sind mehr als {count} Zeichen. Bitte kürzen Sie den Text.",
-        unreadable: "Hier stehen Zeichen, die sich nicht darstellen lassen. Bitte tippen Sie den Text neu ein.",
+        unreadable: "Hier stehen Zeichen, die sich nicht darstellen lassen. Bitte tippen Sie den Text neu ein, statt ihn einzufügen.",
         no_address: "Das ist keine E-Mail-Adresse. Eine sieht etwa so aus: ada@example.org.",
         too_many_links: "Das sind mehr als {count} Links. Bitte lassen Sie einige weg.",
         link_too_long: "Einer der Links hat mehr als {count} Zeichen. Bitte verwenden Sie einen kürzeren.",

@@ -166,7 +166,7 @@ pub(super) static TEXTS: Texts = Texts {
         email_missing: "Please enter your email address.",
         consent_missing: "Without your consent the application cannot be sent.",
         too_long: "This has more than {count} characters. Please shorten it.",
-        unreadable: "This contains characters that cannot be shown. Please type it anew.",
+        unreadable: "This contains characters that cannot be shown. Please type it anew instead of pasting it.",
         no_address: "This is not an email address. One looks like ada@example.org.",
         too_many_links: "These are more than {count} links. Please leave some out.",
         link_too_long: "One of the links has more than {count} characters. Please use a shorter one.",

@@ -166,7 +166,7 @@ pub(super) static TEXTS: Texts = Texts {
         email_missing: "Escriba su correo electrónico.",
         consent_missing: "Sin su consentimiento no se puede enviar la candidatura.",
         too_long: "El texto tiene más de {count} caracteres. Acórtelo, por favor.",
-        unreadable: "El texto contiene caracteres que no se pueden mostrar. Escríbalo de nuevo, por favor.",
+        unreadable: "El texto contiene caracteres que no se pueden mostrar. Escríbalo de nuevo en lugar de pegarlo, por favor.",
         no_address: "No es una dirección de correo electrónico. Ejemplo: ada@example.org.",
         too_many_links: "Hay más de {count} enlaces. Quite alguno, por favor.",
         link_too_long: "Uno de los enlaces tiene más de {count} caracteres. Utilice uno más corto.",

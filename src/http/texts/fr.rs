@@ -166,7 +166,7 @@ pub(super) static TEXTS: Texts = Texts {
         email_missing: "Veuillez indiquer votre adresse e-mail.",
         consent_missing: "Sans votre consentement, la candidature ne peut pas être envoyée.",
         too_long: "Ce texte dépasse {count} caractères. Veuillez le raccourcir.",
-        unreadable: "Ce texte contient des caractères qui ne peuvent pas être affichés. Veuillez le saisir à nouveau.",
+        unreadable: "Ce texte contient des caractères qui ne peuvent pas être affichés. Veuillez le saisir à nouveau au lieu de le coller.",
         no_address: "Ce n’est pas une adresse e-mail. Exemple : ada@example.org.",
         too_many_links: "Il y a plus de {count} liens. Veuillez en retirer.",
         link_too_long: "L’un des liens dépasse {count} caractères. Veuillez en utiliser un plus court.",
