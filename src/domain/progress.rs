@@ -158,6 +158,14 @@ impl Standing {
         }
     }
 
+    /// What a hire at a step passed over is still to come once it does not count: also what was rejected by a decision that
+    /// does not show, which the record has as it was left.
+    fn put_before(&mut self, place: usize) {
+        for step in self.steps.iter_mut().skip(place + 1).filter(|step| step.status != StepStatus::Rejected) {
+            *step = Stand { status: StepStatus::Pending, at: None };
+        }
+    }
+
     fn is_rejected(&self, place: usize) -> bool {
         self.steps.get(place).is_some_and(|step| step.status == StepStatus::Rejected)
     }
@@ -173,14 +181,20 @@ fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &De
     let (mut shown, mut is_hiding) = undecided(&real, delay);
     // Where an application that is not selected is again once nothing of it is rejected.
     let mut base = before_rejection(real.status);
+    // The steps at which a hire was reversed, for all to see.
+    let mut reversed = Vec::new();
     for done in done {
         let is_decision = matches!(done.act, Act::Rejected | Act::Hired);
         is_hiding |= is_decision && delay.hides(done.at);
         real.status = done.status_after;
         real.put(&done.steps_after);
         if is_hiding {
-            follow_behind(&mut shown, base, &real, done);
+            follow_behind(&mut shown, base, &reversed, &real, done);
             continue;
+        }
+        reversed.retain(|place| Some(*place) != done.step);
+        if done.act == Act::Rejected && done.status_before == ApplicationStatus::Hired {
+            reversed.extend(done.step);
         }
         shown.clone_from(&real);
         if real.status != ApplicationStatus::NotSelected {
@@ -191,7 +205,7 @@ fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &De
 }
 
 /// What shows of something that was done behind a decision that does not show: what is possible without that.
-fn follow_behind(shown: &mut Standing, base: ApplicationStatus, real: &Standing, done: &Done) {
+fn follow_behind(shown: &mut Standing, base: ApplicationStatus, reversed: &[usize], real: &Standing, done: &Done) {
     let is_running = shown.status == ApplicationStatus::InProgress;
     match done.act {
         // Who is moved on is not decided on: whatever was decided before has been undone.
@@ -199,6 +213,9 @@ fn follow_behind(shown: &mut Standing, base: ApplicationStatus, real: &Standing,
         Act::Withdrawn if is_running => shown.status = ApplicationStatus::Withdrawn,
         Act::Reopened if done.step.is_some_and(|place| shown.is_rejected(place)) => {
             shown.put(&done.steps_after);
+            if let Some(place) = done.step.filter(|place| reversed.contains(place)) {
+                shown.put_before(place);
+            }
             shown.status = if shown.has_rejection() { ApplicationStatus::NotSelected } else { base };
         }
         _ => {}

@@ -287,3 +287,20 @@ fn the_rules_are_tried_with_decisions_of_every_kind() {
     }
     assert_eq!(stages(&case.real()), [Stage::Done, Stage::Done, Stage::Ended]);
 }
+
+#[test]
+fn a_hire_that_does_not_count_leaves_nothing_skipped_whatever_is_hidden() {
+    let mut case = Case::new(&STEPS);
+    for (act, step, hours) in
+        [(Act::Hired, 0, 0), (Act::Rejected, 0, 0), (Act::Rejected, 1, 13), (Act::Reopened, 0, 23)]
+    {
+        assert!(case.act(act, step, hour(hours)));
+    }
+    let mut without = Case::new(&STEPS);
+    for (act, step, hours) in [(Act::Hired, 0, 0), (Act::Rejected, 0, 0), (Act::Reopened, 0, 23)] {
+        assert!(without.act(act, step, hour(hours)));
+    }
+    let seen = case.seen(Some(DELAY), hour(72));
+    assert_eq!(seen, without.real());
+    assert_eq!(stages(&seen), [Stage::Current, Stage::Upcoming, Stage::Upcoming, Stage::Upcoming]);
+}
