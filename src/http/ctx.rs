@@ -84,8 +84,8 @@ const HASHES_WAITING_MAX: usize = 64;
 /// Forms with room for a file that arrive at once, each with some 200 KiB of memory: more than a career fair's worth.
 pub const UPLOADS_MAX: usize = 128;
 
-/// Those of one client address: a family's or an office's worth, and not enough to keep everybody else out by being slow.
-pub const UPLOADS_OF_ONE_MAX: usize = 8;
+/// Those of one client address: an office or a classroom behind one, and not enough to keep everybody else out by being slow.
+pub const UPLOADS_OF_ONE_MAX: usize = 16;
 
 /// Pieces of files that are read at once, each in a fraction of a millisecond: most threads that read stay free for others,
 /// however many download.
