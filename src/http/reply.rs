@@ -40,12 +40,12 @@ pub(crate) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// The file that is sent in place of a body.
-    file: Option<StoredFile>,
+    /// The file that is sent in place of a body. Few answers have one, and all are moved about: so it is elsewhere.
+    file: Option<Box<StoredFile>>,
     /// The same compressed, where it is kept only so.
     packed: Option<Bytes>,
     /// The file that came with the request and is kept.
-    kept_upload: Option<DocumentId>,
+    kept_upload: Option<Box<DocumentId>>,
     shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,

@@ -66,7 +66,7 @@ impl Reply {
             .remove(b'|')
             .remove(b'~');
         let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&document.file_name, NAME));
-        let file = Some(StoredFile { id: document.id.clone(), bytes: document.bytes });
+        let file = Some(Box::new(StoredFile { id: document.id.clone(), bytes: document.bytes }));
         Self { file, ..Self::ok(document.media_type.as_str(), Bytes::new()) }
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::CONTENT_DISPOSITION, &disposition)
@@ -75,17 +75,17 @@ impl Reply {
 
     /// The file that is sent in place of its body.
     pub(in crate::http) fn file(&self) -> Option<StoredFile> {
-        self.file.clone()
+        self.file.as_deref().cloned()
     }
 
     /// The same, keeping a file that came with the request: it was applied with, or can be from the page that this is. A file
     /// that no answer keeps is dropped.
     pub(in crate::http) fn keeping(self, staged: Option<&Staged>) -> Self {
-        Self { kept_upload: staged.map(|staged| staged.id.clone()), ..self }
+        Self { kept_upload: staged.map(|staged| Box::new(staged.id.clone())), ..self }
     }
 
     /// Whether it keeps a file that came with the request.
     pub(in crate::http) fn keeps(&self, staged: &Staged) -> bool {
-        self.kept_upload.as_ref() == Some(&staged.id)
+        self.kept_upload.as_deref() == Some(&staged.id)
     }
 }
