@@ -200,9 +200,12 @@ fn head_works_wherever_get_does() {
     let key_id = app.make_key(&hiring.staff("member")).0;
     let logo = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
     app.admin().send("PUT", &logo, &[], b"GIF89a").expect(200);
-    let status = sent::link(&app, &hiring, 2);
+    let application = sent::added(&app, &hiring, "ada@example.org");
+    let status = sent::signed_up(&app, &hiring, Some(&application), "ada@example.org", "the-link");
     let path = |route: &Route| match route.path {
-        of_status if of_status.starts_with("/status/{token}") => of_status.replace("/status/{token}", &status),
+        of_status if of_status.starts_with("/status/{token}") => {
+            of_status.replace("/status/{token}", &status).replace("{documentId}", "doc_the-link")
+        }
         of_portal if of_portal.starts_with("/careers/") => {
             of_portal.replace("{orgSlug}", &hiring.slug).replace("{roleId}", &hiring.role_id)
         }
