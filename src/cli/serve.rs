@@ -17,6 +17,7 @@ use crate::domain::rate::Policy;
 use crate::hr;
 use crate::http::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
+use crate::store::erasure::ErasedAgain;
 use crate::store::{self, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
@@ -165,10 +166,12 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
     let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { super::FILE }));
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
-    if store.erased_again() > 0 {
+    let again = store.erased_again();
+    if again != ErasedAgain::default() {
         say(&format!(
-            "erased {} candidates again: {} has them as erased, and the file had their data; it is an older copy",
-            store.erased_again(),
+            "erased {} candidates and {} signups again: {} has them as erased, and the file had their data; it is an older copy",
+            again.candidates,
+            again.signups,
             store::file::beside(&path, ".erased").display()
         ));
     }

@@ -71,6 +71,8 @@ words! {
         StatusLinkIssued = "candidate_role.status_link_issued",
         /// What a candidate applied with was deleted, because they wanted it.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
+        /// Whoever applied under the address of a candidate who is held wanted what they sent deleted. It is kept.
+        CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
         /// A candidate applied to a role by themselves.
         CandidateRoleSignedUp = "candidate_role.signed_up",
         /// Somebody applied under the address of a candidate who had applied to the role, which changed nothing.

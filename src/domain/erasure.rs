@@ -16,6 +16,11 @@ pub const NAME: &str = "Erased";
 /// Where the addresses of erased candidates are: nobody can have one there (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
 
+/// Whether an address can only stand for one that was erased.
+pub fn is_nobodys(email: &Email) -> bool {
+    email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'))
+}
+
 /// Whether a candidate is held or erased, as a document tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Privacy {
@@ -30,10 +35,9 @@ impl Privacy {
     /// What an erasure leaves agrees, so whatever the service writes it also takes back.
     pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
         self.erased_at?;
-        let is_at_home = email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'));
         if self.hold_reason.is_some() {
             Some("a candidate who is erased has nothing left to hold, and no holdReason")
-        } else if name != NAME || !is_at_home {
+        } else if name != NAME || !is_nobodys(email) {
             Some("a candidate who is erased has the name Erased and an address at erased.invalid")
         } else if status == ApplicationStatus::InProgress {
             Some("the application of a candidate who is erased does not go on; one like that is Withdrawn")

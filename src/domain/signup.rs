@@ -2,6 +2,7 @@
 //!
 //! A fault is one of a closed list, so that pages say it in the reader's words and programs are told in English.
 
+use super::erasure;
 use super::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
 
 /// The longest telephone number, with all that people write around one.
@@ -171,7 +172,7 @@ fn line(text: &str, characters_max: usize) -> Option<Fault> {
 }
 
 fn address(text: &str) -> (Option<Email>, Option<Fault>) {
-    let email = Email::parse(text).filter(|_| !text.contains(is_hidden));
+    let email = Email::parse(text).filter(|email| !text.contains(is_hidden) && !erasure::is_nobodys(email));
     let fault = match &email {
         Some(_) => None,
         None => required(text, EMAIL_CHARACTERS_MAX).or(Some(Fault::NoAddress)),

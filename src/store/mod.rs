@@ -78,7 +78,7 @@ pub struct Store {
     changes: thread::Periodic,
     marking: thread::Periodic,
     erasures: Arc<erasure::Erasures>,
-    erased_again: usize,
+    erased_again: erasure::ErasedAgain,
     wiping: thread::Periodic,
     retention: thread::Periodic,
     sweeping: thread::Periodic,
@@ -218,8 +218,8 @@ impl Store {
         &self.form_secret
     }
 
-    /// How many candidates were erased again when the file was opened, because they were once and it still had them.
-    pub fn erased_again(&self) -> usize {
+    /// What was erased again when the file was opened, because it was once and the file still had it.
+    pub fn erased_again(&self) -> erasure::ErasedAgain {
         self.erased_again
     }
 

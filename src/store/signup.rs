@@ -15,7 +15,7 @@ use crate::domain::candidate::{Template, first_steps};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::document::Token;
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateRoleId, OrganizationId, RoleId, SignupId};
+use crate::domain::id::{CandidateId, CandidateRoleId, OrganizationId, RoleId, SignupId};
 use crate::domain::signup::{Checked, Holder, Outcome, decide};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -42,42 +42,26 @@ pub struct Wish {
 /// # Errors
 /// When SQLite fails.
 pub fn apply(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, wish: &Wish) -> Result<(), Error> {
+    let Checked { name, email, .. } = &wish.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
-    let known = candidate::with_email(tx, organization, &wish.checked.email)?;
-    let former = known.as_ref().map(|candidate| candidate_role::to_role(tx, organization, &candidate.id, role));
-    let former = former.transpose()?.flatten();
-    let holder = known.as_ref().map_or(Holder::Nobody, |candidate| Holder::Candidate {
-        has_applied: former.is_some(),
-        is_erased: candidate.is_erased,
-    });
-    let outcome = decide(holder);
-    let application = match (outcome, known) {
-        (Outcome::Later, Some(candidate)) => {
-            former.as_ref().map(|former| note_later(tx, world, role, &candidate, former)).transpose()?;
-            None
-        }
-        (Outcome::Later, None) => None,
-        (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, role, &candidate, tx.now)?),
-        (Outcome::NewApplication | Outcome::NewCandidate, _) => {
-            let Checked { name, email, .. } = &wish.checked;
-            let candidate = add_candidate(tx, world, organization, name, email)?;
-            Some(add_application(tx, world, role, &candidate, tx.now)?)
-        }
-    };
+    let made = make(tx, world, organization, &Applicant { role, name, email, applied_at: tx.now })?;
+    if let (None, Some((candidate, former))) = (&made.application, &made.former) {
+        note_later(tx, world, organization, role, candidate, former)?;
+    }
     let id: SignupId = world.id();
-    insert(tx, &id, invitation, Made { application: application.as_ref(), former: former.as_ref() }, wish)?;
+    insert(tx, &id, invitation, &made, wish)?;
     if let Some(token) = &wish.document
         && !document::attach(tx, token, &id)?
     {
         return Err(Error::Defect("a document that was there is gone".to_owned()));
     }
-    let about = application.map_or_else(|| About::Signup(id.clone()), About::Application);
-    status_page::insert(tx, &wish.digest, &about, outcome == Outcome::NewCandidate, &wish.locale)
+    let about = made.application.map_or_else(|| About::Signup(id.clone()), About::Application);
+    status_page::insert(tx, &wish.digest, &about, made.is_candidate, &wish.locale)
 }
 
-/// The candidate of an application was erased by whoever made it, and these came later under the same address: the first of
-/// them that was not taken back is what it would be had it come first, a candidate and an application of its own, and the
-/// others came later than that. Their pages stay.
+/// The candidate of an application was erased by whoever made it, and these came later under the same address. Each is what
+/// it would be had the other not come: those that go on first, the first of them makes a candidate and an application of its
+/// own, unless somebody else has its address by now. Their pages stay.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -88,29 +72,91 @@ pub fn found_anew(
     later: &[SignupId],
 ) -> Result<(), Error> {
     let read = |id| sent::find(tx, id)?.ok_or_else(|| Error::Defect(format!("signup {id} is gone")));
-    let signups = later.iter().map(read).collect::<Result<Vec<Sent>, Error>>()?;
-    let Some(first) = signups.iter().find(|sent| sent.withdrawn_at.is_none()).or(signups.first()) else {
-        return Ok(());
-    };
-    let email = tx::word(&first.email, Email::parse)?;
-    let candidate = add_candidate(tx, world, organization, &first.name, &email)?;
-    let application = add_application(tx, world, &first.role_id, &candidate, first.sent_at)?;
+    let mut signups = later.iter().map(read).collect::<Result<Vec<Sent>, Error>>()?;
+    signups.sort_by_key(|sent| sent.withdrawn_at.is_some());
+    for sent in &signups {
+        let email = tx::word(&sent.email, Email::parse)?;
+        let applicant = Applicant { role: &sent.role_id, name: &sent.name, email: &email, applied_at: sent.sent_at };
+        let made = make(tx, world, organization, &applicant)?;
+        match &made.application {
+            Some(application) => take_place(tx, world, organization, sent, application, made.is_candidate)?,
+            None => {
+                let sql = "UPDATE signups
+                           SET later_of = $1
+                           WHERE id = $2";
+                let former = made.former.as_ref().map(|(_, application)| application.as_str());
+                tx.run(sql, (former, sent.id.as_str()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An application is the one that a signup made, and its page the signup's.
+fn take_place(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    organization: &OrganizationId,
+    sent: &Sent,
+    application: &CandidateRoleId,
+    is_candidate: bool,
+) -> Result<(), Error> {
     let sql = "UPDATE signups
                SET candidate_role_id = $1, later_of = NULL, steps = NULL
                WHERE id = $2";
-    tx.run(sql, (application.as_str(), first.id.as_str()))?;
-    status_page::hand_over(tx, &first.id, &application)?;
-    let sql = "UPDATE signups
-               SET later_of = $1
-               WHERE id = $2";
-    let others = signups.iter().filter(|sent| sent.id != first.id);
-    tx.run_each(sql, others, |sent| Ok((application.as_str(), sent.id.as_str())))?;
-    if first.withdrawn_at.is_some()
-        && let Some(application) = candidate_role::find(tx, organization, &application)?
+    tx.run(sql, (application.as_str(), sent.id.as_str()))?;
+    status_page::hand_over(tx, &sent.id, application, is_candidate)?;
+    if sent.withdrawn_at.is_some()
+        && let Some(application) = candidate_role::find(tx, organization, application)?
     {
         acts::withdraw(tx, None, organization, &application, None, &activity::stamp(world))?;
     }
     Ok(())
+}
+
+/// Who applies, to which role, and when.
+struct Applicant<'a> {
+    role: &'a RoleId,
+    name: &'a str,
+    email: &'a Email,
+    applied_at: Timestamp,
+}
+
+/// What became of it.
+struct Made {
+    /// The application, where it made one.
+    application: Option<CandidateRoleId>,
+    /// Whether it made the candidate, too.
+    is_candidate: bool,
+    /// Where it made none: whose address it was, and the application that they had made.
+    former: Option<(CandidateId, CandidateRoleId)>,
+}
+
+fn make(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    organization: &OrganizationId,
+    applicant: &Applicant<'_>,
+) -> Result<Made, Error> {
+    let Applicant { role, name, email, applied_at } = *applicant;
+    let known = candidate::with_email(tx, organization, email)?;
+    let former = known.as_ref().map(|candidate| candidate_role::to_role(tx, organization, &candidate.id, role));
+    let former = former.transpose()?.flatten();
+    let holder = known.as_ref().map_or(Holder::Nobody, |candidate| Holder::Candidate {
+        has_applied: former.is_some(),
+        is_erased: candidate.is_erased,
+    });
+    let outcome = decide(holder);
+    let application = match (outcome, &known) {
+        (Outcome::Later, _) => None,
+        (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, role, candidate, applied_at)?),
+        (Outcome::NewApplication | Outcome::NewCandidate, _) => {
+            let candidate = add_candidate(tx, world, organization, name, email)?;
+            Some(add_application(tx, world, role, &candidate, applied_at)?)
+        }
+    };
+    let former = known.map(|candidate| candidate.id).zip(former);
+    Ok(Made { application, is_candidate: outcome == Outcome::NewCandidate, former })
 }
 
 fn add_candidate(
@@ -145,27 +191,21 @@ fn add_application(
 fn note_later(
     tx: &Tx<'_>,
     world: &dyn World,
+    organization: &OrganizationId,
     role: &RoleId,
-    candidate: &Candidate,
+    candidate: &CandidateId,
     former: &CandidateRoleId,
 ) -> Result<(), Error> {
     let subject = Subject {
         role_id: Some(role.clone()),
         candidate_role_id: Some(former.clone()),
-        ..Subject::of_candidate(candidate.organization_id.clone(), candidate.id.clone())
+        ..Subject::of_candidate(organization.clone(), candidate.clone())
     };
     let detail = activity::detail(&None::<()>, &None::<()>)?;
     activity::append(tx, &activity::stamp(world), None, Action::CandidateRoleSignedUpAgain, &subject, &detail)
 }
 
-/// What became of a signup: the application that it made, or else the one that was there before.
-#[derive(Clone, Copy)]
-struct Made<'a> {
-    application: Option<&'a CandidateRoleId>,
-    former: Option<&'a CandidateRoleId>,
-}
-
-fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: Made<'_>, wish: &Wish) -> Result<(), Error> {
+fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: &Made, wish: &Wish) -> Result<(), Error> {
     let sql =
         "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
                  phone, links, note, locale, consented_at, created_at)
@@ -175,7 +215,7 @@ fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: Made<'_>, w
         serde_json::to_string(texts).map_err(|error| Error::Defect(format!("texts are no JSON: {error}")))
     };
     // An application has steps of its own.
-    let steps = match made.application {
+    let steps = match &made.application {
         Some(_) => None,
         None => {
             let steps = role_step::of_role(tx, &invitation.role_id)?;
@@ -189,8 +229,8 @@ fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: Made<'_>, w
             id.as_str(),
             invitation.organization_id.as_str(),
             invitation.role_id.as_str(),
-            made.application.map(CandidateRoleId::as_str),
-            made.former.map(CandidateRoleId::as_str),
+            made.application.as_ref().map(CandidateRoleId::as_str),
+            made.former.as_ref().map(|(_, application)| application.as_str()),
             steps,
             name,
             email.as_str(),

@@ -2,7 +2,7 @@
 //! somebody applied with in `sent`, what whoever has the link does in `acts`, and what a candidate is kept for then in `claims`.
 
 pub mod acts;
-mod claims;
+pub(in crate::store) mod claims;
 pub mod sent;
 pub mod shown;
 
@@ -137,15 +137,15 @@ pub fn withdraw(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the page of a signup that of the application which is its own from now on. The link stays, and is its candidate's.
+/// Makes the page of a signup that of the application which is its own from now on. The link stays.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &CandidateRoleId) -> Result<(), Error> {
+pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &CandidateRoleId, is_trusted: bool) -> Result<(), Error> {
     let sql = "UPDATE status_pages
-               SET candidate_role_id = $1, signup_id = NULL, is_trusted = 1
-               WHERE signup_id = $2";
-    tx.run(sql, (application.as_str(), signup.as_str()))?;
+               SET candidate_role_id = $1, signup_id = NULL, is_trusted = $2
+               WHERE signup_id = $3";
+    tx.run(sql, (application.as_str(), is_trusted, signup.as_str()))?;
     Ok(())
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
 
 /// Polls until a query gives this: a thread of the service's own sees to it.
 #[track_caller]
-fn until(app: &App, sql: &str, wanted: &str) {
+pub(crate) fn until(app: &App, sql: &str, wanted: &str) {
     let began = Instant::now();
     while app.sql(sql) != [wanted] {
         assert!(began.elapsed() < Duration::from_secs(20), "{:?} is not {wanted}", app.sql(sql));

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::document::until;
 use crate::support::signup::{Form, path, path_to, status_path};
 use crate::support::{App, Client, Hiring};
 
@@ -18,6 +19,13 @@ crate::tests![
     what_came_later_is_in_no_answer_that_is_kept,
     a_hold_is_told_to_nobody_who_only_knows_an_address,
     a_hold_keeps_what_came_later,
+    what_was_wanted_deleted_under_a_hold_keeps_nobody,
+    an_address_that_staff_changed_is_somebody_elses_by_then,
+    what_came_later_is_what_its_own_address_makes_it,
+    an_older_copy_brings_back_nothing_that_was_deleted_and_loses_nothing_else,
+    whoever_came_later_and_was_erased_stays_so_in_an_older_copy,
+    the_retention_counts_from_what_came_last,
+    no_page_is_acted_on_sooner_for_a_known_address,
     the_steps_of_then_are_shown_whatever_staff_do_to_the_role,
     a_form_whose_page_was_deleted_makes_no_other,
     a_form_whose_link_was_replaced_makes_no_other,
@@ -249,9 +257,10 @@ fn a_hold_is_told_to_nobody_who_only_knows_an_address() {
         place.candidates(),
         ["Ada|ada@example.org|In Progress|Ada|null", "Ada|ada@example.org|Withdrawn|Mallory|null"]
     );
-    let asked = "SELECT a.role_id FROM activities v JOIN candidate_roles a ON a.id = v.candidate_role_id
-                 WHERE v.action = 'candidate.erasure_asked' ORDER BY v.number";
-    assert_eq!(place.app.sql(asked), [place.hiring.role_id.clone(), "role_more".to_owned()]);
+    let asked = "SELECT v.action, a.role_id FROM activities v JOIN candidate_roles a ON a.id = v.candidate_role_id
+                 WHERE v.action LIKE '%asked' ORDER BY v.number";
+    let own = format!("candidate.erasure_asked|{}", place.hiring.role_id);
+    assert_eq!(place.app.sql(asked), [own, "candidate_role.deletion_asked|role_more".to_owned()]);
     place.owner.delete(&hold).expect(200);
     place.delete(&real);
     assert!(place.candidates().iter().all(|row| row.starts_with("Mallory|")), "{:?}", place.candidates());
@@ -264,6 +273,134 @@ fn a_hold_keeps_what_came_later() {
     place.hold();
     place.delete(&later);
     assert_eq!(place.candidates(), ["Ada|ada@example.org|In Progress|Ada|Mallory"]);
+}
+
+fn what_was_wanted_deleted_under_a_hold_keeps_nobody() {
+    let place = Place::new();
+    let links = [place.apply("", "Ada Quixworth", ADA), place.apply("role_more", "Ada Quixworth", ADA)];
+    let later = place.apply("", "Ada Quixworth", ADA);
+    let hold = place.hold();
+    place.delete(&links[1]);
+    place.delete(&later);
+    place.app.anonymous().post_empty(&format!("{}/delete", links[0])).expect(303);
+    place.owner.delete(&hold).expect(200);
+    assert!(place.has("Quixworth"));
+    place.delete(&links[0]);
+    assert!(!place.has("Quixworth") && !place.has(ADA));
+}
+
+fn an_address_that_staff_changed_is_somebody_elses_by_then() {
+    let place = Place::new();
+    let first = place.apply("", "Ada", ADA);
+    let later = place.apply("", "Later", ADA);
+    place
+        .owner
+        .patch(&format!("/api/v1/candidates/{}", place.candidate()), &json!({ "email": "b@b.example" }))
+        .expect(200);
+    let other = place.apply("", "Other", ADA);
+    place.delete(&first);
+    // Whoever has the address by now was there first.
+    assert_eq!(place.candidates(), ["Other|ada@example.org|In Progress|Other|Later"]);
+    assert!(place.page(&later).contains("in progress") && place.page(&other).contains("in progress"));
+    assert_eq!(place.app.sql("SELECT count(*) FROM candidates WHERE email_key = 'b@b.example'"), ["0"]);
+}
+
+fn what_came_later_is_what_its_own_address_makes_it() {
+    let place = Place::new();
+    let first = place.apply("", "Ada", ADA);
+    place.apply("", "Later", ADA);
+    place
+        .owner
+        .patch(&format!("/api/v1/candidates/{}", place.candidate()), &json!({ "email": "b@b.example" }))
+        .expect(200);
+    place.apply("", "Bee", "b@b.example");
+    place.delete(&first);
+    assert_eq!(place.candidates(), ["Later|ada@example.org|In Progress|Later|null"]);
+    assert_eq!(place.app.sql("SELECT name FROM candidates WHERE email_key = 'b@b.example'"), ["Bee"]);
+}
+
+/// The file of now, taken by a service that has stopped.
+fn copy(place: &Place) -> Vec<u8> {
+    place.app.stop();
+    let copy = std::fs::read(&place.app.path).unwrap();
+    place.app.start_again();
+    copy
+}
+
+/// The service, on a file that was put in the place of its own.
+fn put_back(place: &Place, copy: &[u8]) {
+    place.app.stop();
+    for end in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{end}", place.app.path.display()));
+    }
+    std::fs::write(&place.app.path, copy).unwrap();
+    place.app.start_again();
+    assert_eq!(place.app.check(), Vec::<String>::new());
+}
+
+fn an_older_copy_brings_back_nothing_that_was_deleted_and_loses_nothing_else() {
+    let place = Place::new();
+    let first = place.apply("", "Ada Quixworth", ADA);
+    let later = place.apply("", "Later", ADA);
+    let gone = place.apply("", "Quixworth too", ADA);
+    let beside = [place.apply("", "Bee Quixworth", "b@b.example"), place.apply("role_more", "Bee", "b@b.example")];
+    let older = copy(&place);
+    place.delete(&gone);
+    place.delete(&first);
+    place.delete(&beside[0]);
+    let left = place.candidates();
+    assert!(left == ["Later|ada@example.org|In Progress|Later|null"] && !place.has("Quixworth"));
+    put_back(&place, &older);
+    assert!(!place.has("Quixworth"));
+    assert_eq!(place.candidates(), left);
+    for path in [&first, &gone, &beside[0]] {
+        place.app.anonymous().get(path).expect(404);
+    }
+    assert!(place.page(&later).contains("in progress") && place.page(&beside[1]).contains("in progress"));
+    // Once more it is nothing new.
+    let again = copy(&place);
+    put_back(&place, &again);
+    assert_eq!(place.candidates(), left);
+}
+
+fn whoever_came_later_and_was_erased_stays_so_in_an_older_copy() {
+    let place = Place::new();
+    let first = place.apply("", "Ada", ADA);
+    place.apply("", "Quixworth", ADA);
+    let older = copy(&place);
+    place.delete(&first);
+    place.owner.delete(&format!("/api/v1/candidates/{}", place.candidate())).expect(200);
+    assert!(!place.has("Quixworth"));
+    put_back(&place, &older);
+    assert!(!place.has("Quixworth") && !place.has(ADA));
+}
+
+fn the_retention_counts_from_what_came_last() {
+    let place = Place::new();
+    let first = place.apply("", "Ada", ADA);
+    place.app.anonymous().post_empty(&format!("{first}/withdraw")).expect(303);
+    let other = &place.hiring.candidates[2].application_id;
+    place.owner.post_empty(&format!("/api/v1/candidate-roles/{other}/withdraw")).expect(200);
+    place.app.pass(40 * 86_400);
+    let path = format!("/api/admin/organizations/{}", place.hiring.organization_id);
+    let later = status_path(&Form::of(&place.app, &place.hiring).with("email", ADA).send(&place.app));
+    place.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
+    place.app.pass(600);
+    // Somebody else is outdated, and before that everybody was looked at.
+    until(&place.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
+    assert!(place.page(&later).contains("in progress"));
+    assert_eq!(place.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);
+}
+
+fn no_page_is_acted_on_sooner_for_a_known_address() {
+    let place = Place::new();
+    for path in [place.apply("", "Ada", ADA), place.apply("", "Later", ADA)] {
+        for (act, status) in [("withdraw", 303), ("delete", 200)] {
+            let begun = std::time::Instant::now();
+            place.app.anonymous().post_empty(&format!("{path}/{act}")).expect(status);
+            assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{act}: {:?}", begun.elapsed());
+        }
+    }
 }
 
 fn the_steps_of_then_are_shown_whatever_staff_do_to_the_role() {

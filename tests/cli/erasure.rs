@@ -286,7 +286,7 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     std::fs::copy(place.path("old.backup"), place.path("a.db")).unwrap();
     assert!(!found(&place, &needles).is_empty());
     let mut serving = place.serve(&["--db", "a.db"]);
-    serving.wait_for(|line| line.starts_with("erased 200 candidates again: ") && line.contains("a.db.erased"));
+    serving.wait_for(|line| line.starts_with("erased 200 candidates and ") && line.contains("a.db.erased"));
     assert_eq!(found(&place, &needles), Vec::<String>::new());
     place.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(seen(&place, &staying), STAYING);

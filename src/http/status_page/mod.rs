@@ -46,10 +46,12 @@ pub(super) fn routes() -> Vec<Route> {
         .answering(&[(200, ""), (400, "validation_error"), (404, "not_found")]),
         Route::open(Method::POST, "/status/{token}/withdraw", decode, acts::withdraw)
             .for_people()
+            .evenly()
             .writes(Grade::Durable)
             .answering(&[(303, ""), (400, "validation_error"), (404, "not_found")]),
         Route::open(Method::POST, "/status/{token}/delete", decode, acts::delete)
             .for_people()
+            .evenly()
             .writes(Grade::Durable)
             .answering(&[(200, ""), (303, ""), (400, "validation_error"), (404, "not_found")]),
     ]

@@ -1,5 +1,8 @@
-//! `FILE.erased`: the ids of whom was erased, a line each, beside the database. An older copy of the file that is put in its
+//! `FILE.erased`: who and what was erased, a line each, beside the database. An older copy of the file that is put in its
 //! place still has them; with the list, the next start erases them again.
+//!
+//! A line is the id of a candidate; with ` own` behind it of one who did it by the link of their page, which leaves what
+//! others had sent under the same address; with ` signup` behind it it is the id of what somebody sent and had deleted alone.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -9,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::file;
 use super::super::tx::Error;
-use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id};
+use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
 
 /// Why the list cannot be used.
 #[derive(Debug)]
@@ -37,9 +40,47 @@ impl std::fmt::Display for ListError {
             Self::Damaged { path, line } => write!(
                 f,
                 "line {line} of {} is not the id of a candidate; without it somebody who was erased could come back, so put \
-                 the list right: it has one id a line",
+                 the list right: it has one id a line, and behind it nothing, own or signup",
                 path.display()
             ),
+        }
+    }
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Entry {
+    /// What somebody sent and had deleted.
+    Signup(SignupId),
+    /// A candidate who erased themselves, and nobody else who used their address.
+    Own(CandidateId),
+    /// A candidate, with all that came under their address.
+    Candidate(CandidateId),
+}
+
+const OWN: &str = "own";
+const SIGNUP: &str = "signup";
+
+impl Entry {
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let (id, kind) = (words.next()?, words.next());
+        if words.next().is_some() {
+            return None;
+        }
+        match kind {
+            None => CandidateId::parse(id).map(Self::Candidate),
+            Some(OWN) => CandidateId::parse(id).map(Self::Own),
+            Some(SIGNUP) => SignupId::parse(id).map(Self::Signup),
+            Some(_) => None,
+        }
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Self::Signup(id) => format!("{} {SIGNUP}\n", id.as_str()),
+            Self::Own(id) => format!("{} {OWN}\n", id.as_str()),
+            Self::Candidate(id) => format!("{}\n", id.as_str()),
         }
     }
 }
@@ -57,7 +98,7 @@ impl List {
     ///
     /// # Errors
     /// [`ListError`].
-    pub(super) fn read(&self) -> Result<BTreeSet<CandidateId>, ListError> {
+    pub(super) fn read(&self) -> Result<BTreeSet<Entry>, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -66,18 +107,18 @@ impl List {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let ids = whole.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         ids.map(|(line, number)| {
-            let id = CandidateId::parse(line.trim());
-            id.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })
+            let entry = Entry::parse(line);
+            entry.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })
         })
         .collect()
     }
 
-    /// Adds ids, which are on the disk then. One that is there already may be there again.
+    /// Adds lines, which are on the disk then. One that is there already may be there again.
     ///
     /// # Errors
     /// [`Error::Unavailable`] where it cannot be written.
-    pub(super) fn append<'a>(&self, ids: impl Iterator<Item = &'a CandidateId>) -> Result<(), Error> {
-        let lines: String = ids.map(|id| format!("{id}\n")).collect();
+    pub(super) fn append(&self, entries: impl Iterator<Item = Entry>) -> Result<(), Error> {
+        let lines: String = entries.map(|entry| entry.line()).collect();
         self.add(&lines)
             .map_err(|error| Error::Unavailable(format!("the list of who was erased cannot be written: {error}")))
     }
@@ -99,7 +140,7 @@ impl List {
 fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let length = list.metadata()?.len();
     // No line that was ever begun is longer.
-    let from = length.saturating_sub(ID_CHARACTERS_MAX as u64 + 1);
+    let from = length.saturating_sub((ID_CHARACTERS_MAX + " ".len() + SIGNUP.len() + "\n".len()) as u64);
     list.seek(SeekFrom::Start(from))?;
     let mut end = Vec::new();
     list.read_to_end(&mut end)?;
@@ -111,12 +152,13 @@ fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn ids(names: &[&str]) -> Vec<CandidateId> {
-        names.iter().map(|name| CandidateId::parse(name).unwrap()).collect()
+    fn entries(lines: &[&str]) -> impl Iterator<Item = Entry> {
+        lines.iter().map(|line| Entry::parse(line).unwrap()).collect::<Vec<_>>().into_iter()
     }
 
     fn read(list: &List) -> Vec<String> {
-        list.read().unwrap().into_iter().map(String::from).collect()
+        let lines = list.read().unwrap().into_iter();
+        lines.map(|entry| entry.line().trim_end().to_owned()).collect()
     }
 
     #[test]
@@ -124,9 +166,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let list = List::of(&dir.path().join("a.db"));
         assert_eq!(read(&list), Vec::<String>::new());
-        list.append(ids(&["cand_2", "cand_1"]).iter()).unwrap();
-        list.append(ids(&["cand_1", &"x".repeat(64)]).iter()).unwrap();
-        assert_eq!(read(&list), ["cand_1", "cand_2", &"x".repeat(64)]);
+        let (long, signup) = ("x".repeat(64), format!("{} signup", "x".repeat(64)));
+        list.append(entries(&["cand_2", "cand_1"])).unwrap();
+        list.append(entries(&["cand_1", &long, "cand_3 own", &signup])).unwrap();
+        list.append(entries(&["cand_4"])).unwrap();
+        assert_eq!(read(&list), [&signup, "cand_3 own", "cand_1", "cand_2", "cand_4", &long]);
         let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&list.0).unwrap()) & 0o777;
         assert_eq!(mode, 0o600);
     }
@@ -138,11 +182,11 @@ mod tests {
         for cut in ["cand_1\ncand_", "cand_1\n", "cand_1\n\n", "\ncand_1\n  \nx"] {
             std::fs::write(&list.0, cut).unwrap();
             assert_eq!(read(&list), ["cand_1"], "{cut:?}");
-            list.append(ids(&["cand_22"]).iter()).unwrap();
+            list.append(entries(&["cand_22"])).unwrap();
             assert_eq!(read(&list), ["cand_1", "cand_22"], "{cut:?}");
         }
         std::fs::write(&list.0, "cand_").unwrap();
-        list.append(ids(&["cand_3"]).iter()).unwrap();
+        list.append(entries(&["cand_3"])).unwrap();
         assert_eq!(read(&list), ["cand_3"]);
     }
 
@@ -150,8 +194,10 @@ mod tests {
     fn a_line_that_is_no_id_is_told_by_its_number() {
         let dir = tempfile::tempdir().unwrap();
         let list = List::of(&dir.path().join("a.db"));
-        std::fs::write(&list.0, "cand_1\nAda Lovelace\n").unwrap();
-        assert!(matches!(list.read(), Err(ListError::Damaged { line: 2, .. })));
+        for line in ["Ada Lovelace", "cand_1 own signup", "cand_1 signup own", "@ own"] {
+            std::fs::write(&list.0, format!("cand_1\n{line}\n")).unwrap();
+            assert!(matches!(list.read(), Err(ListError::Damaged { line: 2, .. })), "{line}");
+        }
         std::fs::write(&list.0, b"cand_1\n\xff\n").unwrap();
         assert!(matches!(list.read(), Err(ListError::Unreadable { .. })));
     }

@@ -15,21 +15,24 @@ mod wipe;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use self::restore::ErasedAgain;
 pub(super) use self::restore::restore;
 pub(super) use self::retention::start as start_retention;
 pub(super) use self::wipe::start as start_wiping;
 use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};
+use super::status_page::claims;
 use super::tx::{self, Error, Tx};
 use super::{candidate_role, idempotency_key, outbox};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::{self, Facts};
-use crate::domain::id::{CandidateId, OrganizationId};
+use crate::domain::id::{CandidateId, OrganizationId, SignupId};
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::world::World;
+use list::Entry;
 pub use list::ListError;
 
 /// What erasures leave to do outside of their transactions, and the list of who was erased.
@@ -76,9 +79,12 @@ impl Erasures {
     }
 
     /// The transaction that is under way takes away what somebody sent, and erases nobody: the file and its log are to hold
-    /// nothing of that either.
-    pub(super) fn taken_away(&self) {
-        self.is_under_way.store(true, Ordering::SeqCst);
+    /// nothing of that either, and an older copy of the file is not to bring it back.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where the list cannot be written.
+    pub(super) fn taken_away(&self, signup: &SignupId) -> Result<(), Error> {
+        self.note(std::iter::once(Entry::Signup(signup.clone())))
     }
 
     /// How many transactions there were that left something to do.
@@ -109,11 +115,11 @@ impl Erasures {
         }
     }
 
-    /// Puts candidates on the list, on the disk, before their erasure is committed: so nobody whose erasure was answered
-    /// is missing on it. The other way round it may be that somebody is on it whose erasure failed; then the next start
+    /// Puts on the list, on the disk, who is erased, before the erasure is committed: so nobody whose erasure was answered is
+    /// missing on it. The other way round it may be that somebody is on it whose erasure failed; then the next start
     /// carries it out.
-    fn note(&self, candidates: &[Candidate]) -> Result<(), Error> {
-        self.list.append(candidates.iter().map(|candidate| &candidate.id))?;
+    fn note(&self, entries: impl Iterator<Item = Entry>) -> Result<(), Error> {
+        self.list.append(entries)?;
         self.is_under_way.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -154,8 +160,35 @@ pub fn erase(
     who: Option<&Principal>,
     candidates: &[Candidate],
 ) -> Result<(), Error> {
-    erasures.note(candidates)?;
+    let mut entries: Vec<Entry> = candidates.iter().map(|candidate| Entry::Candidate(candidate.id.clone())).collect();
+    for candidate in candidates {
+        entries.extend(signups(tx, candidate)?);
+    }
+    erasures.note(entries.into_iter())?;
     take_away(tx, world, who, candidates)
+}
+
+/// What a candidate applied with, for the list. They may have become one only when somebody else was erased: in an older copy
+/// of the file what they sent is there, and they are not.
+fn signups(tx: &Tx<'_>, candidate: &Candidate) -> Result<impl Iterator<Item = Entry>, Error> {
+    Ok(signup::of_candidate(tx, &candidate.id)?.into_iter().map(Entry::Signup))
+}
+
+/// Erases a candidate who wanted it by the link of their page. What others have sent under the same address stays, as if they
+/// had come first.
+///
+/// # Errors
+/// As [`erase`].
+pub fn erase_own(tx: &Tx<'_>, erasures: &Erasures, world: &dyn World, candidate: &Candidate) -> Result<(), Error> {
+    let later = claims::let_go(tx, &candidate.id)?;
+    erasures.note(std::iter::once(Entry::Own(candidate.id.clone())).chain(signups(tx, candidate)?))?;
+    take_away_own(tx, world, candidate, &later)
+}
+
+/// What the transaction does of that.
+fn take_away_own(tx: &Tx<'_>, world: &dyn World, candidate: &Candidate, later: &[SignupId]) -> Result<(), Error> {
+    take_away(tx, world, None, std::slice::from_ref(candidate))?;
+    super::signup::found_anew(tx, world, &candidate.organization_id, later)
 }
 
 /// What the transaction does of it.

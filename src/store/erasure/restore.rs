@@ -1,61 +1,108 @@
-//! The start of a service: whoever is on the list and in the file with a name is erased again, because an older copy of
-//! the file was put in its place.
+//! The start of a service: whoever is on the list and in the file with a name is erased again, and what somebody had deleted
+//! is deleted again, because an older copy of the file was put in its place.
 
 use std::path::Path;
 
 use super::super::OpenError;
 use super::super::connection::{self, Use};
+use super::super::status_page::{acts, claims};
 use super::super::tx::{self, Error, Tx};
 use super::super::{document, schema};
-use super::{Candidate, Erasures, take_away, wipe};
-use crate::domain::id::{CandidateId, Id, OrganizationId};
+use super::{Candidate, Entry, Erasures, take_away, take_away_own, wipe};
+use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
 use crate::world::World;
 
-/// Candidates that one transaction erases.
-const CANDIDATES_OF_SLICE: usize = 256;
+/// Entries that one transaction carries out.
+const ENTRIES_OF_SLICE: usize = 256;
 
-/// Erases whoever the list says, whether held or not: an older copy does not know what came later. How many they were.
-/// What was left of them in the file and its log is gone then, too.
+/// What the start erased again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ErasedAgain {
+    /// Candidates.
+    pub candidates: usize,
+    /// What was sent and deleted, of them or of others.
+    pub signups: usize,
+}
+
+/// Erases whoever the list says, whether held or not, and what it says: an older copy does not know what came later. How many
+/// they were. What was left of them in the file and its log is gone then, too.
 ///
 /// # Errors
 /// [`OpenError::NoList`] where the list cannot be read; [`OpenError::Store`] where the file cannot be written.
-pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, usize), OpenError> {
-    let ids: Vec<CandidateId> = Erasures::of(path, false).list.read().map_err(OpenError::NoList)?.into_iter().collect();
+pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, ErasedAgain), OpenError> {
+    let entries: Vec<Entry> = Erasures::of(path, false).list.read().map_err(OpenError::NoList)?.into_iter().collect();
     // A process that was killed may have left something to wipe behind an erasure.
-    let erasures = Erasures::of(path, !ids.is_empty());
-    if ids.is_empty() {
-        return Ok((erasures, 0));
+    let erasures = Erasures::of(path, !entries.is_empty());
+    if entries.is_empty() {
+        return Ok((erasures, ErasedAgain::default()));
     }
     let connection = connection::open(path, Use::Write)?;
     schema::use_wal(&connection)?;
-    let mut count = 0;
-    for ids in ids.chunks(CANDIDATES_OF_SLICE) {
-        let found = tx::snapshot(&connection, world.now(), |tx| with_names(tx, ids))?;
+    let mut again = ErasedAgain::default();
+    // In the order of their kinds: what was deleted alone makes nobody a candidate of their own, and who is on the list with
+    // all that came under their address leaves nothing of it.
+    for entries in entries.chunks(ENTRIES_OF_SLICE) {
+        let found = tx::snapshot(&connection, world.now(), |tx| still_there(tx, entries))?;
         if !found.is_empty() {
-            tx::act(&connection, world.now(), |tx| take_away(tx, world, None, &found))?;
-            count += found.len();
+            tx::act(&connection, world.now(), |tx| found.take_away(tx, world))?;
+            again.candidates += found.own.len() + found.candidates.len();
+            again.signups += found.signups.len();
         }
     }
-    if count > 0 {
+    if again != ErasedAgain::default() {
         document::sweep_detached(&connection)?;
         wipe::whole(&connection)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(Error::from)?;
     }
-    Ok((erasures, count))
+    Ok((erasures, again))
 }
 
-/// Those of them who are in the file and not erased.
-fn with_names(tx: &Tx<'_>, ids: &[CandidateId]) -> Result<Vec<Candidate>, Error> {
+/// What is in the file although the list has it.
+#[derive(Default)]
+struct Found {
+    signups: Vec<SignupId>,
+    own: Vec<Candidate>,
+    candidates: Vec<Candidate>,
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.signups.is_empty() && self.own.is_empty() && self.candidates.is_empty()
+    }
+
+    fn take_away(&self, tx: &Tx<'_>, world: &dyn World) -> Result<(), Error> {
+        self.signups.iter().try_for_each(|id| acts::delete_again(tx, world, id))?;
+        for candidate in &self.own {
+            let later = claims::let_go(tx, &candidate.id)?;
+            take_away_own(tx, world, candidate, &later)?;
+        }
+        if self.candidates.is_empty() { Ok(()) } else { take_away(tx, world, None, &self.candidates) }
+    }
+}
+
+fn still_there(tx: &Tx<'_>, entries: &[Entry]) -> Result<Found, Error> {
+    let sql = "SELECT 1
+               FROM signups
+               WHERE id = $1";
+    let mut found = Found::default();
+    for entry in entries {
+        match entry {
+            Entry::Signup(id) if tx.exists(sql, [id.as_str()])? => found.signups.push(id.clone()),
+            Entry::Signup(_) => {}
+            Entry::Own(id) => found.own.extend(with_name(tx, id)?),
+            Entry::Candidate(id) => found.candidates.extend(with_name(tx, id)?),
+        }
+    }
+    Ok(found)
+}
+
+/// The candidate, where they are in the file and not erased.
+fn with_name(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<Candidate>, Error> {
     let sql = "SELECT number, organization_id
                FROM candidates
                WHERE id = $1 AND erased_at IS NULL";
-    let mut found = Vec::new();
-    for id in ids {
-        let candidate = tx.one(sql, [id.as_str()], |row| {
-            let organization_id = tx::word(&row.get::<_, String>(1)?, OrganizationId::parse)?;
-            Ok(Candidate { id: id.clone(), number: row.get(0)?, organization_id })
-        })?;
-        found.extend(candidate);
-    }
-    Ok(found)
+    tx.one(sql, [id.as_str()], |row| {
+        let organization_id = tx::word(&row.get::<_, String>(1)?, OrganizationId::parse)?;
+        Ok(Candidate { id: id.clone(), number: row.get(0)?, organization_id })
+    })
 }

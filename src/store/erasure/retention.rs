@@ -127,7 +127,8 @@ fn look(
 }
 
 /// The organization's next candidates, and whether each is to be erased: neither erased nor held, every application ended, and
-/// the last decision, or where there is no application the last change, before the days that are kept.
+/// the last decision, what came last under the address, or where there is no application the last change, before the days
+/// that are kept.
 fn look_from(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -139,7 +140,8 @@ fn look_from(
     let sql = "SELECT c.number, c.id, c.erased_at IS NULL AND c.hold_reason IS NULL
                  AND NOT EXISTS (
                    SELECT 1 FROM candidate_roles a
-                   WHERE a.candidate_id = c.id AND (a.status = 'In Progress' OR a.updated_at >= $1)
+                   WHERE a.candidate_id = c.id AND (a.status = 'In Progress' OR a.updated_at >= $1
+                     OR EXISTS (SELECT 1 FROM signups s WHERE s.later_of = a.id AND s.created_at >= $1))
                  )
                  AND (c.updated_at < $1 OR EXISTS (SELECT 1 FROM candidate_roles a WHERE a.candidate_id = c.id))
                FROM (

@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use super::claims;
-use super::shown::{Applied, Candidate, Shown};
+use super::sent;
+use super::shown::{self, Applied, Candidate, Shown};
 use super::{About, StatusPage};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
@@ -13,7 +14,7 @@ use crate::domain::user::Principal;
 use crate::store::candidate::acts;
 use crate::store::erasure::{self, Erasures};
 use crate::store::tx::{Error, Tx};
-use crate::store::{activity, idempotency_key, signup};
+use crate::store::{activity, idempotency_key};
 use crate::world::World;
 
 /// Takes back what a page is about. An application that was decided on stays as it was decided, and what the candidate did is
@@ -61,13 +62,16 @@ pub fn delete(
 ) -> Result<Deletion, Error> {
     let deleted = Deleted { tx, erasures, world, shown };
     match (&shown.application, &shown.former, &page.about) {
-        (Some(applied), _, _) if applied.candidate.is_held => {
-            ask(tx, world, shown, applied)?;
-            if page.is_trusted {
-                return Ok(Deletion::Held);
+        (Some(applied), _, _) if applied.candidate.is_held && page.is_trusted => {
+            if applied.candidate.asked_at.is_none() {
+                note(tx, world, shown, applied, Action::CandidateErasureAsked)?;
             }
-            deleted.take_back(applied)?;
+            return Ok(Deletion::Held);
+        }
+        (Some(applied), _, _) if applied.candidate.is_held => {
+            take_back(tx, world, shown, applied)?;
             super::remove(tx, &page.about)?;
+            note(tx, world, shown, applied, Action::CandidateRoleDeletionAsked)?;
         }
         (Some(applied), _, _) => deleted.application(applied)?,
         (None, Some(former), _) if former.is_held => super::remove(tx, &page.about)?,
@@ -86,69 +90,80 @@ struct Deleted<'a> {
 }
 
 impl Deleted<'_> {
-    /// An application that goes on is taken back.
-    fn take_back(&self, applied: &Applied) -> Result<(), Error> {
-        let application = &applied.application;
-        if application.record.status != ApplicationStatus::InProgress {
-            return Ok(());
-        }
-        let stamp = activity::stamp(self.world);
-        acts::withdraw(self.tx, None, &self.shown.organization.id, application, None, &stamp)
-    }
-
     fn application(&self, applied: &Applied) -> Result<(), Error> {
         let (tx, id) = (self.tx, &applied.application.record.id);
         if claims::are_there(tx, &applied.candidate.id, Some(id))? {
-            self.beside_others(applied)
+            if let Some(sent) = &self.shown.sent {
+                self.erasures.taken_away(&sent.id)?;
+            }
+            beside_others(tx, self.world, self.shown, applied)
         } else {
-            let later = claims::let_go(tx, id)?;
-            self.erase(&applied.candidate)?;
-            signup::found_anew(tx, self.world, &self.shown.organization.id, &later)
+            self.erase(&applied.candidate)
         }
-    }
-
-    /// The candidate stays for what others sent, or staff added: called as they typed it, where the name was this one's.
-    fn beside_others(&self, applied: &Applied) -> Result<(), Error> {
-        let (tx, world, shown) = (self.tx, self.world, self.shown);
-        self.take_back(applied)?;
-        super::remove(tx, &About::Application(applied.application.record.id.clone()))?;
-        if let Some(sent) = &shown.sent {
-            erasure::signup::forget(tx, &sent.id)?;
-            claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
-        }
-        // Answers that are kept for repeats tell what was sent.
-        idempotency_key::forget_candidate(tx, &applied.candidate.id)?;
-        let detail = activity::detail(&None::<Status>, &None::<Status>)?;
-        let (stamp, subject) = (activity::stamp(world), subject(shown, applied));
-        activity::append(tx, &stamp, None, Action::CandidateRoleSignupDeleted, &subject, &detail)?;
-        self.erasures.taken_away();
-        Ok(())
     }
 
     /// A signup that came later. It may be the last that its candidate was kept for.
     fn later(&self, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
-        erasure::signup::forget(self.tx, id)?;
-        self.erasures.taken_away();
+        self.erasures.taken_away(id)?;
+        forget_later(self.tx, id, former)?;
         let Some(former) = former else { return Ok(()) };
-        idempotency_key::forget_candidate(self.tx, &former.id)?;
         if claims::are_there(self.tx, &former.id, None)? { Ok(()) } else { self.erase(former) }
     }
 
     fn erase(&self, candidate: &Candidate) -> Result<(), Error> {
         let (id, organization_id) = (candidate.id.clone(), self.shown.organization.id.clone());
         let candidate = erasure::Candidate { id, number: candidate.number, organization_id };
-        erasure::erase(self.tx, self.erasures, self.world, None, std::slice::from_ref(&candidate))
+        erasure::erase_own(self.tx, self.erasures, self.world, &candidate)
     }
 }
 
-/// Puts on record that a candidate who is held asked to be erased. Asked again, it was asked already.
-fn ask(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied) -> Result<(), Error> {
-    if applied.candidate.asked_at.is_some() {
+/// An application that goes on is taken back.
+fn take_back(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied) -> Result<(), Error> {
+    let application = &applied.application;
+    if application.record.status != ApplicationStatus::InProgress {
         return Ok(());
     }
+    acts::withdraw(tx, None, &shown.organization.id, application, None, &activity::stamp(world))
+}
+
+/// The candidate stays for what others sent, or staff added: called as they typed it, where the name was this one's.
+fn beside_others(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied) -> Result<(), Error> {
+    take_back(tx, world, shown, applied)?;
+    super::remove(tx, &About::Application(applied.application.record.id.clone()))?;
+    if let Some(sent) = &shown.sent {
+        erasure::signup::forget(tx, &sent.id)?;
+        claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
+    }
+    // Answers that are kept for repeats tell what was sent.
+    idempotency_key::forget_candidate(tx, &applied.candidate.id)?;
+    note(tx, world, shown, applied, Action::CandidateRoleSignupDeleted)
+}
+
+/// The same of a signup that came later.
+fn forget_later(tx: &Tx<'_>, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
+    erasure::signup::forget(tx, id)?;
+    former.map_or(Ok(()), |former| idempotency_key::forget_candidate(tx, &former.id))
+}
+
+/// What somebody sent and had deleted is deleted once more, in an older copy of the file. Whoever it left nothing of is on
+/// the list by themselves.
+///
+/// # Errors
+/// When SQLite fails.
+pub(in crate::store) fn delete_again(tx: &Tx<'_>, world: &dyn World, id: &SignupId) -> Result<(), Error> {
+    let Some(sent) = sent::find(tx, id)? else { return Ok(()) };
+    let about = sent.application.map_or_else(|| About::Signup(id.clone()), About::Application);
+    let shown = shown::about(tx, &about)?;
+    match shown.as_ref().and_then(|shown| Some((shown, shown.application.as_ref()?))) {
+        Some((shown, applied)) => beside_others(tx, world, shown, applied),
+        None => forget_later(tx, id, shown.and_then(|shown| shown.former).as_ref()),
+    }
+}
+
+/// Puts on record what whoever has a link did, which the action says all of.
+fn note(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied, action: Action) -> Result<(), Error> {
     let detail = activity::detail(&None::<Status>, &None::<Status>)?;
-    let (stamp, subject) = (activity::stamp(world), subject(shown, applied));
-    activity::append(tx, &stamp, None, Action::CandidateErasureAsked, &subject, &detail)
+    activity::append(tx, &activity::stamp(world), None, action, &subject(shown, applied), &detail)
 }
 
 /// Makes a new link of an application's page, and the page where there is none. The link itself is not on record.

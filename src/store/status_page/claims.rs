@@ -12,8 +12,9 @@ use crate::store::tx::{self, Error, Tx};
 use crate::store::{activity, candidate};
 use crate::world::World;
 
-/// Whether there is anything, but for an application that is about to go with all that came later to it: an application that
-/// was not emptied by its own link (or has a new link since), or a signup that came later to one.
+/// Whether there is anything, but for an application that is about to go with all that came later to it: a page, or an
+/// application that staff added and nobody wanted deleted by a link. What was wanted deleted while the candidate was held is
+/// no reason to keep them.
 pub(super) fn are_there(
     tx: &Tx<'_>,
     candidate: &CandidateId,
@@ -22,28 +23,34 @@ pub(super) fn are_there(
     let sql = "SELECT 1
                FROM candidate_roles a
                WHERE a.candidate_id = $1 AND a.id IS NOT $2 AND (
-                 EXISTS (SELECT 1 FROM signups WHERE later_of = a.id)
+                 EXISTS (SELECT 1 FROM signups s JOIN status_pages p ON p.signup_id = s.id WHERE s.later_of = a.id)
                  OR EXISTS (SELECT 1 FROM status_pages WHERE candidate_role_id = a.id)
                  OR NOT EXISTS (
                    SELECT 1 FROM activities
-                   WHERE candidate_id = $1 AND candidate_role_id = a.id AND action = $3
+                   WHERE candidate_id = $1 AND candidate_role_id = a.id AND action IN ($3, $4)
                  )
                )";
-    let emptied = Action::CandidateRoleSignupDeleted.as_str();
-    tx.exists(sql, (candidate.as_str(), but_for.map(CandidateRoleId::as_str), emptied))
+    let (deleted, asked) = (Action::CandidateRoleSignupDeleted, Action::CandidateRoleDeletionAsked);
+    tx.exists(sql, (candidate.as_str(), but_for.map(CandidateRoleId::as_str), deleted.as_str(), asked.as_str()))
 }
 
-/// Lets what came later to an application go from it, so that its candidate's erasure leaves it. What it was, in order.
-pub(super) fn let_go(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Vec<SignupId>, Error> {
-    let sql = "SELECT id
-               FROM signups
-               WHERE later_of = $1
-               ORDER BY number";
-    let later = tx.all(sql, [application.as_str()], |row| tx::word(&row.get::<_, String>(0)?, SignupId::parse))?;
+/// Lets what came later to a candidate's applications go from them, so that the candidate's erasure leaves it: all that
+/// somebody still has the link of. What it was, in order.
+///
+/// # Errors
+/// When SQLite fails.
+pub(in super::super) fn let_go(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
+    let sql = "SELECT s.id
+               FROM candidate_roles a
+               JOIN signups s ON s.later_of = a.id
+               JOIN status_pages p ON p.signup_id = s.id
+               WHERE a.candidate_id = $1
+               ORDER BY s.number";
+    let later = tx.all(sql, [candidate.as_str()], |row| tx::word(&row.get::<_, String>(0)?, SignupId::parse))?;
     let sql = "UPDATE signups
                SET later_of = NULL
-               WHERE later_of = $1";
-    tx.run(sql, [application.as_str()])?;
+               WHERE id = $1";
+    tx.run_each(sql, later.iter(), |id| Ok([id.as_str()]))?;
     Ok(later)
 }
 

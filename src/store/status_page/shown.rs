@@ -98,7 +98,11 @@ impl Shown {
 /// # Errors
 /// When SQLite fails.
 pub fn of(tx: &Tx<'_>, page: &StatusPage) -> Result<Option<Shown>, Error> {
-    match &page.about {
+    about(tx, &page.about)
+}
+
+pub(super) fn about(tx: &Tx<'_>, about: &About) -> Result<Option<Shown>, Error> {
+    match about {
         About::Application(id) => of_application(tx, id),
         About::Signup(id) => of_signup(tx, id).map(Some),
     }
