@@ -73,6 +73,8 @@ pub struct Ctx {
     pub(super) uploads: Places,
     /// Pieces of files that are read at once for whoever downloads them.
     pub(super) piece_reads: Arc<tokio::sync::Semaphore>,
+    /// The turn of whoever makes a feed.
+    pub(super) feed_turn: tokio::sync::Semaphore,
 }
 
 /// Password hashes at once.
@@ -111,6 +113,7 @@ impl Ctx {
             hashing_queue: tokio::sync::Semaphore::new(HASHES_WAITING_MAX),
             uploads: Places::new(UPLOADS_MAX, UPLOADS_OF_ONE_MAX),
             piece_reads: Arc::new(tokio::sync::Semaphore::new(PIECE_READS_MAX)),
+            feed_turn: tokio::sync::Semaphore::new(1),
         }
     }
 

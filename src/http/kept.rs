@@ -106,12 +106,17 @@ impl KeptReplies {
     fn shelf(&self, path: &str) -> &RwLock<Shelf> {
         if path.starts_with("/api/") {
             &self.programs
-        } else if path.ends_with(".xml") || path.ends_with(".atom") {
+        } else if is_feed(path) {
             &self.feeds
         } else {
             &self.pages
         }
     }
+}
+
+/// Whether a path is that of a feed, or looks like one.
+pub(super) fn is_feed(path: &str) -> bool {
+    !path.starts_with("/api/") && (path.ends_with(".xml") || path.ends_with(".atom"))
 }
 
 impl Shelf {

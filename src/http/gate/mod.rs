@@ -8,6 +8,8 @@
 //! nothing but the caller (`me`) has the key from memory ([`begin_short`]), and its usage row is committed with those of all
 //! other requests of the same turn of the runtime, which is also where it is seen that the key is still what memory says.
 //! Where it is not, the key is looked up once more. Neither changes a thread.
+//!
+//! A feed that is not kept is made in its turn ([`turn`]); whoever waited for it looks again for what is kept.
 
 mod admission;
 mod download;
@@ -17,6 +19,7 @@ mod short;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod turn;
 mod upload;
 
 use std::net::SocketAddr;
@@ -108,27 +111,45 @@ impl Trail {
 /// Answers one request.
 pub(super) async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
     let started = Instant::now();
+    let expects_continue = request.headers().contains_key(header::EXPECT);
+    let turn = turn::take(&ctx, request.method(), request.uri().path()).await;
+    let kept = turn.as_ref().and_then(|_| kept_since(&ctx, &request, started));
     let (parts, mut body) = request.into_parts();
-    let path = parts.uri.path().to_owned();
-    let asked = Asked::of(&parts.uri, &parts.headers);
-    let expects_continue = parts.headers.contains_key(header::EXPECT);
-    let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(&ctx, &parts.method) };
-    let outcome = respond(&ctx, peer, parts, &mut body, &mut trail).await;
-    if !body.is_end_stream() && (!expects_continue || trail.has_begun_form) {
+    let (response, has_begun_form) = match kept {
+        Some(kept) => (kept, false),
+        None => anew(&ctx, peer, parts, &mut body, started).await,
+    };
+    drop(turn);
+    if !body.is_end_stream() && (!expects_continue || has_begun_form) {
         body::drain(body).await;
     }
-    let reply = finish(&ctx, &trail, outcome);
+    response
+}
+
+/// Answers one request of which nothing is kept. Also whether a form was begun to be read.
+async fn anew(
+    ctx: &Arc<Ctx>,
+    peer: SocketAddr,
+    parts: Parts,
+    body: &mut Incoming,
+    started: Instant,
+) -> (Response<Outgoing>, bool) {
+    let path = parts.uri.path().to_owned();
+    let asked = Asked::of(&parts.uri, &parts.headers);
+    let mut trail = Trail { cors: table::is_public(&path), ..Trail::of(ctx, &parts.method) };
+    let outcome = respond(ctx, peer, parts, body, &mut trail).await;
+    let reply = finish(ctx, &trail, outcome);
     let file = reply.file();
     let response = match trail.route.and_then(|route| reply.to_keep(route)) {
-        Some(kept) => kept_from_now_on(&ctx, &path, &trail, &asked, kept),
+        Some(kept) => kept_from_now_on(ctx, &path, &trail, &asked, kept),
         None => reply::unless_matching(reply.into_unnamed(), asked.fields()),
     };
     let response = response.map(|whole| match file {
         None => Outgoing::Whole(whole),
-        Some(file) => Outgoing::Stored(Box::new(Download::new(Arc::clone(&ctx), trail.request_id.clone(), file))),
+        Some(file) => Outgoing::Stored(Box::new(Download::new(Arc::clone(ctx), trail.request_id.clone(), file))),
     });
-    told(&ctx, &trail, started, &response);
-    reply::with_request_id(response, trail.request_id)
+    told(ctx, &trail, started, &response);
+    (reply::with_request_id(response, trail.request_id), trail.has_begun_form)
 }
 
 /// The answer of one that can be kept, as it will be given to the next who asks the same.
@@ -289,7 +310,12 @@ fn left_value(left: Left) -> String {
 pub(super) fn kept(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<Outgoing>> {
     let started = Instant::now();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
-    let kept = is_read.then(|| ctx.kept.get(request.uri(), request.headers(), ctx.store.portals())).flatten()?;
+    is_read.then(|| kept_since(ctx, request, started)).flatten()
+}
+
+/// The answer that is kept for a request that reads and began then, if any.
+fn kept_since(ctx: &Ctx, request: &hyper::Request<Incoming>, started: Instant) -> Option<Response<Outgoing>> {
+    let kept = ctx.kept.get(request.uri(), request.headers(), ctx.store.portals())?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
     let response = kept.reply(request.headers());
     let trail = Trail { route: Some(kept.route()), ..Trail::of(ctx, request.method()) };

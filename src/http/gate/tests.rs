@@ -19,9 +19,9 @@ use crate::store::{self, Grade, Store, Tx};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
 
-/// A service with a form, beside what tells of its health.
-struct Place {
-    ctx: Arc<Ctx>,
+/// A service with routes of a test's own, beside what tells of its health.
+pub(super) struct Place {
+    pub(super) ctx: Arc<Ctx>,
     address: SocketAddr,
     running: Option<(tokio::sync::oneshot::Sender<()>, std::thread::JoinHandle<()>)>,
     _dir: tempfile::TempDir,
@@ -46,6 +46,18 @@ fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
 
 impl Place {
     fn new() -> Self {
+        let form = Route::open(Method::POST, "/form", decode, act)
+            .with_upload("cv", |_, _, request| {
+                let is_turned_away = request.raw_query() == "no";
+                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }
+            })
+            .or_json()
+            .writes(Grade::Durable);
+        Self::of(vec![form])
+    }
+
+    /// A service with these routes.
+    pub(super) fn of(routes: Vec<Route>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
         let store = Arc::new(Store::open(&dir.path().join("a.db"), Arc::clone(&world)).unwrap());
@@ -58,14 +70,7 @@ impl Place {
             signups_per_hour: None,
         };
         let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
-        let form = Route::open(Method::POST, "/form", decode, act)
-            .with_upload("cv", |_, _, request| {
-                let is_turned_away = request.raw_query() == "no";
-                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }
-            })
-            .or_json()
-            .writes(Grade::Durable);
-        ctx.table = Table::of([health::routes(), vec![form]].into_iter().flatten().collect());
+        ctx.table = Table::of([health::routes(), routes].into_iter().flatten().collect());
         let ctx = Arc::new(ctx);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -90,7 +95,7 @@ impl Place {
     }
 
     /// A connection on which this was sent.
-    fn send(&self, bytes: &[u8]) -> TcpStream {
+    pub(super) fn send(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
         stream
@@ -132,7 +137,7 @@ fn begun(content: &[u8]) -> Vec<u8> {
 const END: &[u8] = b"\r\n--b--\r\n";
 
 /// The next answer: its status and body.
-fn answer(stream: &mut TcpStream) -> (u16, String) {
+pub(super) fn answer(stream: &mut TcpStream) -> (u16, String) {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
