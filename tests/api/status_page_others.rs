@@ -322,6 +322,7 @@ fn what_came_later_is_what_its_own_address_makes_it() {
 /// The file of now, taken by a service that has stopped.
 fn copy(place: &Place) -> Vec<u8> {
     place.app.stop();
+    place.app.sql("PRAGMA wal_checkpoint(TRUNCATE)");
     let copy = std::fs::read(&place.app.path).unwrap();
     place.app.start_again();
     copy
