@@ -1,12 +1,13 @@
 //! Candidates who apply at once: each gets a confirmation or a clear refusal, and the file agrees with all of them.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
 use super::support::app::Options;
 use super::support::hiring::role_of;
-use super::support::race::{connected, together};
+use super::support::race::{connected, count, together};
 use super::support::signup::{Form, path, path_to, status_path};
 use super::support::{Answer, App, Hiring};
 
@@ -21,11 +22,6 @@ crate::tests![
 /// A service that believes what proxies on this machine say of their clients.
 fn start() -> App {
     App::with(Options { trusted_proxies: vec!["127.0.0.1/32"], ..Options::default() })
-}
-
-/// How many answers have this status.
-fn count(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|answer| answer.status == status).count()
 }
 
 fn number(app: &App, sql: &str) -> usize {
@@ -43,7 +39,7 @@ fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
 fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
     const CANDIDATES: usize = 100;
     let (mut before, mut behind) = (0, 0);
-    for round in 0..40_u32 {
+    for round in 0..40 {
         let app = start();
         let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
         let path = path(&app, &hiring);
@@ -51,11 +47,16 @@ fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
         let owner = app.make_key_with_all(&hiring.staff("owner")).1;
         let close = format!("{}/close", hiring.role());
         let mut clients = connected(&app, CANDIDATES + 1);
+        // The role is closed amid them: behind so many, in each round others.
+        let (begun, wanted) = (AtomicUsize::new(0), round * 17 % CANDIDATES);
         let answers = together(&mut clients, |number, client| match forms.get(number) {
-            Some(form) => form.send_by(client),
+            Some(form) => {
+                begun.fetch_add(1, Ordering::SeqCst);
+                form.send_by(client)
+            }
             None => {
-                for _ in 0..round * 200_000 {
-                    std::hint::spin_loop();
+                while begun.load(Ordering::SeqCst) < wanted {
+                    std::thread::yield_now();
                 }
                 let authorization = format!("Bearer {owner}");
                 let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];

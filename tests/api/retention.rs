@@ -1,10 +1,9 @@
 //! The retention clock: who is erased by the service itself, on which day, and who is not.
 
-use std::time::{Duration, Instant};
-
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
 
+use crate::document::until;
 use crate::support::hiring::role_of;
 use crate::support::{App, Hiring};
 
@@ -21,9 +20,6 @@ crate::tests![
 /// How often the clock is looked at, and a little.
 const LOOK_S: u64 = 601;
 
-/// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// A service with two organizations. The second has nobody but for one candidate who is erased at the next look: by then, the
 /// look at the first one is over.
 struct Clock {
@@ -33,11 +29,18 @@ struct Clock {
 }
 
 impl Clock {
+    /// The service begins with a look. The sentinel is there before it, so it is over, too, before anything else happens:
+    /// from then on there is none until the clock moves.
     fn start(change: impl FnOnce(&mut Value)) -> Self {
         let app = App::start();
         let hiring = app.hiring_with(change);
         let sentinel = app.hiring();
-        Self { app, hiring, sentinel }
+        let clock = Self { app, hiring, sentinel };
+        clock.app.stop();
+        clock.put_sentinel();
+        clock.app.start_again();
+        clock.wait_for_sentinel();
+        clock
     }
 
     fn keep(&self, settings: &Value) {
@@ -49,26 +52,30 @@ impl Clock {
         self.app.admin().post(&self.hiring.reject(candidate), &json!({})).expect(200);
     }
 
-    /// Lets the service look at this time; who of the organization is erased then.
-    fn look_at(&self, time: &str) -> Vec<String> {
-        let Self { app, sentinel, .. } = self;
-        let id = &sentinel.organization_id;
-        // The very same row at every look: a walk that is not over yet has passed it.
-        app.change(&format!(
+    /// The very same row at every look: a walk that is not over yet has passed it.
+    fn put_sentinel(&self) {
+        let id = &self.sentinel.organization_id;
+        self.app.change(&format!(
             "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
              VALUES ('sentinel', '{id}', '.', 'sentinel@x', 'sentinel@x', 0, 0)
              ON CONFLICT DO UPDATE SET erased_at = NULL, updated_at = 0;
              UPDATE organizations SET retention_days = 1 WHERE id = '{id}';"
         ));
+    }
+
+    fn wait_for_sentinel(&self) {
+        until(&self.app, "SELECT erased_at IS NOT NULL FROM candidates WHERE id = 'sentinel'", "1");
+    }
+
+    /// Lets the service look at this time; who of the organization is erased then.
+    fn look_at(&self, time: &str) -> Vec<String> {
+        self.put_sentinel();
         // Both clocks at once: the look is at this very time.
         let time = Timestamp::parse(time, Rounding::Down).unwrap().micros();
-        app.world.set(Timestamp::from_micros(time - i64::try_from(LOOK_S).unwrap() * 1_000_000));
-        app.pass(LOOK_S);
-        let began = Instant::now();
-        while app.sql("SELECT erased_at FROM candidates WHERE id = 'sentinel'") == ["null"] {
-            assert!(began.elapsed() < PATIENCE, "nobody looks");
-        }
-        app.sql(&format!(
+        self.app.world.set(Timestamp::from_micros(time - i64::try_from(LOOK_S).unwrap() * 1_000_000));
+        self.app.pass(LOOK_S);
+        self.wait_for_sentinel();
+        self.app.sql(&format!(
             "SELECT id FROM candidates WHERE organization_id = '{}' AND erased_at IS NOT NULL ORDER BY number",
             self.hiring.organization_id
         ))

@@ -101,8 +101,8 @@ fn swept() -> Error {
 const NO_TIME: i64 = 0;
 
 /// Makes the documents of a signup nobody's. They are found by nobody from now on, and what is in them is swept in slices, so
-/// that whoever waits for the writer does not wait for megabytes that are overwritten. To be done in a transaction that
-/// [`super::erasure::erase`] is told of, which wakes the sweep.
+/// that whoever waits for the writer does not wait for megabytes that are overwritten. To be done in a transaction that the
+/// erasures are told of, by [`super::erasure::erase`] or [`super::erasure::Erasures::taken_away`]: that wakes the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL, created_at = $2
@@ -172,23 +172,6 @@ pub fn attach(tx: &Tx<'_>, token: &Token, signup: &SignupId) -> Result<bool, Err
     Ok(tx.run(sql, params)? == 1)
 }
 
-/// What [`document`] reads.
-const COLUMNS: &str = "d.id, d.file_name, d.media_type, d.bytes, d.created_at";
-
-/// The documents of a signup, in the order in which they came.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn of_signup(tx: &Tx<'_>, signup: &SignupId) -> Result<Vec<Document>, Error> {
-    let sql = format!(
-        "SELECT {COLUMNS}
-         FROM documents d
-         WHERE d.signup_id = $1
-         ORDER BY d.number"
-    );
-    tx.all(&sql, [signup.as_str()], document)
-}
-
 /// A document that a candidate of the organization applied with.
 ///
 /// # Errors
@@ -199,14 +182,12 @@ pub fn find(
     candidate: &CandidateId,
     id: &DocumentId,
 ) -> Result<Option<Document>, Error> {
-    let sql = format!(
-        "SELECT {COLUMNS}
-         FROM documents d
-         JOIN signups s ON s.id = d.signup_id
-         JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
-         WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3"
-    );
-    tx.one(&sql, (id.as_str(), organization.as_str(), candidate.as_str()), document)
+    let sql = "SELECT d.id, d.file_name, d.media_type, d.bytes, d.created_at
+               FROM documents d
+               JOIN signups s ON s.id = d.signup_id
+               JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
+               WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3";
+    tx.one(sql, (id.as_str(), organization.as_str(), candidate.as_str()), document)
 }
 
 /// Sees that a document is whole before it is handed out a piece at a time. None of what is in it is read.
