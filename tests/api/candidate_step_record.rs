@@ -560,10 +560,10 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Every row of every table but the usage log.
+/// Every row of every table but the usage log and what is noted of it, which the service does when it comes to it.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-                  AND name <> 'api_key_usage' ORDER BY name";
+                  AND name NOT LIKE 'api_key_usage%' ORDER BY name";
     let rows = |table: &String| {
         let rows = app.sql(&format!("SELECT * FROM {table}"));
         rows.into_iter().map(|row| format!("{table}: {row}")).collect::<Vec<_>>()
