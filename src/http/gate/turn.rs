@@ -32,7 +32,8 @@ mod tests {
 
     const READERS: usize = 8;
 
-    const BYTES: usize = 2 * 1_024 * 1_024;
+    /// Enough that two who are made at once meet, few enough that all are made long before a body is not waited for any more.
+    const BYTES: usize = 256 * 1_024;
 
     /// How often a feed was made, how many are being made, and how many were at once.
     struct Count {
