@@ -102,7 +102,9 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
--- A key that acts as a user. Only the SHA-256 of its text is here. Revoked keys stay, for the audit.
+-- A key that acts as a user. Only the SHA-256 of its text is here. Revoked keys stay, for the audit. `scopes_explicit`:
+-- the key's maker named its scopes, so they say whether it enters `/api/admin`. `ended_at`: when the
+-- service saw that the key had expired. It stays expired then, also where the clock goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -114,7 +116,9 @@ CREATE TABLE api_keys (
   enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  expires_at INTEGER
+  expires_at INTEGER,
+  scopes_explicit INTEGER NOT NULL DEFAULT 0 CHECK (scopes_explicit IN (0, 1)),
+  ended_at INTEGER
 ) STRICT;
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
@@ -134,7 +138,8 @@ CREATE TABLE api_key_usage (
 ) STRICT;
 
 -- Where to begin to follow: one row in many of each key (marks), and the newest of each. Made for many rows at once, so that
--- a request pays next to nothing for them. Rows behind `api_key_usage_marking.marked_to` may have neither.
+-- a request pays next to nothing for them. Rows behind `api_key_usage_marking.marked_to` may have neither. Rows up to
+-- `pruned_to` are gone, with their marks; the newest of each key still tells how many requests there were.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -147,9 +152,17 @@ CREATE TABLE api_key_usage_newest (
 ) STRICT;
 CREATE TABLE api_key_usage_marking (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
-  marked_to INTEGER NOT NULL
+  marked_to INTEGER NOT NULL,
+  pruned_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
+
+-- Rows of the usage log that a wrong clock had dated in the future, by the time that they had then: a page that was begun at
+-- such a time goes on from where its row is now.
+CREATE TABLE api_key_usage_moves (
+  moved_from INTEGER NOT NULL PRIMARY KEY,
+  at INTEGER NOT NULL
+) STRICT;
 
 -- What a request with an Idempotency-Key was answered, for a day. `fingerprint` is the SHA-256 of what was asked. An answer
 -- that holds a secret is not kept, only the id of what was made; of an answer about a candidate who was erased nothing is.
@@ -244,8 +257,9 @@ CREATE TABLE candidates (
   CHECK (hold_reason IS NULL OR erased_at IS NULL)
 ) STRICT;
 CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
+CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
--- The words that candidates are found by, lower-cased and without accents: those of their names, and the parts of their
+-- The words that candidates are found by, folded (without case and accents): those of their names, and the parts of their
 -- addresses that are not. Words of names are by themselves, so that who looks for a name never reads what all addresses
 -- have. A rare word is found by itself; one that many have is looked for in one `block` of candidates after the other, from
 -- the newest on, so that a page of them costs the same however many there are.
@@ -369,9 +383,18 @@ CREATE TABLE spent_links (
 ) STRICT;
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
+-- Candidates who had themselves deleted by the link of their page while a hire was still hidden from them, and by which
+-- application's page: they are erased once no hire is hidden any more.
+CREATE TABLE erasures_asked (
+  candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
+  candidate_role_id TEXT REFERENCES candidate_roles (id),
+  asked_at INTEGER NOT NULL
+) STRICT;
+
 -- What was uploaded, in pieces of at most 64 KiB, each its own short write. Without a signup it is staged: sent, and not yet
 -- applied with, under a token of which the SHA-256 is here. What stays staged goes after an hour. `bytes` and `media_type`
 -- are there once all of it is. Where what it came with was deleted, it is nobody's, made at 0, and swept in slices.
+-- `sha256` is the digest of the whole content. The last chunk of an upload sets it; downloads and `check` compare it.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -381,6 +404,7 @@ CREATE TABLE documents (
   media_type TEXT CHECK (media_type <> ''),
   bytes INTEGER CHECK (bytes BETWEEN 1 AND 10485760),
   created_at INTEGER NOT NULL,
+  sha256 BLOB CHECK (length(sha256) = 32),
   CHECK ((media_type IS NULL) = (bytes IS NULL)),
   CHECK (signup_id IS NULL OR bytes IS NOT NULL)
 ) STRICT;
@@ -393,6 +417,34 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
+-- A random mark of the service that runs on the file, by which it knows the file again when somebody writes over it.
+CREATE TABLE service_marks (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  mark BLOB NOT NULL CHECK (length(mark) = 16)
+) STRICT;
+
+-- Bytes of the content of all attachments, staged ones too. Triggers move the sum with each chunk.
+CREATE TABLE attachment_totals (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0)
+) STRICT;
+INSERT INTO attachment_totals (id, bytes) VALUES (1, 0);
+CREATE TRIGGER attachment_totals_added
+AFTER INSERT ON document_pieces
+BEGIN
+  UPDATE attachment_totals SET bytes = bytes + length(new.content) WHERE id = 1;
+END;
+CREATE TRIGGER attachment_totals_changed
+AFTER UPDATE OF content ON document_pieces
+BEGIN
+  UPDATE attachment_totals SET bytes = bytes - length(old.content) + length(new.content) WHERE id = 1;
+END;
+CREATE TRIGGER attachment_totals_removed
+AFTER DELETE ON document_pieces
+BEGIN
+  UPDATE attachment_totals SET bytes = bytes - length(old.content) WHERE id = 1;
+END;
+
 -- What forms are signed with, so that a form proves when it was made, also behind a restart.
 CREATE TABLE form_secrets (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
@@ -403,11 +455,13 @@ CREATE TABLE form_secrets (
 -- facts as JSON. `number` is the order in which it happened. Rows are a chain: `hash` is the SHA-256 of the row's own
 -- columns with `detail_hash` in place of the detail, and of the hash of the row before. The detail may hold personal data
 -- and so stands outside: `detail_hash` is the SHA-256 of it behind a random salt, and an erasure takes both, without which
--- the hash tells nothing. A role that was deleted as a draft leaves its id.
+-- the hash tells nothing. A role that was deleted as a draft leaves its id. A row without an organization is platform
+-- activity: keys, users, sign-ins, commands on the file. Only the rows of a candidate who was erased lose their detail, and
+-- those that name a candidate as a signup did that was deleted since; `check` reports any other.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
-  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  organization_id TEXT REFERENCES organizations (id),
   at INTEGER NOT NULL,
   action TEXT NOT NULL CHECK (action <> ''),
   user_id TEXT REFERENCES users (id),
@@ -421,7 +475,8 @@ CREATE TABLE activities (
   detail_hash BLOB NOT NULL CHECK (length(detail_hash) = 32),
   hash BLOB NOT NULL CHECK (length(hash) = 32),
   FOREIGN KEY (candidate_role_id, organization_id) REFERENCES candidate_roles (id, organization_id),
-  CHECK (salt IS NOT NULL OR detail = '{}')
+  CHECK (salt IS NOT NULL OR detail = '{}'),
+  CHECK (organization_id IS NOT NULL OR coalesce(role_id, candidate_id, candidate_role_id, candidate_role_step_id) IS NULL)
 ) STRICT;
 CREATE INDEX activities_of_organization ON activities (organization_id, number);
 CREATE INDEX activities_by_action ON activities (organization_id, action, number);
@@ -441,11 +496,15 @@ END;
 CREATE TRIGGER activities_stay_as_they_are
 BEFORE UPDATE ON activities
 WHEN NOT (new.detail = '{}' AND new.salt IS NULL AND new.number = old.number AND new.id = old.id
-  AND new.organization_id = old.organization_id AND new.at = old.at AND new.action = old.action
+  AND new.organization_id IS old.organization_id AND new.at = old.at AND new.action = old.action
   AND new.user_id IS old.user_id AND new.api_key_id IS old.api_key_id AND new.role_id IS old.role_id
   AND new.candidate_id IS old.candidate_id AND new.candidate_role_id IS old.candidate_role_id
   AND new.candidate_role_step_id IS old.candidate_role_step_id AND new.detail_hash = old.detail_hash
-  AND new.hash = old.hash)
+  AND new.hash = old.hash
+  AND (EXISTS (SELECT 1 FROM candidates c WHERE c.id = new.candidate_id AND c.erased_at IS NOT NULL)
+    OR new.action IN ('candidate.added', 'candidate.changed') AND EXISTS (
+      SELECT 1 FROM activities d
+      WHERE d.candidate_id = new.candidate_id AND d.action = 'candidate_role.signup_deleted' AND d.number > new.number)))
 BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
@@ -499,6 +558,28 @@ CREATE TABLE hr_attempts (
   PRIMARY KEY (delivery_number, number),
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
+
+-- Imports that came beside a running service and are not done. One that was not decided leaves nothing: its rows are dropped.
+-- One that was comes whole: its rows are brought to where they belong, a few in a transaction. `skipped` counts those that the
+-- file did not allow any more. `application` is JSON with the application, its steps and its candidate.
+CREATE TABLE imports (
+  number INTEGER NOT NULL PRIMARY KEY,
+  started_at INTEGER NOT NULL,
+  decided_at INTEGER,
+  skipped INTEGER NOT NULL CHECK (skipped >= 0)
+) STRICT;
+CREATE TABLE import_rows (
+  number INTEGER NOT NULL PRIMARY KEY,
+  import_number INTEGER NOT NULL REFERENCES imports (number),
+  organization_id TEXT NOT NULL,
+  role_id TEXT NOT NULL,
+  candidate_id TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('In Progress', 'Not Selected', 'Hired', 'Withdrawn')),
+  application TEXT NOT NULL CHECK (json_type(application) = 'object')
+) STRICT;
+CREATE INDEX import_rows_of_import ON import_rows (import_number);
+CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
+CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
 -- What memory keeps of the file stays true by two kinds of numbers, which triggers move whoever changes something: a
 -- portal's, by what it shows, and the one of all keys, by what they and their users may do.
@@ -565,7 +646,7 @@ CREATE TABLE credential_changes (
 ) STRICT;
 INSERT INTO credential_changes (id, number) VALUES (1, 1);
 CREATE TRIGGER credential_changes_key
-AFTER UPDATE OF number, id, digest, user_id, scopes, enabled, expires_at ON api_keys
+AFTER UPDATE OF number, id, digest, user_id, scopes, enabled, expires_at, ended_at ON api_keys
 BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
@@ -579,6 +660,32 @@ AFTER UPDATE OF id, email, platform_role, enabled ON users
 BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
+
+-- The heartbeat: the believed time, written every few minutes and when the service ends. `confirmations` counts how often an
+-- admin has said that the machine's clock is right.
+CREATE TABLE believed_clock (
+  id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+  believed_at INTEGER NOT NULL,
+  confirmations INTEGER NOT NULL CHECK (confirmations >= 0)
+) STRICT;
+
+-- Candidates whom the retention has found due: since when, and since when their time counted then (`counted_from`). They are
+-- erased on a later day, if that has not changed. `confirmed`: an admin has confirmed it, however many they are.
+CREATE TABLE retention_due (
+  candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  due_since INTEGER NOT NULL,
+  counted_from INTEGER NOT NULL,
+  confirmed INTEGER NOT NULL CHECK (confirmed IN (0, 1))
+) STRICT;
+CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
+
+-- How many candidates of an organization the retention has erased without a confirmation in its last day, which began at `day`.
+CREATE TABLE retention_days (
+  organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
+  day INTEGER NOT NULL,
+  erased INTEGER NOT NULL CHECK (erased >= 0)
+) STRICT, WITHOUT ROWID;
 
 -- One row that `GET /readyz` writes, to know that the file can be written.
 CREATE TABLE readiness (

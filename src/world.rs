@@ -3,17 +3,21 @@
 //!
 //! The only place that reads a clock, the system's time zones or its random source, and the only one that knows argon2.
 
+mod hashing;
+
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::password_hash::phc::{ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Params, Version};
 use jiff::Span;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+pub use self::hashing::HashMemory;
+use crate::domain::disk::Disk;
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
 use crate::domain::timestamp::Timestamp;
 
@@ -48,6 +52,9 @@ pub trait World: Send + Sync {
 
     /// The cost of hashing a password: memory in KiB, passes.
     fn hashing_cost(&self) -> (u32, u32);
+
+    /// The space of the file system that this directory is on; `None` where the system does not tell it.
+    fn disk(&self, directory: &Path) -> Option<Disk>;
 }
 
 /// The local day that `at` is in.
@@ -74,19 +81,35 @@ impl dyn World + '_ {
 
     /// The argon2id hash of a password, as PHC text with its own salt and cost.
     pub fn hash_password(&self, password: &str) -> String {
+        self.hash_password_in(password, &mut HashMemory::default())
+    }
+
+    /// The same in this memory.
+    pub fn hash_password_in(&self, password: &str, memory: &mut HashMemory) -> String {
         let mut salt = [0; SALT_BYTES];
         self.fill(&mut salt);
         let (memory_kib, passes) = self.hashing_cost();
         let params = Params::new(memory_kib, passes, 1, None).expect("the costs are constants within argon2's bounds");
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        let hash: PasswordHash =
-            argon2.hash_password_with_salt(password.as_bytes(), &salt).expect("salt and output have fixed good sizes");
+        let output = memory.hash(password, &salt, &params).expect("salt and output have fixed good sizes");
+        let hash = PasswordHash {
+            algorithm: Algorithm::Argon2id.ident(),
+            version: Some(Version::V0x13.into()),
+            params: ParamsString::try_from(&params).expect("the costs are constants within argon2's bounds"),
+            salt: Some(Salt::new(&salt).expect("the salt has a good size")),
+            hash: Some(output),
+        };
         hash.to_string()
     }
 
     /// Whether the password is the one that was hashed. A hash that cannot be read matches nothing.
-    pub fn password_matches(&self, password: &str, hash: &str) -> bool {
-        PasswordHash::new(hash).is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+    pub fn password_matches(&self, password: &str, hash: &str, memory: &mut HashMemory) -> bool {
+        let Ok(hash) = PasswordHash::new(hash) else { return false };
+        let is_ours = hash.algorithm == Algorithm::Argon2id.ident() && hash.version == Some(Version::V0x13.into());
+        let (Some(salt), Some(expected), Ok(params)) = (hash.salt, hash.hash, Params::try_from(&hash)) else {
+            return false;
+        };
+        // Outputs are compared in constant time.
+        is_ours && memory.hash(password, &salt, &params).is_some_and(|output| output == expected)
     }
 }
 
@@ -167,6 +190,12 @@ impl World for Real {
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
     }
+
+    fn disk(&self, directory: &Path) -> Option<Disk> {
+        let stat = rustix::fs::statvfs(directory).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Some(Disk { free_bytes: bytes(stat.f_bavail), total_bytes: bytes(stat.f_blocks) })
+    }
 }
 
 /// A world that a test moves by hand. Random bytes are a running number, spread out, so they differ and repeat in
@@ -177,6 +206,7 @@ pub struct Scripted {
     monotonic: Mutex<Duration>,
     random: AtomicU64,
     fixed: Mutex<Option<u8>>,
+    disk: Mutex<Option<Disk>>,
 }
 
 impl Scripted {
@@ -187,12 +217,18 @@ impl Scripted {
             monotonic: Mutex::new(Duration::from_secs(1_000)),
             random: AtomicU64::new(1),
             fixed: Mutex::new(None),
+            disk: Mutex::new(None),
         }
     }
 
-    /// From now on every random byte is this one; `None`: they differ again.
+    /// From now on every random byte is this one, but for those of ids, which always differ; `None`: they differ again.
     pub fn fix_random(&self, byte: Option<u8>) {
         *self.fixed.lock().expect("no test holds this lock while it fails") = byte;
+    }
+
+    /// Sets the space of the disk; `None`: it is not known, as at first.
+    pub fn set_disk(&self, disk: Option<Disk>) {
+        *self.disk.lock().expect("no test holds this lock while it fails") = disk;
     }
 
     /// Lets this much time pass.
@@ -205,6 +241,15 @@ impl Scripted {
     /// Sets the wall clock, back too. The time that never steps back does not move.
     pub fn set(&self, now: Timestamp) {
         *self.now.lock().expect("no test holds this lock while it fails") = now;
+    }
+
+    /// Fills with the next numbers.
+    fn spread(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let number = self.random.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            chunk.copy_from_slice(&mixed.to_be_bytes()[..chunk.len()]);
+        }
     }
 }
 
@@ -229,11 +274,11 @@ impl World for Scripted {
         if let Some(byte) = *self.fixed.lock().expect("no test holds this lock while it fails") {
             return bytes.fill(byte);
         }
-        for chunk in bytes.chunks_mut(8) {
-            let number = self.random.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mixed = (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            chunk.copy_from_slice(&mixed.to_be_bytes()[..chunk.len()]);
-        }
+        self.spread(bytes);
+    }
+
+    fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
+        self.spread(bytes);
     }
 
     /// A world of few zones, whatever the machine knows.
@@ -253,6 +298,10 @@ impl World for Scripted {
 
     fn hashing_cost(&self) -> (u32, u32) {
         (8, 1)
+    }
+
+    fn disk(&self, _: &Path) -> Option<Disk> {
+        *self.disk.lock().expect("no test holds this lock while it fails")
     }
 }
 
@@ -306,9 +355,10 @@ mod tests {
         let world: &dyn World = &Scripted::at(Timestamp::from_micros(0));
         let hash = world.hash_password("correct horse battery");
         assert!(hash.starts_with("$argon2id$"));
-        assert!(world.password_matches("correct horse battery", &hash));
-        assert!(!world.password_matches("correct horse batterz", &hash));
-        assert!(!world.password_matches("correct horse battery", "no hash"));
+        let mut memory = HashMemory::default();
+        assert!(world.password_matches("correct horse battery", &hash, &mut memory));
+        assert!(!world.password_matches("correct horse batterz", &hash, &mut memory));
+        assert!(!world.password_matches("correct horse battery", "no hash", &mut memory));
         assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has a salt of its own");
     }
 }

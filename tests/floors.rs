@@ -30,8 +30,9 @@ struct Source {
 impl Source {
     fn new(path: &str, text: &str) -> Self {
         let (code, strings) = take_apart(text);
-        // A file of tests is behind a `#[cfg(test)]` where it is declared.
-        let shipped = if path.ends_with("/tests.rs") { String::new() } else { without_tests(&code) };
+        // A file of tests, or below one, is behind a `#[cfg(test)]` where it is declared.
+        let is_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
+        let shipped = if is_tests { String::new() } else { without_tests(&code) };
         Self { path: path.to_owned(), text: text.to_owned(), code, shipped, strings }
     }
 

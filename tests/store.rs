@@ -13,7 +13,7 @@ use appliance::domain::refusal::Refusal;
 use appliance::domain::text::Email;
 use appliance::domain::timestamp::Timestamp;
 use appliance::domain::user::PlatformRole;
-use appliance::store::{self, Error, Grade, OpenError, READERS_MAX, Store, Tx};
+use appliance::store::{self, Closed, Error, Grade, Halt, OpenError, READERS_MAX, Store, Tx};
 use appliance::world::{Scripted, World};
 
 /// How long anything is waited for before the test fails.
@@ -407,4 +407,30 @@ fn one_store_has_a_file_whatever_it_is_called() {
         assert!(matches!(second, Err(OpenError::Held(_))), "{}", path.display());
     }
     assert!(!link.with_file_name("link.db.lock").exists());
+}
+
+#[test]
+fn nothing_is_answered_as_done_once_the_file_is_moved() {
+    for grade in [Grade::Durable, Grade::Logged] {
+        let place = Place::new();
+        let answers = Answers::new();
+        place.add(&answers, grade, "before");
+        assert_eq!(answers.take(1), ["before: ok"]);
+        let moved = place.path.with_file_name("moved.db");
+        std::fs::rename(&place.path, &moved).unwrap();
+        if grade == Grade::Durable {
+            // The writer sees it by itself, before it commits.
+            place.add(&answers, grade, "after");
+            let answer = answers.take(1).remove(0);
+            assert!(answer.starts_with("after: Unavailable(") && answer.contains("removed or moved"), "{answer}");
+        } else {
+            assert!(matches!(place.store.require_same_files(), Err(Error::Unavailable(_))));
+        }
+        assert!(matches!(place.store.broken(), Some(Halt::Lost(_))));
+        place.add(&answers, grade, "later");
+        assert!(answers.take(1)[0].starts_with("later: Unavailable("));
+        let bytes = std::fs::read(&moved).unwrap();
+        assert!(matches!(place.store.close(), Closed::Halted(Halt::Lost(_))));
+        assert_eq!(std::fs::read(&moved).unwrap(), bytes);
+    }
 }

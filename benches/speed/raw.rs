@@ -174,7 +174,7 @@ impl Raw {
     fn chain(&mut self, decision: Decision, key: &str, detail: &str) -> Activity {
         let organization = company::organization_of(decision.application);
         let subject = Subject {
-            organization_id: Id::parse(&company::organization_id(organization)).unwrap(),
+            organization_id: Id::parse(&company::organization_id(organization)),
             role_id: Id::parse(&company::role_id(organization)),
             candidate_id: Id::parse(&company::candidate_id(decision.application)),
             candidate_role_id: Id::parse(&company::application_id(decision.application)),

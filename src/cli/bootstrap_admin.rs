@@ -1,7 +1,9 @@
 //! `appliance bootstrap-admin`: the first admin, and a key that does everything.
 
-use super::{DbArg, Failure, act_and_print, email, name, say};
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
+use serde_json::json;
+
+use super::{DbArg, Failure, act_and_print, name, new_email, say};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, Scope, Secret};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
@@ -21,7 +23,7 @@ pub struct Args {
     db: DbArg,
 
     /// The admin's email address.
-    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = email)]
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = new_email)]
     email: Email,
 
     /// The admin's name; what stands before the @ when not given. An existing user keeps theirs.
@@ -42,8 +44,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();
     act_and_print(&args.db.db, world, |tx| {
-        let secret = make(tx, world, &args.email, name, "admin", args.expires_in_days)?;
-        Ok(secret.reveal().to_owned())
+        let key = make(tx, world, &args.email, name, "admin", args.expires_in_days)?;
+        let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
+        store::activity::platform::record_command(tx, world, "bootstrap-admin", &facts)?;
+        Ok(key.secret.reveal().to_owned())
     })?;
     say(&format!(
         "{} is an admin of {}. The key above works for {} days and is not shown again.",
@@ -65,29 +69,33 @@ pub(super) fn make(
     name: Option<&str>,
     key_name: &str,
     days: i64,
-) -> Result<Secret, Error> {
+) -> Result<NewApiKey, Error> {
+    let stamp = || store::activity::stamp(world);
     let user_id = match store::user::find_by_email(tx, email)? {
         Some(store::user::User { record, .. }) => {
             let admin = store::user::Record { platform_role: PlatformRole::Admin, enabled: true, ..record.clone() };
-            store::user::change(tx, &record, &admin)?;
+            store::user::change(tx, &stamp(), None, &record, &admin)?;
             record.id
         }
         None => {
-            let user_id: UserId = world.id();
-            let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default());
-            store::user::insert(tx, &user_id, email, name, PlatformRole::Admin)?;
-            user_id
+            let id: UserId = world.id();
+            let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default()).to_owned();
+            let platform_role = PlatformRole::Admin;
+            let user = store::user::Record { id, email: email.clone(), name, platform_role, enabled: true };
+            store::user::create(tx, &stamp(), None, &user)?;
+            user.id
         }
     };
     let secret = Secret::generate(|bytes| world.fill(bytes));
     let key = NewApiKey {
         id: world.id(),
-        secret: secret.clone(),
+        secret,
         user_id,
         name: key_name.to_owned(),
-        scopes: Scope::ALL.to_vec(),
+        // Every scope there is, and not narrow: this is the key from which all others are made.
+        grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
         expires_at: api_key::expires_at(tx.now, days),
     };
-    store::api_key::insert(tx, &key)?;
-    Ok(secret)
+    store::api_key::create(tx, &stamp(), None, &key)?;
+    Ok(key)
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use super::{Failure, act_and_print, bootstrap_admin, print, say};
 use crate::document;
 use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
@@ -43,7 +45,9 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
     act_and_print(path, world, |tx| {
         document::import(tx, &company)?;
         let key = bootstrap_admin::make(tx, world, &admin, Some("Demo admin"), "demo", EXPIRES_IN_DAYS_DEFAULT)?;
-        let key = key.reveal();
+        let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
+        store::activity::platform::record_command(tx, world, "serve --demo", &facts)?;
+        let key = key.secret.reveal();
         Ok(format!("portal: {portal}\nkey: {key}\ntry: curl -H 'Authorization: Bearer {key}' {base_url}/api/v1/me"))
     })
 }

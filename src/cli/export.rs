@@ -3,11 +3,12 @@
 use std::io::{self, BufWriter};
 
 use clap::builder::BoolishValueParser;
+use serde_json::json;
 
 use super::{DbArg, Failure, say};
 use crate::document::{self, ExportError, Secrets};
 use crate::store;
-use crate::store::file::{self, Missing, Older};
+use crate::store::file;
 use crate::world::World;
 
 /// Write users, organizations, roles and candidates as one document, to standard output.
@@ -32,8 +33,10 @@ pub struct Args {
 /// Exit status 1 where the file cannot be read, or standard output not written.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
-    file::prepare(path, Missing::Refuse, Older::Refuse)?;
+    file::prepare_to_read(path)?;
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
+    let facts = json!({ "withSecrets": args.with_secrets });
+    super::record_reading(path, world, "export", &facts)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let exported = store::read_alone(path, world, |tx| {
         let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);
@@ -41,7 +44,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     });
     let (written, (owed, signups)) = exported?;
     match written {
-        Ok(()) => {
+        Ok(notices) => {
+            notices.iter().for_each(|notice| say(notice));
             if owed > 0 {
                 say(&format!("not in the document: what HR systems have not received yet ({owed} in all)"));
             }

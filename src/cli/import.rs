@@ -2,30 +2,32 @@
 //! the file's organizations.
 
 mod elsewhere;
+mod way;
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
+use serde_json::json;
 
 use super::{DbArg, EXIT_USAGE, Failure, say, slug};
-use crate::document::{self, Findings};
+use crate::document::{self, Counts, Findings};
 use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::text::Slug;
 use crate::store::file::{self, Lock, Missing, Older};
-use crate::store::{self, Error, OpenError};
+use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
+use way::Way;
 
 /// Applications that are imported while a server runs. More hold its writes up for longer than its callers wait.
 const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 
-/// The longest document that is read: several times the largest organization, and no endless stream.
-const DOCUMENT_BYTES_MAX: u64 = 4 << 30;
+/// The most bytes that one import reads, over all its files. They are held in memory, together with what is made of them: a
+/// document of 100,000 candidates has some 100 MB, so this is several times the largest organization, and no endless stream.
+const INPUT_BYTES_MAX: u64 = 512 << 20;
 
 /// Bring users, organizations, roles and candidates into the file, or candidates from elsewhere.
 ///
@@ -39,7 +41,9 @@ const DOCUMENT_BYTES_MAX: u64 = 4 << 30;
 /// with its place and everything that is wrong with it, and nothing is imported unless `--partial` is given. Exit status 0
 /// when everything was imported, 1 when anything was refused.
 ///
-/// Works while `serve` runs, up to 20,000 candidates.
+/// Works while `serve` runs, up to 20,000 candidates, and keeps no request waiting: more than 200 are staged first, where
+/// nobody sees them, and come a few at a time once all are staged and decided. What is decided comes whole, even if the import is
+/// killed: then `serve` goes on with it. Reads at most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", elsewhere::CSV_HELP, elsewhere::EXAMPLES))]
 pub struct Args {
@@ -102,27 +106,32 @@ fn document(args: &Args, world: &dyn World) -> Result<(), Failure> {
     }
     let source = only(&args.documents)?;
     let (path, name) = (args.db.db.as_path(), source.display());
-    let bytes = read(source).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    let bytes =
+        read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
     let document = document::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
     if path.try_exists().is_ok_and(|exists| !exists) {
         require_none(&document::check_for_new_file(&document))?;
     }
-    let _lock = lock_for(path, document.applications())?;
+    let lock = lock_for(path, document.applications())?;
     file::prepare(path, Missing::Create, Older::Refuse)?;
     require_none(&store::read_alone(path, world, |tx| document::check(tx, &document))?)?;
-    let began = Cell::new(Duration::ZERO);
-    let counts = store::act_alone(path, world, |tx| {
-        began.set(world.monotonic());
-        document::insert(tx, &document)
-    });
-    let held = world.monotonic().saturating_sub(began.get());
-    let counts = counts.map_err(failed)?;
+    let way = Way::of(path, document.applications(), lock)?;
+    let on_record = |tx: &Tx<'_>, counts: Counts| {
+        for user in &document.users {
+            store::user::record_created(tx, &store::activity::stamp(world), None, user)?;
+        }
+        record(tx, world, "document", &counts)?;
+        Ok(counts)
+    };
+    let all = |tx: &Tx<'_>| on_record(tx, document::insert(tx, &document)?);
+    let frame = |tx: &Tx<'_>| on_record(tx, document::insert_frame(tx, &document)?);
+    let came = way.bring(path, world, all, frame, || document::rows(&document))?;
     for notice in document.notices() {
         say(&notice);
     }
-    say(&format!("imported into {}: {counts}; the write lock was held for {} ms", path.display(), held.as_millis()));
-    Ok(())
+    say(&format!("imported into {}: {}; {}", path.display(), came.counts, came.held));
+    came.require_all()
 }
 
 /// The one document that the format takes.
@@ -146,13 +155,23 @@ fn role_id(text: &str) -> Result<RoleId, String> {
     RoleId::parse(text).ok_or_else(|| "an id has 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
 }
 
-fn read(document: &Path) -> io::Result<Vec<u8>> {
-    let source: Box<dyn Read> =
-        if document == Path::new("-") { Box::new(io::stdin().lock()) } else { Box::new(File::open(document)?) };
+/// Reads a file, or standard input, of at most so many bytes. A regular file that is larger is not read at all.
+fn read(document: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let (source, size): (Box<dyn Read>, u64) = if document == Path::new("-") {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        let file = File::open(document)?;
+        let size = file.metadata()?.len();
+        (Box::new(file), size)
+    };
     let mut bytes = Vec::new();
-    source.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
-        return Err(io::Error::other(format!("it is larger than {DOCUMENT_BYTES_MAX} bytes")));
+    if size <= bytes_max {
+        source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    }
+    if size.max(bytes.len() as u64) > bytes_max {
+        let most = INPUT_BYTES_MAX >> 20;
+        let why = format!("an import reads at most {most} MiB, all its files together; import a part at a time");
+        return Err(io::Error::other(why));
     }
     Ok(bytes)
 }
@@ -171,6 +190,12 @@ fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
         ))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Puts the import on record.
+fn record(tx: &Tx<'_>, world: &dyn World, format: &str, counts: &Counts) -> Result<(), Error> {
+    let facts = json!({ "format": format, "imported": counts.to_string() });
+    store::activity::platform::record_command(tx, world, "import", &facts)
 }
 
 fn require_none(findings: &Findings) -> Result<(), Failure> {

@@ -1,18 +1,19 @@
 //! `appliance key`: the API keys, without a client.
 
 use clap::Subcommand;
+use serde_json::json;
 
 use super::list::{ListArgs, json};
 use super::user::no_user;
 use super::{DbArg, Failure, act_and_print, email, name, say, word};
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Scope, Secret};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, Scope, Secret};
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::http::shown;
-use crate::store;
 use crate::store::api_key::{ApiKey, NewApiKey};
 use crate::store::file::{self, Missing, Older};
+use crate::store::{self, Error};
 use crate::world::World;
 
 /// List, make and revoke API keys.
@@ -57,9 +58,12 @@ struct Create {
     expires_in_days: i64,
 
     /// What it may be used for; several between commas, or the flag again.
-    #[arg(long, env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
-        default_values = Scope::DEFAULT.map(Scope::as_str), value_parser = word(Scope::WORDS, Scope::parse))]
-    scope: Vec<Scope>,
+    ///
+    /// Without this flag the key has candidates:read, roles:read and pipeline:write, and an admin's key enters /api/admin.
+    /// With it an admin's key enters /api/admin only with admin:read (GET and HEAD) or admin:write (the rest).
+    #[arg(long, visible_alias = "scopes", env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
+        value_parser = word(Scope::WORDS, Scope::parse))]
+    scope: Option<Vec<Scope>>,
 }
 
 /// Revoke a key for good.
@@ -122,22 +126,24 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let user = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &args.user))?;
     let user = user.ok_or_else(|| no_user(&args.user))?.record;
     let secret = Secret::generate(|bytes| world.fill(bytes));
-    let mut scopes = args.scope.clone();
-    scopes.sort_by_key(|scope| Scope::WORDS.iter().position(|word| *word == scope.as_str()));
-    scopes.dedup();
+    let mut grant = Grant::of(args.scope.clone());
+    grant.scopes.sort_by_key(|scope| Scope::WORDS.iter().position(|word| *word == scope.as_str()));
+    grant.scopes.dedup();
     act_and_print(path, world, |tx| {
         let key = NewApiKey {
             id: world.id(),
             secret: secret.clone(),
             user_id: user.id.clone(),
             name: args.name.clone(),
-            scopes: scopes.clone(),
+            grant: grant.clone(),
             expires_at: api_key::expires_at(tx.now, args.expires_in_days),
         };
-        store::api_key::insert(tx, &key)?;
+        store::api_key::create(tx, &store::activity::stamp(world), None, &key)?;
+        let facts = json!({ "apiKeyId": key.id.as_str() });
+        store::activity::platform::record_command(tx, world, "key create", &facts)?;
         Ok(secret.reveal().to_owned())
     })?;
-    let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+    let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
     say(&format!(
         "The key above acts as {} with {} for {} days and is not shown again.",
         user.email.as_str(),
@@ -153,7 +159,15 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
 fn revoke(args: &Revoke, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
-    if !store::act_alone(path, world, |tx| store::api_key::revoke(tx, &args.id))? {
+    let is_there = store::act_alone(path, world, |tx| {
+        let is_there = store::api_key::revoke(tx, &store::activity::stamp(world), None, &args.id)?;
+        if is_there {
+            let facts = json!({ "apiKeyId": args.id.as_str() });
+            store::activity::platform::record_command(tx, world, "key revoke", &facts)?;
+        }
+        Ok::<_, Error>(is_there)
+    });
+    if !is_there? {
         return Err(Failure::new(format!("there is no key with the id {}", args.id)));
     }
     say(&format!("{} is revoked", args.id));

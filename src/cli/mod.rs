@@ -3,6 +3,7 @@
 //! Data goes to standard output, words for people to standard error. Exit status 0, 1 (failed), 2 (what is wrong in
 //! the flags) and, for `serve`, 78 where starting again would not help.
 
+pub mod activity;
 pub mod backup;
 pub mod bootstrap_admin;
 pub mod check;
@@ -27,7 +28,9 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 
+use crate::domain::plain;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::{Real, World};
@@ -72,9 +75,13 @@ impl From<OpenError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(match error {
+            Error::Full(why) => format!("the disk is full, nothing was changed: {why}; free some space"),
             Error::Unavailable(why) => format!("the file is not available now, nothing was changed: {why}"),
             Error::Refused(refusal) => refusal.sentence(),
             Error::Defect(why) => format!("the file cannot be used: {why}"),
+            Error::OutcomeUnknown(why) => {
+                format!("whether this was carried out is unknown, look before you do it again; the disk failed: {why}")
+            }
         })
     }
 }
@@ -116,6 +123,7 @@ enum Command {
     Export(export::Args),
     Backup(backup::Args),
     Check(check::Args),
+    Activity(activity::Args),
     HrDeliveries(hr_deliveries::Args),
     User(user::Args),
     Organization(organization::Args),
@@ -134,8 +142,9 @@ impl Cli {
             Command::SetPassword(args) => set_password::run(&args, &world),
             Command::Import(args) => import::run(&args, &world),
             Command::Export(args) => export::run(&args, &world),
-            Command::Backup(args) => backup::run(&args),
-            Command::Check(args) => check::run(&args),
+            Command::Backup(args) => backup::run(&args, &world),
+            Command::Check(args) => check::run(&args, &world),
+            Command::Activity(args) => activity::run(&args, &world),
             Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),
             Command::User(args) => user::run(&args, &world),
             Command::Organization(args) => organization::run(&args, &world),
@@ -199,11 +208,31 @@ fn act_and_print(
     unprinted.map_or_else(|| done.map_err(Failure::from), Err)
 }
 
-/// An address as a flag has it.
+/// Puts a command on record that only reads the file, before it does. Where the file cannot be written now, the command goes
+/// on and that is told.
+///
+/// # Errors
+/// Where the file cannot be used.
+fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<(), Failure> {
+    if let Some(why) = store::activity::platform::record_reading(path, world, command, facts)? {
+        say(&format!("this {command} is not on the record of {}: {why}", path.display()));
+    }
+    Ok(())
+}
+
+/// The address of somebody who is in the file, as a flag has it.
 ///
 /// # Errors
 /// A sentence for the usage message.
 fn email(text: &str) -> Result<Email, String> {
+    Email::stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
+}
+
+/// An address that is new to the file, or may be.
+///
+/// # Errors
+/// A sentence for the usage message.
+fn new_email(text: &str) -> Result<Email, String> {
     Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
@@ -213,7 +242,11 @@ fn email(text: &str) -> Result<Email, String> {
 /// A sentence for the usage message.
 fn name(text: &str) -> Result<String, String> {
     let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
-    if fits { Ok(text.to_owned()) } else { Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")) }
+    match plain::flaw_of_line(text) {
+        Some(flaw) => Err(format!("a name {}", flaw.sentence())),
+        None if fits => Ok(text.to_owned()),
+        None => Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")),
+    }
 }
 
 /// A slug as a flag has it.

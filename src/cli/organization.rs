@@ -1,15 +1,17 @@
 //! `appliance organization`: the organizations, without a client.
 
 use clap::Subcommand;
+use serde_json::json;
 
 use super::list::{ListArgs, json, state};
 use super::{DbArg, Failure, name, print, say, slug};
+use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
 use crate::http::shown;
 use crate::store::file::{self, Missing, Older};
 use crate::store::organization::{Organization, Record};
-use crate::store::{self, Error};
+use crate::store::{self, Error, Tx};
 use crate::world::World;
 
 /// List, make, disable and enable organizations.
@@ -110,7 +112,10 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let new = Record::new(world.id(), args.slug.clone(), args.name.clone());
     let organization = Record { time_zone, ..new };
     let stamp = store::activity::stamp(world);
-    store::act_alone(path, world, |tx| store::organization::create(tx, &stamp, None, &organization))?;
+    store::act_alone(path, world, |tx| {
+        store::organization::create(tx, &stamp, None, &organization)?;
+        record(tx, world, "organization create", &organization.id)
+    })?;
     print(organization.id.as_str())
 }
 
@@ -124,6 +129,7 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
         };
         let after = Record { enabled, ..record.clone() };
         store::organization::change(tx, &stamp, None, &record, &after)?;
+        self::record(tx, world, if enabled { "organization enable" } else { "organization disable" }, &record.id)?;
         Ok::<_, Error>(true)
     })?;
     let slug = args.slug.as_str();
@@ -132,4 +138,10 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
     }
     say(&format!("{slug} is {}", state(enabled)));
     Ok(())
+}
+
+/// Puts the command on record.
+fn record(tx: &Tx<'_>, world: &dyn World, command: &str, organization: &OrganizationId) -> Result<(), Error> {
+    let facts = json!({ "organizationId": organization.as_str() });
+    store::activity::platform::record_command(tx, world, command, &facts)
 }

@@ -1,7 +1,7 @@
 //! `appliance serve`: runs the service, and the sample company of `--demo`.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,19 +12,21 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, say};
+use crate::domain::disk::{self, UploadLimits};
 use crate::domain::hr_delivery::{self, Schedule};
 use crate::domain::rate::Policy;
+use crate::domain::usage;
 use crate::hr;
 use crate::http::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
 use crate::store::erasure::ErasedAgain;
-use crate::store::{self, OpenError, READERS_MAX, Store};
+use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
 /// Threads for reads and password hashes, for everything else, and the one that delivers to HR systems. All read the
 /// file, and together they are as many as the store has readers, so that none of them waits for one.
-const BLOCKING_THREADS_MAX: usize = 8;
+const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
 const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
@@ -37,7 +39,8 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 ///
 /// Makes the file where there is none, upgrades one of an older version (a copy is kept beside it), and prints
 /// `listening on http://…` to standard error when it is ready. SIGTERM and SIGINT stop it: what has begun is answered,
-/// and the exit status is 0. It is 78 where starting again would not help.
+/// and the exit status is 0. It is 1 where the last checkpoint failed, and 78 where starting again would not help, also
+/// when the file is removed, replaced or written over while the service runs.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
@@ -69,14 +72,30 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(..=60_000_000))]
     rate_limit: u32,
 
-    /// Applications that may be sent from one address within an hour, by the form and the API alike; 0 for no limit.
+    /// Applications that may be sent from one address (or IPv6 /64) within an hour, by the form and the API alike; a /56 may send
+    /// twice as many, a /48 four times; 0 for no limit.
     #[arg(long, env = "APPLIANCE_SIGNUP_LIMIT", value_name = "PER_HOUR", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     signup_limit: u32,
 
+    /// Free space of the disk below which uploads are refused, such as 500M or 2G; 1 GB or 5 % of the disk, whichever is
+    /// less, when not given. Everything else goes on until the disk is full.
+    #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = bytes)]
+    min_free: Option<u64>,
+
+    /// The bytes of all attachments together, such as 20G, above which uploads are refused; no limit when not given.
+    #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = bytes)]
+    attachments_max: Option<u64>,
+
     /// A network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1/32. May be given more than once.
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     trusted_proxy: Vec<IpNet>,
+
+    /// Where to report a vulnerability: an email address, or an https, mailto or tel URI. Makes
+    /// /.well-known/security.txt (RFC 9116), which does not exist without it. May be given more than once.
+    #[arg(long, env = "APPLIANCE_SECURITY_CONTACT", value_name = "CONTACT", value_delimiter = ',',
+        value_parser = security_contact)]
+    security_contact: Vec<String>,
 
     /// An address of its own for GET /metrics (Prometheus text); off without it.
     #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = address)]
@@ -96,6 +115,11 @@ pub struct Args {
     /// make this machine post to what only it can reach.
     #[arg(long, env = "APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", value_parser = BoolishValueParser::new())]
     allow_private_hr_targets: bool,
+
+    /// Days that a row of the usage log is kept; 0 keeps all for ever. Counts of requests are of all time in any case.
+    #[arg(long, env = "APPLIANCE_USAGE_RETENTION_DAYS", value_name = "DAYS", default_value_t = usage::RETENTION_DAYS_DEFAULT,
+        value_parser = clap::value_parser!(u32).range(..=i64::from(usage::RETENTION_DAYS_MAX)))]
+    usage_retention_days: u32,
 
     /// How the log on standard error is written: one line a request.
     #[arg(long, env = "APPLIANCE_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
@@ -140,6 +164,13 @@ async fn serve(args: Args) -> Result<(), Failure> {
              open. Name the address people use, for example --base-url https://jobs.example.com"
         ));
     }
+    if lacks_trusted_proxy(&args, address) {
+        say(
+            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, and no \
+             --trusted-proxy is named. All people then count as one address and share its limits. For a proxy on this \
+             machine, add --trusted-proxy 127.0.0.1/32",
+        );
+    }
     let deliveries = hr::Settings {
         schedule: args.hr_retry_schedule.clone(),
         timeout: args.hr_timeout,
@@ -155,9 +186,27 @@ async fn serve(args: Args) -> Result<(), Failure> {
     match Server::new(listener, ctx).run(stop, worker.stop()).await {
         Stopped::Gracefully => say("stopped"),
         Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
-        Stopped::Broken(why) => return Err(Failure::new(format!("the service cannot go on: {why}"))),
+        Stopped::WithLogLeft(why) => {
+            return Err(Failure::new(format!(
+                "stopped, and the last checkpoint failed: {why}; nothing is lost, keep the -wal file with the file until \
+                 the next start"
+            )));
+        }
+        Stopped::Broken(halt) => {
+            let failure = Failure::new(format!("the service cannot go on: {halt}"));
+            return Err(match halt {
+                Halt::Unknown(_) => failure,
+                Halt::Lost(_) => Failure { exit: EXIT_CONFIG, ..failure },
+            });
+        }
     }
     Ok(())
+}
+
+/// Whether people must come through a proxy that the service would not believe.
+fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
+    let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
+    is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()
 }
 
 /// The service on its file. `url` is where it listens.
@@ -166,14 +215,19 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
     let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { super::FILE }));
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
-    let again = store.erased_again();
-    if again != ErasedAgain::default() {
+    say_erased(store.erased_again(), &path);
+    if store.erased_without_list() > 0 {
         say(&format!(
-            "erased {} candidates and {} signups again: {} has them as erased, and the file had their data; it is an older copy",
-            again.candidates,
-            again.signups,
+            "warning: {} candidates were erased from this file, and the list of who was erased, {}, was missing. Whoever was \
+             erased after this copy of the file was made is in it again: put the list of the original beside the file and \
+             start again. Until then the list is what this file has on record",
+            store.erased_without_list(),
             store::file::beside(&path, ".erased").display()
         ));
+    }
+    if args.usage_retention_days > 0 {
+        let pruned = store.prune_usage(args.usage_retention_days);
+        pruned.map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
     }
     if args.demo {
         demo::prepare(&store, &path, world.as_ref(), &base_url)?;
@@ -183,13 +237,31 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         base_url,
         rate: (args.rate_limit > 0).then_some(Policy { per_minute: args.rate_limit }),
         signups_per_hour: (args.signup_limit > 0).then_some(args.signup_limit),
+        uploads: UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: args.attachments_max },
         trusted_proxies: args.trusted_proxy,
+        security_contacts: args.security_contact,
     };
     let format = match args.log_format {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
     Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
+}
+
+/// Says what the list of who was erased came to at this start.
+fn say_erased(again: &ErasedAgain, path: &Path) {
+    let list = store::file::beside(path, ".erased");
+    let list = list.display();
+    if again.candidates + again.signups > 0 {
+        say(&format!(
+            "erased {} candidates and {} signups again: {list} has them as erased, and the file had their data; it is an \
+             older copy",
+            again.candidates, again.signups,
+        ));
+    }
+    for candidate in &again.changed {
+        say(&format!("warning: {}", store::check::changed_since_erased(candidate, &list)));
+    }
 }
 
 /// Starts delivering to HR systems.
@@ -251,6 +323,21 @@ fn base_url(text: &str) -> Result<String, String> {
 /// A socket address.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "an address to listen on looks like 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+/// A contact for security reports, as a URI.
+fn security_contact(text: &str) -> Result<String, String> {
+    http::security_contact(text).ok_or_else(|| {
+        "a contact is an email address or a URI, such as security@example.com, https://example.com/security or \
+         tel:+1-201-555-0123"
+            .to_owned()
+    })
+}
+
+/// A number of bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    disk::parse_bytes(text)
+        .ok_or_else(|| "bytes look like 500M or 20G, with K, M, G, T or nothing behind them".to_owned())
 }
 
 /// The time limit of an attempt.

@@ -2,9 +2,11 @@
 
 use std::io::{IsTerminal, Read};
 
+use serde_json::json;
+
 use super::{DbArg, Failure, email, say};
-use crate::domain::text::{self, Email};
-use crate::domain::user::{PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN};
+use crate::domain::password::{self, Fault};
+use crate::domain::text::Email;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
@@ -15,7 +17,8 @@ const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 /// Set a user's password, read from standard input.
 ///
 /// At a terminal it is asked for twice, and not shown. Otherwise standard input is the password; a line end behind it
-/// does not count. It has 12 characters or more. The user's sessions end.
+/// does not count. It has 12 characters or more, and is not one that is guessed first: common words, runs of digits or keys,
+/// repetitions, and the user's address or name are refused. The user's sessions end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -29,19 +32,26 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Exit status 1 where the password is too short or too long, there is no such user, or the file cannot be used.
+/// Exit status 1 where the password is too short, too long or easily guessed, there is no such user, or the file cannot be
+/// used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let password = read()?;
-    let characters = text::characters(&password);
-    if !(PASSWORD_CHARACTERS_MIN..=PASSWORD_CHARACTERS_MAX).contains(&characters) {
-        return Err(Failure::new(format!(
-            "a password has {PASSWORD_CHARACTERS_MIN} to {PASSWORD_CHARACTERS_MAX} characters, this one has {characters}"
-        )));
-    }
+    let refused = |fault: Fault| Failure::new(fault.sentence());
+    password::check_length(&password).map_err(refused)?;
+    let nobody = || Failure::new(format!("there is no user with the address {}", args.email.as_str()));
+    let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;
+    let user = found.ok_or_else(nobody)?.record;
+    password::check(&password, &user.email, &user.name).map_err(refused)?;
     let hash = world.hash_password(&password);
-    if !store::act_alone(&args.db.db, world, |tx| store::user::set_password(tx, &args.email, &hash))? {
-        return Err(Failure::new(format!("there is no user with the address {}", args.email.as_str())));
+    let is_set = store::act_alone(&args.db.db, world, |tx| {
+        let Some(user) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
+        let facts = json!({ "userId": user.record.id.as_str() });
+        store::activity::platform::record_command(tx, world, "set-password", &facts)?;
+        store::user::set_password(tx, &args.email, &hash)
+    });
+    if !is_set? {
+        return Err(nobody());
     }
     say(&format!("the password of {} is set, their sessions have ended", args.email.as_str()));
     Ok(())

@@ -1,16 +1,17 @@
 //! `appliance user`: the users, without a client.
 
 use clap::Subcommand;
+use serde_json::json;
 
 use super::list::{ListArgs, json, state};
-use super::{DbArg, Failure, email, name, print, say, word};
+use super::{DbArg, Failure, email, name, new_email, print, say, word};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
 use crate::http::shown;
 use crate::store::file::{self, Missing, Older};
 use crate::store::user::{Record, User};
-use crate::store::{self, Error};
+use crate::store::{self, Error, Tx};
 use crate::world::World;
 
 /// List, make, disable and enable users.
@@ -47,7 +48,7 @@ struct Create {
     db: DbArg,
 
     /// The user's email address.
-    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = email)]
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = new_email)]
     email: Email,
 
     /// The user's name.
@@ -114,7 +115,14 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
         platform_role: args.platform_role,
         enabled: true,
     };
-    if !store::act_alone(path, world, |tx| store::user::insert_new(tx, &user, tx.now))? {
+    let is_new = store::act_alone(path, world, |tx| {
+        let is_new = store::user::create(tx, &store::activity::stamp(world), None, &user)?;
+        if is_new {
+            record(tx, world, "user create", &user.id)?;
+        }
+        Ok::<_, Error>(is_new)
+    });
+    if !is_new? {
         return Err(Failure::new(format!("a user with the address {} is there already", args.email.as_str())));
     }
     print(id.as_str())
@@ -125,7 +133,9 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let found = store::act_alone(path, world, |tx| {
         let Some(User { record, .. }) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
-        store::user::change(tx, &record, &Record { enabled, ..record.clone() })?;
+        let after = Record { enabled, ..record.clone() };
+        store::user::change(tx, &store::activity::stamp(world), None, &record, &after)?;
+        self::record(tx, world, if enabled { "user enable" } else { "user disable" }, &record.id)?;
         Ok::<_, Error>(true)
     })?;
     let email = args.email.as_str();
@@ -134,6 +144,11 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
     }
     say(&format!("{email} is {}", state(enabled)));
     Ok(())
+}
+
+/// Puts the command on record.
+fn record(tx: &Tx<'_>, world: &dyn World, command: &str, user: &UserId) -> Result<(), Error> {
+    store::activity::platform::record_command(tx, world, command, &json!({ "userId": user.as_str() }))
 }
 
 /// Says that there is no such user.

@@ -9,7 +9,7 @@ use std::fmt;
 use super::findings::escaped;
 use super::import::Counts;
 use super::{Application, Role};
-use crate::domain::candidate_role::{default_statuses, statuses_at};
+use crate::domain::candidate_role::statuses_at;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, OrganizationId};
@@ -88,22 +88,18 @@ impl Addition {
 /// A refusal where the file has changed since it was asked, so that something is there already or is no longer;
 /// [`Error::Defect`] or [`Error::Unavailable`] when SQLite fails. The transaction is to be undone then.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
-    let Addition { organization, candidates, roles } = addition;
-    let mut counts = Counts { applications: addition.applications(), ..Counts::default() };
-    for applicant in candidates {
-        let record = &applicant.record;
-        let is_as_it_was = if applicant.is_new {
+    let counts = add_frame(tx, addition)?;
+    let organization = &addition.organization;
+    for Applicant { record, is_new } in &addition.candidates {
+        let is_as_it_was = if *is_new {
             store::candidate::insert(tx, organization, record)?
         } else {
             store::candidate::with_email(tx, organization, &record.email)?.is_some_and(|known| known.id == record.id)
         };
         require(is_as_it_was, "candidate", record.id.as_str())?;
-        counts.candidates += usize::from(applicant.is_new);
     }
     let mut change = StatusCounts::default();
-    for added in roles {
-        change = change.plus(add_role(tx, organization, added)?);
-        counts.roles += usize::from(added.before.is_none());
+    for added in &addition.roles {
         for application in &added.role.applications {
             add_application(tx, addition, added, application)?;
             change = change.plus(StatusCounts::of_application(application.record.status));
@@ -111,6 +107,36 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     }
     store::organization::move_status(tx, organization, change)?;
     Ok(counts)
+}
+
+/// Writes the roles and seats of what comes, and neither people nor applications. The counts are those of all that comes.
+///
+/// # Errors
+/// A refusal where a role is not as it was when the file was asked.
+pub fn add_frame(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
+    let Addition { organization, candidates, roles } = addition;
+    let mut counts = Counts { applications: addition.applications(), ..Counts::default() };
+    counts.candidates = candidates.iter().filter(|applicant| applicant.is_new).count();
+    let mut change = StatusCounts::default();
+    for added in roles {
+        change = change.plus(add_role(tx, organization, added)?);
+        counts.roles += usize::from(added.before.is_none());
+    }
+    store::organization::move_status(tx, organization, change)?;
+    Ok(counts)
+}
+
+/// The applications of what comes, as they are staged.
+pub fn addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::Row> {
+    addition.roles.iter().flat_map(move |added| {
+        added.role.applications.iter().map(move |application| store::staging::Row {
+            organization: addition.organization.clone(),
+            role: added.role.record.id.clone(),
+            candidate: addition.candidates[application.candidate].record.clone(),
+            application: application.record.clone(),
+            steps: application.steps.clone(),
+        })
+    })
 }
 
 /// Writes a role, or the seats of one that is there. What that changes of the organization's figures.
@@ -247,13 +273,14 @@ impl Standing {
         match self {
             Self::InProgress(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            Self::Hired(_) => default_statuses(ApplicationStatus::Hired, steps).unwrap_or_default(),
+            // The candidate passed every step; a hire that skipped some would be missing from the funnel.
+            Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }
 }
 
-/// An application that stands so, with a step for each of the role's. When the steps before were passed is not told
-/// elsewhere; they have the time of the application, which is before everything that came of it.
+/// An application that stands so, with a step for each of the role's. Other programs do not say when the earlier steps were
+/// passed; they get the time of the application, and the final step of a hire gets the day of the hire.
 pub(super) fn application(
     id: CandidateRoleId,
     candidate: usize,
@@ -269,7 +296,7 @@ pub(super) fn application(
         Standing::Hired(hire) => (None, Some(hire)),
         Standing::InProgress(_) | Standing::Withdrawn(_) => (None, None),
     };
-    let passed_at = hire.as_ref().map_or(applied_at, |hire| hire.hired_date);
+    let hired_at = |order| hire.as_ref().filter(|_| order == of.len() as i64).map(|hire| hire.hired_date);
     let step = |(of, status): (&store::role_step::Record, StepStatus)| {
         let rejection = rejection.as_ref().filter(|_| status == StepStatus::Rejected);
         CandidateStep {
@@ -283,7 +310,7 @@ pub(super) fn application(
             rejection_reason: rejection.map(|rejection| rejection.reason.clone()),
             outcome_type: rejection.and_then(|rejection| rejection.outcome_type.clone()),
             outcome_reason: rejection.and_then(|rejection| rejection.outcome_reason.clone()),
-            validated_at: (status == StepStatus::Validated).then_some(passed_at),
+            validated_at: (status == StepStatus::Validated).then(|| hired_at(of.order).unwrap_or(applied_at)),
         }
     };
     let steps = of.iter().zip(statuses).map(step).collect();

@@ -15,6 +15,7 @@ use crate::domain::candidate_step::{
 };
 use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{CandidateId, CandidateRoleId};
+use crate::domain::plain;
 use crate::domain::text;
 use crate::store::candidate_role;
 
@@ -109,6 +110,7 @@ fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
         let is_good = !reason.is_empty() && text::characters(reason) <= REASON_CHARACTERS_MAX;
         is_good.then(|| reason.to_owned())
     });
+    let hold_reason = hold_reason.and_then(|reason| fields.plain("holdReason", reason, plain::flaw_of_lines));
     let erased_at = fields.time("erasedAt");
     Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
@@ -118,7 +120,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     let hired_date = fields.time("hiredDate");
     let offer_accepted_date = fields.time("offerAcceptedDate");
     let external_position_id = fields.optional_text("externalPositionId", OUTCOME_CHARACTERS_MAX);
-    let notes = fields.optional_text("hireNotes", NOTES_CHARACTERS_MAX);
+    let notes = fields.optional_lines("hireNotes", NOTES_CHARACTERS_MAX);
     let (hired_date, offer_accepted_date, notes) = (hired_date?, offer_accepted_date?, notes?);
     // As in a hire, blank counts as missing.
     let external_position_id = external_position_id?.filter(|id| !id.trim().is_empty());

@@ -77,7 +77,7 @@ impl Object for EntryStep {
 fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
     let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
     let rejected_at = fields.time("rejectedAt");
-    let rejection_reason = fields.optional_text("rejectionReason", NOTES_CHARACTERS_MAX);
+    let rejection_reason = fields.optional_lines("rejectionReason", NOTES_CHARACTERS_MAX);
     let outcome_type = fields.optional_text("outcomeType", OUTCOME_CHARACTERS_MAX);
     let outcome_reason = fields.optional_text("outcomeReason", OUTCOME_CHARACTERS_MAX);
     let validated_at = fields.time("validatedAt");

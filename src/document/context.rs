@@ -19,6 +19,8 @@ pub(super) struct Context<'w> {
     pub(super) now: Timestamp,
     /// What is wrong so far.
     pub(super) findings: Findings,
+    /// What a person should know that is not wrong: a sentence each.
+    pub(super) notices: Vec<String>,
     taken: HashSet<(&'static str, Box<str>)>,
     members: HashSet<UserId>,
     people: People,
@@ -48,6 +50,7 @@ impl<'w> Context<'w> {
             world,
             now: world.now(),
             findings: Findings::default(),
+            notices: Vec::new(),
             taken: HashSet::new(),
             members: HashSet::new(),
             people: People::default(),

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::json;
 use crate::domain::candidate_step::CandidateStep;
@@ -37,12 +37,12 @@ pub enum ExportError {
     Write(io::Error),
 }
 
-/// Writes everything in the file as one document, with a line break at its end.
+/// Writes everything in the file as one document, with a line break at its end. A sentence for each thing that was left out.
 ///
 /// # Errors
 /// [`ExportError`]; what was written until then is no document.
-pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<(), ExportError> {
-    let source = Source { tx, secrets, failed: RefCell::new(None) };
+pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
+    let source = Source { tx, secrets, failed: RefCell::new(None), notices: RefCell::default() };
     let document = Document {
         users: Lazy { source: &source, read: Box::new(|| store::user::all(tx)), shape: user },
         organizations: Lazy { source: &source, read: Box::new(|| store::organization::all(tx)), shape: organization },
@@ -52,7 +52,8 @@ pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<(), 
         return Err(ExportError::Store(error));
     }
     written.map_err(|error| ExportError::Write(error.into()))?;
-    out.write_all(b"\n").and_then(|()| out.flush()).map_err(ExportError::Write)
+    out.write_all(b"\n").and_then(|()| out.flush()).map_err(ExportError::Write)?;
+    Ok(source.notices.take())
 }
 
 /// Where the document comes from.
@@ -61,6 +62,8 @@ struct Source<'t> {
     secrets: Secrets,
     /// What went wrong with the file; the writer of JSON only carries a text.
     failed: RefCell<Option<Error>>,
+    /// What was left out: a sentence each.
+    notices: RefCell<Vec<String>>,
 }
 
 impl Source<'_> {
@@ -172,13 +175,15 @@ fn organization<'s>(
     let (id, again) = (organization.id.clone(), organization.id.clone());
     let members = Box::new(move || store::membership::of_organization(source.tx, &id));
     let roles = Box::new(move || store::role::of_organization(source.tx, &again));
+    let theme =
+        value(source, &format!("the theme of the organization {}", organization.id), &organization.portal_theme)?;
     Ok(Organization {
         id: organization.id.to_string(),
         slug: organization.slug.as_str().to_owned(),
         name: organization.name,
         domain: organization.domain,
         logo: organization.logo,
-        portal: Portal { enabled: organization.portal_enabled, theme: value(&organization.portal_theme)? },
+        portal: Portal { enabled: organization.portal_enabled, theme },
         require_external_position_id: organization.require_external_position_id,
         enabled: organization.enabled,
         time_zone: organization.time_zone,
@@ -248,10 +253,11 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
     let (id, again) = (role.id.clone(), role.id.clone());
     let steps = Box::new(move || store::role_step::of_role_with_removed(source.tx, &id));
     let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
+    let description = value(source, &format!("the description of the role {}", role.id), &role.description)?;
     Ok(Role {
         id: role.id.to_string(),
         name: role.name,
-        description: value(&role.description)?,
+        description,
         department: role.department,
         location: role.location,
         work_type: role.work_type.map(WorkType::as_str),
@@ -373,7 +379,15 @@ fn shown(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-/// A column that holds JSON.
-fn value(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text).map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))
+/// A column that holds a caller's own JSON. Where it is nested deeper than an import takes, an empty object stands for it,
+/// and a notice says so.
+fn value(source: &Source<'_>, of: &str, text: &str) -> Result<Value, Error> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))?;
+    if json::is_deeper(&value, 0) {
+        let notice = format!("not in the document: {of}, which is nested more than {} deep", json::DEPTH_MAX);
+        source.notices.borrow_mut().push(notice);
+        return Ok(Value::Object(Map::new()));
+    }
+    Ok(value)
 }

@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::findings::At;
+use super::json;
 use crate::domain::id::{ID_CHARACTERS_MAX, Id};
+use crate::domain::plain::{self, Flaw};
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
@@ -105,25 +107,59 @@ impl<'a, 'w> Fields<'a, 'w> {
 
     /// The name of a thing.
     pub(super) fn name(&mut self) -> Option<String> {
-        self.required("name", &NAME, name)
+        let name = self.required("name", &NAME, name)?;
+        self.plain("name", Some(name), plain::flaw_of_line)?
     }
 
     /// The name of a thing that may have none of its own.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
-        self.optional("name", &NAME, name)
+        let name = self.optional("name", &NAME, name)?;
+        self.plain("name", name, plain::flaw_of_line)
     }
 
-    /// A text, where it is given.
+    /// A text of one line, where it is given.
     pub(super) fn optional_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
+        let text = self.short_text(name, characters_max)?;
+        self.plain(name, text, plain::flaw_of_line)
+    }
+
+    /// A text of one or several lines, where it is given.
+    pub(super) fn optional_lines(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
+        let text = self.short_text(name, characters_max)?;
+        self.plain(name, text, plain::flaw_of_lines)
+    }
+
+    fn short_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         self.optional(name, &format!("a text of at most {characters_max} characters"), |value| {
             let text = value.as_str()?;
             (text::characters(text) <= characters_max).then(|| text.to_owned())
         })
     }
 
+    /// A text without a flaw, which is a finding otherwise.
+    pub(super) fn plain(
+        &mut self,
+        name: &str,
+        text: Option<String>,
+        flaw: fn(&str) -> Option<Flaw>,
+    ) -> Option<Option<String>> {
+        match text.as_deref().and_then(flaw) {
+            Some(flaw) => {
+                self.wrong(name, flaw.sentence());
+                None
+            }
+            None => Some(text),
+        }
+    }
+
     /// A text, `""` where it is not given.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
+    }
+
+    /// The same of one or several lines.
+    pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
     /// One of a closed set of words, where it is given.
@@ -156,7 +192,15 @@ impl<'a, 'w> Fields<'a, 'w> {
 
     /// A JSON object whose members are not the document's, where it is given.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
-        self.optional(name, "an object", |value| value.as_object().cloned())
+        let found = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
+        match found {
+            Some(object) if json::flaw(&object).is_some() => {
+                self.wrong(name, json::flaw(&object).unwrap_or_default());
+                None
+            }
+            Some(Value::Object(members)) => Some(Some(members)),
+            _ => Some(None),
+        }
     }
 
     /// An object within the object, where it is given.
@@ -166,7 +210,9 @@ impl<'a, 'w> Fields<'a, 'w> {
         known: &[&str],
         read: impl FnOnce(&mut Fields<'_, 'w>) -> Option<T>,
     ) -> Option<Option<T>> {
-        let Some(members) = self.json_object(name)? else { return Some(None) };
+        let Some(members) = self.optional(name, "an object", |value| value.as_object().cloned())? else {
+            return Some(None);
+        };
         let mut inner = Fields { at: self.at.member(name), members, context: &mut *self.context };
         inner.refuse_unknown(known);
         read(&mut inner).map(Some)

@@ -175,6 +175,20 @@ fn there_already(what: impl fmt::Display) -> String {
 /// A refusal with a pointer where a thing is there already; [`Error::Defect`] or [`Error::Unavailable`] when SQLite
 /// fails. The transaction is to be undone then.
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
+    let counts = insert_frame(tx, document)?;
+    let organizations = At::ROOT.member("organizations");
+    for (index, organization) in document.organizations.iter().enumerate() {
+        insert_applications(tx, organizations.item(index), organization)?;
+        store::organization::write_status(tx, &organization.record.id)?;
+    }
+    Ok(counts)
+}
+
+/// Inserts what the applications of a document refer to, and none of them. The counts are those of the whole document.
+///
+/// # Errors
+/// As [`insert`].
+pub fn insert_frame(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let mut counts = Counts { users: document.users.len(), ..Counts::default() };
     let users = At::ROOT.member("users");
     let mut times = Times::starting_at(tx.now);
@@ -199,6 +213,35 @@ pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     }
     counts.applications = document.applications();
     Ok(counts)
+}
+
+/// The applications of a document, as they are staged.
+pub fn rows(document: &Document) -> impl Iterator<Item = store::staging::Row> {
+    let of_role = |organization, role| Of { organization, role };
+    let roles = document
+        .organizations
+        .iter()
+        .flat_map(move |organization| organization.roles.iter().map(move |role| of_role(organization, role)));
+    roles.flat_map(|of| of.role.applications.iter().map(move |application| of.row(application)))
+}
+
+/// A role of a document, and whose it is.
+#[derive(Clone, Copy)]
+struct Of<'d> {
+    organization: &'d Organization,
+    role: &'d Role,
+}
+
+impl Of<'_> {
+    fn row(self, application: &Application) -> store::staging::Row {
+        store::staging::Row {
+            organization: self.organization.record.id.clone(),
+            role: self.role.record.id.clone(),
+            candidate: self.organization.candidates[application.candidate].clone(),
+            application: application.record.clone(),
+            steps: application.steps.clone(),
+        }
+    }
 }
 
 const MICROSECOND: Duration = Duration::from_micros(1);
@@ -237,7 +280,6 @@ fn insert_settings(tx: &Tx<'_>, at: At<'_>, organization: &Organization, times: 
 
 fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<(), Error> {
     let roles = at.member("roles");
-    let mut inserted = vec![false; organization.candidates.len()];
     for (index, role) in organization.roles.iter().enumerate() {
         let at = roles.item(index);
         let is_new = store::role::insert(tx, &organization.record.id, &role.record)?;
@@ -251,6 +293,15 @@ fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<
             let is_new = store::role_step::insert_removed(tx, &role.record.id, step)?;
             require_new(is_new, steps.item(role.steps.len() + index), format_args!("the step {}", step.id))?;
         }
+    }
+    Ok(())
+}
+
+fn insert_applications(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+    let roles = at.member("roles");
+    let mut inserted = vec![false; organization.candidates.len()];
+    for (index, role) in organization.roles.iter().enumerate() {
+        let at = roles.item(index);
         let candidates = at.member("candidates");
         for (index, application) in role.applications.iter().enumerate() {
             let at = candidates.item(index);

@@ -7,6 +7,8 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::domain::plain::{self, Flaw};
+
 /// Reads one JSON value (RFC 8259).
 ///
 /// # Errors
@@ -19,6 +21,43 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
 /// not finite.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
+}
+
+/// How deep objects and arrays may be within each other. No editor of descriptions goes half as deep, and readers of JSON
+/// stop at 128 or sooner: what is stored here is told within other objects.
+pub const DEPTH_MAX: usize = 32;
+
+/// What keeps a caller's own JSON from being stored, if anything: it is too deep, or a text in it has a control character.
+pub fn flaw(value: &Value) -> Option<String> {
+    flaw_within(value, 0)
+}
+
+/// The same of a value that is so deep in what is stored.
+pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
+    if is_deeper(value, depth) {
+        return Some(format!("must be nested at most {DEPTH_MAX} deep"));
+    }
+    flaw_of_text(value).map(Flaw::sentence)
+}
+
+/// Whether a value within so many others is nested deeper than what is stored. Earlier versions stored such values.
+pub fn is_deeper(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth >= DEPTH_MAX || items.iter().any(|item| is_deeper(item, depth + 1)),
+        Value::Object(members) => depth >= DEPTH_MAX || members.values().any(|member| is_deeper(member, depth + 1)),
+        _ => false,
+    }
+}
+
+fn flaw_of_text(value: &Value) -> Option<Flaw> {
+    match value {
+        Value::String(text) => plain::flaw_of_lines(text),
+        Value::Array(items) => items.iter().find_map(flaw_of_text),
+        Value::Object(members) => {
+            members.iter().find_map(|(name, member)| plain::flaw_of_lines(name).or_else(|| flaw_of_text(member)))
+        }
+        _ => None,
+    }
 }
 
 /// Reads one JSON value into what the seed makes of it.
@@ -108,6 +147,17 @@ mod tests {
     fn what_serde_json_reads_is_read_the_same() {
         for text in [r#"{"a":[1,-2,3.5,1e3,null,true,"x\u00e4"],"b":{}}"#, "[]", "7", "null", "18446744073709551615"] {
             assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_at_most_32_deep_and_plain() {
+        let nested = |depth: usize| (1..depth).fold(Value::Array(Vec::new()), |inner, _| Value::Array(vec![inner]));
+        assert_eq!(flaw(&nested(DEPTH_MAX)), None);
+        assert_eq!(flaw(&nested(DEPTH_MAX + 1)).unwrap(), "must be nested at most 32 deep");
+        assert_eq!(flaw_within(&nested(DEPTH_MAX), 1).unwrap(), "must be nested at most 32 deep");
+        for (text, is_plain) in [(r#"{"a\tb":"c\r\nd"}"#, true), (r#"["\u0000"]"#, false), (r#"{"\u001b":1}"#, false)] {
+            assert_eq!(flaw(&serde_json::from_str(text).unwrap()).is_none(), is_plain, "{text}");
         }
     }
 

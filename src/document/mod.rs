@@ -22,11 +22,11 @@ mod reader;
 mod role;
 mod user;
 
-pub use addition::{AddedRole, Addition, Applicant, Refused, Sorted, add};
+pub use addition::{AddedRole, Addition, Applicant, Refused, Sorted, add, add_frame, addition_rows};
 pub use candidate::Application;
 pub use export::{ExportError, Secrets, export};
 pub use findings::{FINDINGS_MAX, Findings, Problem};
-pub use import::{Counts, check, check_for_new_file, import, insert};
+pub use import::{Counts, check, check_for_new_file, import, insert, insert_frame, rows};
 pub use organization::Organization;
 pub use role::Role;
 
@@ -44,6 +44,8 @@ pub struct Document {
     pub users: Vec<store::user::Record>,
     /// Its organizations, with everything in them.
     pub organizations: Vec<Organization>,
+    /// What was added to it that it did not say: a sentence each.
+    added: Vec<String>,
 }
 
 /// Reads a document. Nothing of the file is asked; see [`check`] for that.
@@ -53,7 +55,7 @@ pub struct Document {
 pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
     let mut context = Context::new(world);
     match reader::read::<Document>(bytes, &mut context) {
-        Ok(Some(document)) if context.findings.is_empty() => Ok(document),
+        Ok(Some(document)) if context.findings.is_empty() => Ok(Document { added: context.notices, ..document }),
         Ok(_) => Err(context.findings),
         Err(syntax) => Err(Findings::of(At::ROOT, syntax)),
     }
@@ -75,7 +77,8 @@ impl Document {
             let slug = organization.record.slug.as_str();
             format!("the HR integration of {slug} has no secret, so it is disabled and its hires wait")
         };
-        self.organizations.iter().filter(lacks_secret).map(notice).collect()
+        let disabled = self.organizations.iter().filter(lacks_secret).map(notice);
+        self.added.iter().map(|notice| findings::escaped(notice)).chain(disabled).collect()
     }
 }
 
@@ -109,6 +112,7 @@ impl Object for Document {
         Some(Self {
             users: arrays.users.unwrap_or_default().items,
             organizations: arrays.organizations.unwrap_or_default().items,
+            added: Vec::new(),
         })
     }
 }

@@ -109,7 +109,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
     let time_zone = time_zone(fields);
     let pay_transparency = fields.truth("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
-    let privacy_notice = fields.text("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
+    let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
     // Here null is a value of its own: never.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);

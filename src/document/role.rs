@@ -89,7 +89,11 @@ impl Object for Role {
         }
         let record = record(&mut fields, seats);
         // Against steps that could not be read, every application would look wrong.
-        let pipeline = steps?;
+        let mut pipeline = steps?;
+        let is_open = seats.is_some_and(|seats| seats.status == RoleStatus::Open);
+        if is_open && pipeline.steps.is_empty() && entries.items.is_empty() {
+            pipeline.steps.push(default_step(&mut fields));
+        }
         let applications = settled(&mut fields, entries, &pipeline);
         let Pipeline { steps, removed } = pipeline;
         Some(Self { record: record?, steps, removed_steps: removed, applications })
@@ -167,7 +171,7 @@ fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
 
 /// Why the role was closed, which only one that is closed can tell.
 fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
-    let reason = fields.optional_text("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
+    let reason = fields.optional_lines("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
     if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {
         fields.clash("only a role that is closed has a closeReason");
         return None;
@@ -181,6 +185,14 @@ pub(super) struct Pipeline {
     pub(super) steps: Vec<role_step::Record>,
     /// Those that were taken out.
     pub(super) removed: Vec<role_step::Record>,
+}
+
+/// The step of an open role that has none. Its page would offer to apply otherwise, and nobody could.
+fn default_step(fields: &mut Fields<'_, '_>) -> role_step::Record {
+    let notice = format!("{}: the role is open and has no steps, so it gets the step Application", fields.at());
+    fields.context.notices.push(notice);
+    let id = fields.context.made();
+    role_step::Record { id, name: "Application".to_owned(), order: 1, step_type: StepType::Application }
 }
 
 /// A role's steps, in the order of the document, which is that of the pipeline; behind them those that were taken out.

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::reader::Object;
-use crate::domain::text::{EMAIL_CHARACTERS_MAX, Email};
+use crate::domain::text::{EMAIL_MUST_BE, Email};
 use crate::domain::user::PlatformRole;
 use crate::store::user::Record;
 
@@ -28,6 +28,5 @@ impl Object for Record {
 
 /// The address of a person.
 pub(super) fn email(fields: &mut Fields<'_, '_>) -> Option<Email> {
-    let must_be = format!("an email address of at most {EMAIL_CHARACTERS_MAX} characters");
-    fields.required("email", &must_be, |value| Email::parse(value.as_str()?))
+    fields.required("email", EMAIL_MUST_BE, |value| Email::parse(value.as_str()?))
 }

@@ -27,6 +27,8 @@ words! {
         LogoPut = "logo.put",
         /// Its logo was taken away.
         LogoRemoved = "logo.removed",
+        /// An admin confirmed whom its retention erases, or the clock.
+        RetentionConfirmed = "retention.confirmed",
         /// A user became a member, or another kind of one.
         MembershipPut = "membership.put",
         /// A user is no member any more.
@@ -61,7 +63,7 @@ words! {
         CandidateHeld = "candidate.held",
         /// A candidate is not held any more.
         CandidateReleased = "candidate.released",
-        /// A candidate who is held asked for their data to be erased.
+        /// A candidate who is held, or whose hire they cannot see yet, asked for their data to be erased.
         CandidateErasureAsked = "candidate.erasure_asked",
         /// A candidate's personal data was erased.
         CandidateErased = "candidate.erased",
@@ -71,7 +73,8 @@ words! {
         StatusLinkIssued = "candidate_role.status_link_issued",
         /// What a candidate applied with was deleted, because they wanted it.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
-        /// Whoever applied under the address of a candidate who is held wanted what they sent deleted. It is kept.
+        /// Whoever applied under the address of a candidate who is held wanted what they sent deleted; or a candidate did
+        /// whose hire they cannot see yet. It is kept for now.
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
         /// A candidate applied to a role by themselves.
         CandidateRoleSignedUp = "candidate_role.signed_up",
@@ -89,14 +92,36 @@ words! {
         Hired = "candidate_step.hired",
         /// A candidate who was hired was rejected at a step.
         HireReversed = "candidate_step.hire_reversed",
+        /// Staff opened an attachment of a candidate.
+        DocumentOpened = "document.opened",
+        /// An organization was given an HR integration, or another one.
+        HrIntegrationPut = "hr_integration.put",
+        /// An organization's HR integration was taken away.
+        HrIntegrationRemoved = "hr_integration.removed",
+        /// A key was made.
+        ApiKeyCreated = "api_key.created",
+        /// A key was revoked.
+        ApiKeyRevoked = "api_key.revoked",
+        /// Requests were refused because their key is revoked, has expired, or acts as a user who is disabled.
+        ApiKeyRefused = "api_key.refused",
+        /// A user was made.
+        UserCreated = "user.created",
+        /// A user's address, name or platform role was changed, or they were disabled or enabled.
+        UserChanged = "user.changed",
+        /// A user signed in.
+        SignedIn = "session.signed_in",
+        /// Sign-ins to a user's account failed.
+        SignInFailed = "session.sign_in_failed",
+        /// A command was run on the file.
+        CommandRan = "command.ran",
     }
 }
 
-/// What something was done to: always an organization, and whatever of it is concerned.
+/// What something was done to: an organization and whatever of it is concerned, or the appliance itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The organization.
-    pub organization_id: OrganizationId,
+    /// The organization; none where it was done to the appliance.
+    pub organization_id: Option<OrganizationId>,
     /// The role.
     pub role_id: Option<RoleId>,
     /// The candidate.
@@ -108,15 +133,20 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The organization itself.
-    pub fn of_organization(organization_id: OrganizationId) -> Self {
+    /// The appliance: platform activity.
+    pub fn of_platform() -> Self {
         Self {
-            organization_id,
+            organization_id: None,
             role_id: None,
             candidate_id: None,
             candidate_role_id: None,
             candidate_role_step_id: None,
         }
+    }
+
+    /// The organization itself.
+    pub fn of_organization(organization_id: OrganizationId) -> Self {
+        Self { organization_id: Some(organization_id), ..Self::of_platform() }
     }
 
     /// One of its roles.
@@ -171,7 +201,7 @@ impl Link<'_> {
         let subject = self.subject;
         let columns = [
             Some(self.id.as_str()),
-            Some(subject.organization_id.as_str()),
+            subject.organization_id.as_ref().map(OrganizationId::as_str),
             Some(self.action),
             self.user_id.map(UserId::as_str),
             self.api_key_id.map(ApiKeyId::as_str),
@@ -188,6 +218,43 @@ impl Link<'_> {
         }
         digest.update(self.detail_hash);
         digest.finalize().into()
+    }
+}
+
+/// The head of the chain: the number and the hash of its last row. Whoever noted it can show later that a file still has
+/// the row, and so every row before it as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The row's number; 0 where there is none yet.
+    pub number: i64,
+    /// The row's hash.
+    pub hash: [u8; 32],
+}
+
+impl Head {
+    /// The head that a text is: `NUMBER:HASH`, the hash in hexadecimal.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, hex) = text.split_once(':')?;
+        let number = number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (nth, byte) in hash.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * nth..2 * nth + 2], 16).ok()?;
+        }
+        Some(Self { number, hash })
+    }
+
+    /// The hash in hexadecimal.
+    pub fn hash_text(&self) -> String {
+        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl std::fmt::Display for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.number, self.hash_text())
     }
 }
 
@@ -226,13 +293,26 @@ mod tests {
             Link { at: Timestamp::from_micros(2), ..link.clone() }.hash(&BEGINNING),
             Link { action: "role.opened", ..link.clone() }.hash(&BEGINNING),
             Link { user_id: None, ..link.clone() }.hash(&BEGINNING),
+            Link { subject: &Subject::of_platform(), ..link.clone() }.hash(&BEGINNING),
             Link { subject: &of_role, ..link.clone() }.hash(&BEGINNING),
             Link { subject: &of_candidate, ..link.clone() }.hash(&BEGINNING),
             Link { detail_hash: &other, ..link.clone() }.hash(&BEGINNING),
         ];
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 9);
+        assert_eq!(hashes.len(), 10);
+    }
+
+    #[test]
+    fn a_head_reads_back_and_nothing_else_does() {
+        let head = Head { number: 12, hash: [0xa7; 32] };
+        assert_eq!(Head::parse(&head.to_string()), Some(head));
+        assert_eq!(Head::parse(&head.to_string().to_uppercase()), Some(head));
+        let hash = "a7".repeat(32);
+        for text in ["", "12", ":", "12:", &hash, &format!("-1:{hash}"), &format!("12:{hash}0"), &format!("x:{hash}")] {
+            assert_eq!(Head::parse(text), None, "{text}");
+        }
+        assert_eq!(Head::parse(&format!("12:{}", "zz".repeat(32))), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
@@ -39,6 +40,10 @@ words! {
         RolesWrite = "roles:write",
         /// Decides on candidates: reject and hire.
         PipelineWrite = "pipeline:write",
+        /// Reads what only admins may.
+        AdminRead = "admin:read",
+        /// Changes what only admins may.
+        AdminWrite = "admin:write",
     }
 }
 
@@ -47,8 +52,64 @@ impl Scope {
     pub const DEFAULT: [Self; 3] = [Self::CandidatesRead, Self::RolesRead, Self::PipelineWrite];
 
     /// Every scope there is.
-    pub const ALL: [Self; 5] =
-        [Self::CandidatesRead, Self::CandidatesWrite, Self::RolesRead, Self::RolesWrite, Self::PipelineWrite];
+    pub const ALL: [Self; 7] = [
+        Self::CandidatesRead,
+        Self::CandidatesWrite,
+        Self::RolesRead,
+        Self::RolesWrite,
+        Self::PipelineWrite,
+        Self::AdminRead,
+        Self::AdminWrite,
+    ];
+}
+
+/// The scopes of a key, and whether its maker named them. A key whose maker named none enters `/api/admin` by its user's
+/// role alone; one with explicit scopes is narrow, and needs `admin:read` or `admin:write` among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What the key may be used for.
+    pub scopes: Vec<Scope>,
+    /// Whether the key's maker named the scopes.
+    pub is_explicit: bool,
+}
+
+impl Grant {
+    /// The grant of a new key: the scopes that its maker named, or those of a key whose maker named none.
+    pub fn of(named: Option<Vec<Scope>>) -> Self {
+        let is_explicit = named.is_some();
+        Self { scopes: named.unwrap_or_else(|| Scope::DEFAULT.to_vec()), is_explicit }
+    }
+
+    /// Passes for a key that may be used on this side of `/api/admin`, `admin:read` or `admin:write`.
+    ///
+    /// # Errors
+    /// `insufficient_scope` for explicit scopes without it.
+    pub fn require_admin_scope(&self, scope: Scope) -> Result<(), Refusal> {
+        let may = !self.is_explicit || self.scopes.contains(&scope);
+        if may { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
+    }
+
+    /// Passes for a new key that is no broader than the key that makes it. Without this rule a key with `admin:write`
+    /// alone could make itself a key with every right of its user.
+    ///
+    /// # Errors
+    /// `forbidden` where this key has explicit scopes, and the new one has none or has more.
+    pub fn require_no_broader(&self, new: &Self) -> Result<(), Refusal> {
+        if !self.is_explicit {
+            return Ok(());
+        }
+        if !new.is_explicit {
+            return Err(Refusal::Forbidden(
+                "this key was made with explicit scopes, so a key that it makes must name its scopes too",
+            ));
+        }
+        if new.scopes.iter().all(|scope| self.scopes.contains(scope)) {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden(
+            "this key was made with explicit scopes, and a key that it makes can only have some of those",
+        ))
+    }
 }
 
 /// A key's text. Its `Debug` prints nothing of it.
@@ -104,6 +165,18 @@ pub fn digest(text: &str) -> [u8; 32] {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+words! {
+    /// Why a key that is in the file does not count.
+    WhyRefused {
+        /// It was revoked.
+        Revoked = "revoked",
+        /// It has expired.
+        Expired = "expired",
+        /// Its user is disabled.
+        UserDisabled = "user_disabled",
     }
 }
 
@@ -196,6 +269,41 @@ mod tests {
         }
         assert_eq!(Secret::parse(&key.reveal()[..41]), None);
         assert_eq!(Secret::parse(&format!("{}0", key.reveal())), None);
+    }
+
+    #[test]
+    fn only_a_key_without_explicit_scopes_makes_broader_ones() {
+        let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
+        let (none, narrow) = (Grant::of(None), explicit(&[Scope::AdminWrite, Scope::RolesRead]));
+        let every = explicit(&Scope::ALL);
+        for (maker, new, may) in [
+            (&none, &none, true),
+            (&none, &every, true),
+            (&narrow, &none, false),
+            (&every, &none, false),
+            (&narrow, &every, false),
+            (&narrow, &explicit(&[Scope::RolesRead]), true),
+            (&narrow, &explicit(&[]), true),
+            (&narrow, &narrow, true),
+            (&narrow, &explicit(&[Scope::AdminRead]), false),
+            (&every, &every, true),
+        ] {
+            assert_eq!(maker.require_no_broader(new).is_ok(), may, "{maker:?} makes {new:?}");
+        }
+    }
+
+    #[test]
+    fn explicit_scopes_enter_the_admin_side_only_where_they_say_so() {
+        let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
+        for (grant, reads, writes) in [
+            (Grant::of(None), true, true),
+            (explicit(&[]), false, false),
+            (explicit(&[Scope::AdminRead]), true, false),
+            (explicit(&[Scope::AdminWrite]), false, true),
+        ] {
+            assert_eq!(grant.require_admin_scope(Scope::AdminRead).is_ok(), reads, "{grant:?}");
+            assert_eq!(grant.require_admin_scope(Scope::AdminWrite).is_ok(), writes, "{grant:?}");
+        }
     }
 
     #[test]

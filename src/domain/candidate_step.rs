@@ -130,6 +130,8 @@ pub struct Facts {
     pub application_id: CandidateRoleId,
     /// Where the application is.
     pub application_status: ApplicationStatus,
+    /// When the candidate applied.
+    pub applied_at: Timestamp,
     /// The record of the hire, while it is one.
     pub hire: Option<HireRecord>,
     /// Every step of the application, in order.
@@ -185,6 +187,8 @@ pub struct Decision {
     pub seats: Seats,
     /// The role's step where the candidate is afterwards, while the application is in progress.
     pub at_role_step: Option<RoleStepId>,
+    /// When the candidate came to that step, where the decision takes them back to it; otherwise they come to it now.
+    pub back_since: Option<Timestamp>,
     /// By how much the organization's figures move.
     pub status_change: StatusCounts,
     /// What the caller says of it that is kept nowhere but in the record.
@@ -237,8 +241,18 @@ impl Facts {
         let at_role_step = current(status, &steps).map(|step| step.role_step_id.clone());
         let steps = steps.into_iter().zip(&self.steps).filter(|(after, before)| after != *before);
         let steps = steps.map(|(after, _)| after).collect();
-        let (next, remark) = (None, None);
-        Decision { steps, shown, next, application_status: status, hire, seats, at_role_step, status_change, remark }
+        Decision {
+            steps,
+            shown,
+            next: None,
+            application_status: status,
+            hire,
+            seats,
+            at_role_step,
+            back_since: None,
+            status_change,
+            remark: None,
+        }
     }
 }
 
@@ -258,6 +272,13 @@ impl CandidateStep {
         self.outcome_type.clone_from(&wish.outcome_type);
         self.outcome_reason.clone_from(&wish.outcome_reason);
     }
+}
+
+/// When the candidate came to the step where they are: when they passed the last of those they have passed, and not before
+/// they applied.
+pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestamp {
+    let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
+    validated_at.map_or(applied_at, |at| at.max(applied_at))
 }
 
 /// Where the candidate is: at the first step in progress, or the first that was not reached where an import has none in

@@ -58,6 +58,28 @@ pub struct Facts {
     pub erased_at: Option<Timestamp>,
 }
 
+/// How far a candidate has changed: when something about them last did, and the last activity about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The time of the last change.
+    pub at: Timestamp,
+    /// The number of the last activity, 0 without one. A clock that was wrong does not alter it.
+    pub activity: i64,
+}
+
+impl Changed {
+    /// The later of each of the two.
+    pub fn or_later(self, other: Self) -> Self {
+        Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
+    }
+
+    /// Whether the candidate has changed since. In an older copy of the file they have not: it is erased again. Where they
+    /// have, somebody decided about them after the erasure was recorded, and only a person can say which of the two counts.
+    pub fn is_beyond(self, recorded: Self) -> bool {
+        self.at > recorded.at || self.activity > recorded.activity
+    }
+}
+
 /// What an erasure comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
@@ -122,6 +144,16 @@ mod tests {
         assert_eq!(erase(&facts(None, None)), Ok(Erasure::Now));
         assert_eq!(erase(&facts(None, Some(5))), Ok(Erasure::Before(Timestamp::from_micros(5))));
         assert!(matches!(erase(&facts(Some("a case"), None)), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
+    fn a_candidate_has_changed_since_by_time_or_by_activity() {
+        let changed = |at, activity| Changed { at: Timestamp::from_micros(at), activity };
+        let recorded = changed(5, 7);
+        for (now, is_beyond) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
+            assert_eq!(changed(now.0, now.1).is_beyond(recorded), is_beyond, "{now:?}");
+        }
+        assert_eq!(changed(5, 1).or_later(changed(3, 9)), changed(5, 9));
     }
 
     #[test]

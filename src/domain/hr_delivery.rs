@@ -136,6 +136,28 @@ pub enum Next {
     Gone,
 }
 
+/// When a delivery is tried next that waits for `next`: no later than the schedule allows from now. A clock that was once
+/// ahead would put it off by as much. `failed` counts its failed attempts; the last one began at `last_attempt_at`.
+pub fn bounded(
+    schedule: &Schedule,
+    failed: u32,
+    last_attempt_at: Option<Timestamp>,
+    next: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
+    let Some(delay) = schedule.delay(failed) else {
+        // Nothing failed yet, so there is nothing to wait for.
+        return next.min(now);
+    };
+    let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
+    let wait = match last_attempt_at {
+        // The attempt was made on a clock that was ahead: its delay counts from now.
+        Some(at) if at > now => next.since(at).min(longest),
+        _ => longest,
+    };
+    next.min(now.plus(wait))
+}
+
 /// What an attempt makes of its delivery. `failed` counts the attempts since it was queued that failed, with this one;
 /// `jitter` is random, 0 adds nothing to the delay and `u16::MAX` a tenth.
 pub fn next(event: Event, schedule: &Schedule, failed: u32, attempt: &Attempt, now: Timestamp, jitter: u16) -> Next {
@@ -281,6 +303,28 @@ mod tests {
         }
         assert_eq!(after(4, &answered(500), 0), Next::Failed);
         assert_eq!(next(Event::Ping, &schedule(), 1, &answered(500), NOW, 0), Next::Failed, "a ping is tried once");
+    }
+
+    #[test]
+    fn no_attempt_is_further_away_than_the_schedule_allows() {
+        let at = |seconds: u64| NOW.plus(Duration::from_secs(seconds));
+        let (month, day) = (30 * 86_400, 86_400);
+        for (failed, last_attempt_at, next, expected) in [
+            (0, None, at(0), at(0)),
+            (0, None, at(month), at(0)),
+            (1, Some(at(0)), at(5), at(5)),
+            // It may have asked for more time.
+            (1, Some(at(0)), at(day), at(day)),
+            (1, Some(at(0)), at(month), at(day)),
+            (1, Some(at(month)), at(month + 5), at(5)),
+            (2, Some(at(3_600)), at(3_900), at(300)),
+            (3, Some(at(month)), at(month + 95_040), at(95_040)),
+            (1, Some(at(month)), at(3 * month), at(day)),
+            (9, Some(at(month)), at(month), at(0)),
+        ] {
+            let bounded = bounded(&schedule(), failed, last_attempt_at, next, NOW);
+            assert_eq!(bounded, expected, "{failed} {last_attempt_at:?} {next}");
+        }
     }
 
     #[test]

@@ -115,14 +115,13 @@ pub fn counts_after(now: Timestamp) -> Timestamp {
     Timestamp::from_micros(now.micros().saturating_sub(kept_for))
 }
 
-/// Whether a refusal is an answer like any other to a repeat: one that came of the state of things. What a caller may not do
-/// is asked anew each time.
+/// Whether a refusal is stored for repeats: one that came of the state of things. A caller's rights are asked anew each time,
+/// and so is every 404: a thing that the caller may not see is answered like one that is not there.
 pub fn is_of_state(refusal: &Refusal) -> bool {
     matches!(
         refusal,
         Refusal::BadRequest(..)
             | Refusal::Invalid(_)
-            | Refusal::NotFound(_)
             | Refusal::Conflict(_)
             | Refusal::ConflictWith(_)
             | Refusal::Gone(_)
@@ -193,7 +192,7 @@ mod tests {
         for (refusal, kept) in [
             (Refusal::bad_request("positions already filled"), true),
             (Refusal::invalid("name", "is taken"), true),
-            (Refusal::NotFound(""), true),
+            (Refusal::NotFound(""), false),
             (Refusal::Conflict(""), true),
             (Refusal::ConflictWith(String::new()), true),
             (Refusal::Gone(""), true),

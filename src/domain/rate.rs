@@ -79,19 +79,30 @@ impl Hour {
         now.saturating_sub(self.began_at) >= HOUR
     }
 
+    /// The whole seconds, at least 1, after which one may be taken again; `None` where one may be taken now.
+    pub fn wait(&self, per_hour: u32, now: Duration) -> Option<u64> {
+        let is_used_up = !self.is_over(now) && self.taken >= per_hour;
+        is_used_up.then(|| whole_seconds((self.began_at + HOUR).saturating_sub(now)).max(1))
+    }
+
     /// Takes one.
     ///
     /// # Errors
-    /// The whole seconds, at least 1, after which one may be taken again; nothing is taken.
+    /// As [`Hour::wait`]; nothing is taken.
     pub fn take(&mut self, per_hour: u32, now: Duration) -> Result<(), u64> {
+        if let Some(wait) = self.wait(per_hour, now) {
+            return Err(wait);
+        }
         if self.is_over(now) {
             *self = Self::beginning(now);
         }
-        if self.taken >= per_hour {
-            return Err(whole_seconds((self.began_at + HOUR).saturating_sub(now)).max(1));
-        }
         self.taken += 1;
         Ok(())
+    }
+
+    /// Gives one back.
+    pub fn give_back(&mut self) {
+        self.taken = self.taken.saturating_sub(1);
     }
 }
 
@@ -156,5 +167,8 @@ mod tests {
         assert_eq!(hour.take(2, SECOND + HOUR - Duration::from_nanos(1)), Err(1));
         assert_eq!((hour.take(2, SECOND + HOUR), hour.take(2, SECOND + HOUR)), (Ok(()), Ok(())));
         assert_eq!(hour.take(2, SECOND + HOUR), Err(3_600));
+        assert_eq!((hour.wait(2, SECOND + HOUR), hour.wait(3, SECOND + HOUR)), (Some(3_600), None));
+        hour.give_back();
+        assert_eq!((hour.wait(2, SECOND + HOUR), hour.take(2, SECOND + HOUR)), (None, Ok(())));
     }
 }

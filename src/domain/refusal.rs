@@ -60,8 +60,19 @@ pub enum Refusal {
     },
     /// The body is not what is taken here instead of JSON.
     UnsupportedContent(&'static str),
+    /// The body has a `Content-Encoding`.
+    ContentEncoding,
     /// The header fields are more, or longer, than is read.
     HeadersTooLarge,
+    /// Not now: some resource is short, such as room for files.
+    Unavailable {
+        /// Whole seconds after which another try is worth it.
+        retry_after_s: u64,
+        /// What is short and what to do.
+        detail: &'static str,
+    },
+    /// The service does not work as it should. Names what fails.
+    NotReady(String),
     /// Too many requests, or sign-ins. Holds the whole seconds after which the next one passes.
     RateLimited {
         /// Whole seconds to wait, at least 1.
@@ -109,7 +120,7 @@ impl Refusal {
     /// What the caller is told: what is wrong, and what to do next where there is something to do.
     pub fn sentence(&self) -> String {
         match self {
-            Self::BadRequest(detail, _) | Self::ConflictWith(detail) => detail.clone(),
+            Self::BadRequest(detail, _) | Self::ConflictWith(detail) | Self::NotReady(detail) => detail.clone(),
             Self::Invalid(errors) => sentences(errors),
             Self::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
             Self::InsufficientScope(scope) => {
@@ -119,7 +130,8 @@ impl Refusal {
             | Self::NotFound(detail)
             | Self::Conflict(detail)
             | Self::Gone(detail)
-            | Self::UnsupportedContent(detail) => (*detail).to_owned(),
+            | Self::UnsupportedContent(detail)
+            | Self::Unavailable { detail, .. } => (*detail).to_owned(),
             Self::MadeBefore(id) => format!(
                 "the request with this Idempotency-Key has made {id}; its answer held a secret and is not kept. Where it is \
                  lost, revoke what was made, and ask again under another key"
@@ -135,6 +147,7 @@ impl Refusal {
                 "the body must be a form; send Content-Type: multipart/form-data{}",
                 if *takes_json { ", or application/json" } else { "" }
             ),
+            Self::ContentEncoding => "the body must be sent as it is, without a Content-Encoding".to_owned(),
             Self::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
             Self::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
         }

@@ -1,7 +1,11 @@
-//! The words that candidates are found by: lower-cased, without accents, of letters and digits. What is looked for goes
+//! The words that candidates are found by: folded (without case and accents), of letters and digits. What is looked for goes
 //! the same way, so `Zoe` finds `Zoë` and `mueller` does not find `Müller`, but `muller` does.
 
 use std::collections::BTreeMap;
+
+use caseless::Caseless as _;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 
 /// The longest word that is kept, in characters; of a longer one the beginning is.
 pub const WORD_CHARACTERS_MAX: usize = 40;
@@ -12,61 +16,58 @@ pub const WORDS_OF_CANDIDATE_MAX: usize = 32;
 /// Words of one search: each is a look-up.
 pub const WORDS_OF_SEARCH_MAX: usize = 8;
 
-/// Letters with something on them, and what they are without it.
-const FOLDED: [(&str, &str); 23] = [
-    ("àáâãäåāăą", "a"),
-    ("æ", "ae"),
-    ("çćĉċč", "c"),
-    ("ďđð", "d"),
-    ("èéêëēĕėęě", "e"),
-    ("ĝğġģ", "g"),
-    ("ĥħ", "h"),
-    ("ìíîïĩīĭįı", "i"),
-    ("ĵ", "j"),
-    ("ķ", "k"),
-    ("ĺļľŀł", "l"),
-    ("ñńņňŋ", "n"),
-    ("òóôõöøōŏő", "o"),
-    ("œ", "oe"),
-    ("ŕŗř", "r"),
-    ("śŝşšș", "s"),
-    ("ß", "ss"),
-    ("ţťŧț", "t"),
-    ("þ", "th"),
-    ("ùúûüũūŭůűų", "u"),
-    ("ŵ", "w"),
-    ("ýÿŷ", "y"),
-    ("źżž", "z"),
+/// Letters that Unicode does not take apart, and the letters that people type for them. All others follow from their
+/// decompositions.
+const REPLACED: [(char, &str); 11] = [
+    ('æ', "ae"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('ħ', "h"),
+    ('ı', "i"),
+    ('ł', "l"),
+    ('ŋ', "n"),
+    ('ø', "o"),
+    ('œ', "oe"),
+    ('þ', "th"),
+    ('ŧ', "t"),
 ];
 
-/// Marks that are written on the letter before them (Unicode's Combining Diacritical Marks).
-const MARKS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
+/// The combining class of the voicing marks of kana: with and without them, these are different letters.
+const KANA_VOICING: u8 = 8;
+
+/// A text as it is searched in and searched for: decomposed (NFKD), without case (full case folding) and without marks, so
+/// that it does not matter how it was typed. This is the only folding; candidates, roles and the career pages share it.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        // Nearly all texts are.
+        return text.to_ascii_lowercase();
+    }
+    // Folding can compose or take apart what was decomposed, so the text is decomposed once more (Unicode, D146).
+    let folded = text.chars().nfkd().default_case_fold().nfkd().filter(|c| !is_mark(*c));
+    let mut plain = String::with_capacity(text.len());
+    for c in folded {
+        match REPLACED.iter().find(|(letter, _)| *letter == c) {
+            Some((_, letters)) => plain.push_str(letters),
+            None => plain.push(c),
+        }
+    }
+    // Syllables of Hangul and voiced kana become one character again, so that a word's length is what people see.
+    plain.nfc().collect()
+}
+
+/// Whether a character is a mark on the letter before it, or invisible within a word. The vowel signs of Indic scripts, Thai
+/// and others (of combining class 0) are letters of their own.
+fn is_mark(c: char) -> bool {
+    let class = canonical_combining_class(c);
+    let is_join = matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}');
+    is_join || (class != 0 && class != KANA_VOICING) || (is_combining_mark(c) && class == 0 && !c.is_alphabetic())
+}
 
 /// The words of a text, in its order.
 pub fn words(text: &str) -> Vec<String> {
-    if text.is_ascii() {
-        // As nearly all texts are: they need no look at each letter.
-        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        return words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_ascii_lowercase()).collect();
-    }
-    let mut words = Vec::new();
-    let mut word = String::new();
-    for letter in text.chars().flat_map(char::to_lowercase).filter(|letter| !MARKS.contains(letter)) {
-        match FOLDED.iter().find(|(letters, _)| !letter.is_ascii() && letters.contains(letter)) {
-            Some((_, plain)) => word.push_str(plain),
-            None if letter.is_alphanumeric() => word.push(letter),
-            None => end(&mut word, &mut words),
-        }
-    }
-    end(&mut word, &mut words);
-    words
-}
-
-fn end(word: &mut String, words: &mut Vec<String>) {
-    if !word.is_empty() {
-        words.push(super::text::cut(word, WORD_CHARACTERS_MAX).to_owned());
-        word.clear();
-    }
+    let folded = fold(text);
+    let words = folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
 /// The words of a candidate, those of the name first, as often as they are there; and whether each is one of the name.
@@ -129,12 +130,34 @@ mod tests {
         assert_eq!(words("Zoë  O'Brien-Łukasz"), ["zoe", "o", "brien", "lukasz"]);
         assert_eq!(words("Straße Æsir ŒUVRE"), ["strasse", "aesir", "oeuvre"]);
         assert_eq!(words("Zoe\u{308}"), ["zoe"]);
-        assert_eq!(words("Ευγενία 王 小明 4u"), ["ευγενία", "王", "小明", "4u"]);
+        assert_eq!(words("Ευγενία 王 小明 4u"), ["ευγενια", "王", "小明", "4u"]);
         assert_eq!(words(" .,;\0\n"), Vec::<String>::new());
         for (long, letter) in [("x".repeat(100), "x"), ("é".repeat(100), "e")] {
             assert_eq!(words(&long), [letter.repeat(WORD_CHARACTERS_MAX)]);
         }
         assert_eq!(words("A-b  C_d\u{0}9"), ["a", "b", "c", "d", "9"]);
+    }
+
+    #[test]
+    fn what_is_typed_in_another_way_folds_alike() {
+        for (one, other, folded) in [
+            ("Nguyễn Thị Đào", "Nguye\u{302}\u{303}n Thi\u{323} Đa\u{300}o", "nguyen thi dao"),
+            ("Γιώργος Παπαδόπουλος", "ΓΙΩΡΓΟΣ ΠΑΠΑΔΟΠΟΥΛΟΣ", "γιωργοσ παπαδοπουλοσ"),
+            ("Артём Йовков", "АРТЕ\u{308}М И\u{306}ОВКОВ", "артем иовков"),
+            ("Straße", "STRASSE", "strasse"),
+            ("İpek Işık", "I\u{307}pek Is\u{327}ik", "ipek isik"),
+            ("Łukasz Ørsted", "łukasz ørsted", "lukasz orsted"),
+            ("ﬁona", "FIONA", "fiona"),
+            ("می\u{200c}خواهم", "میخواهم", "میخواهم"),
+            ("한지민", "\u{1112}\u{1161}\u{11ab}지민", "한지민"),
+            ("がか", "か\u{3099}か", "がか"),
+            ("שָׁלוֹם", "שלום", "שלום"),
+        ] {
+            assert_eq!((fold(one).as_str(), fold(other).as_str()), (folded, folded), "{one} {other}");
+        }
+        // A virama joins two letters of one word.
+        assert_eq!(words("क्षमा").len(), 1);
+        assert_ne!(fold("राम"), fold("रमा"), "vowel signs are letters");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Checked texts: addresses and slugs, compared by a lower-cased copy and shown as they were given.
 
+use super::plain;
+
 /// The longest email address (RFC 5321 §4.5.3.1 with its delimiters).
 pub const EMAIL_CHARACTERS_MAX: usize = 254;
 
@@ -9,6 +11,14 @@ pub const SLUG_CHARACTERS_MAX: usize = 64;
 /// The longest name of a person, a role, a step, an organization or a key, in Unicode code points.
 pub const NAME_CHARACTERS_MAX: usize = 255;
 
+/// What a new address must be.
+pub const EMAIL_MUST_BE: &str =
+    "an email address of at most 254 characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\";
+
+/// Characters that no new address has before its `@`.
+const NOT_IN_ADDRESSES: &[char] =
+    &['<', '>', '(', ')', '[', ']', '"', '`', '\\', ',', ';', ':', '?', '&', '%', '#', '/', '|'];
+
 /// An email address, trimmed, as it was given, with the copy that it is compared by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email {
@@ -17,9 +27,21 @@ pub struct Email {
 }
 
 impl Email {
-    /// The address that a text holds: one `@` with something on both sides, no white space or control character, at
-    /// most 254 characters. Whether anybody reads its mail is not asked.
+    /// The address that a text holds, where it is new to the file: as [`Email::stored`], and nothing in it can be taken for
+    /// a second address, another field of a mail's head, or a link (RFC 5322 section 3.2.3, RFC 6068). Quoted local parts and
+    /// addresses in brackets are among what is refused; apostrophes are not, because people's names have them.
     pub fn parse(text: &str) -> Option<Self> {
+        let email = Self::stored(text)?;
+        let (local, domain) = email.shown.split_once('@')?;
+        let is_local = |c: char| !NOT_IN_ADDRESSES.contains(&c);
+        let is_domain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_') || !c.is_ascii();
+        let is_good = local.chars().all(is_local) && domain.chars().all(is_domain) && !local.starts_with('-');
+        (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
+    }
+
+    /// An address that is in the file, or that one there is looked for by: one `@` with something on both sides, no white
+    /// space or control character, at most 254 characters. Earlier versions took more than [`Email::parse`] does.
+    pub fn stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;
         let plain = shown.chars().all(|c| !c.is_whitespace() && !c.is_control());
@@ -95,6 +117,41 @@ mod tests {
         assert!(Email::parse(&longest).is_some() && Email::parse(&format!("a{longest}")).is_none());
         for bad in ["", "ada", "@b", "a@", "a b@c", "a@b@c", "a@b\nc", "a\0@b"] {
             assert!(Email::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_address_is_no_header_and_no_link() {
+        for good in
+            ["o'brien+jobs@example.org", "a.b=c@sub-1.example", "jörg@bücher.example", "user!x@b", "用户@例子.公司"]
+        {
+            assert!(Email::parse(good).is_some(), "{good}");
+        }
+        for bad in [
+            "a@b?bcc=c",
+            "mailto:a@b",
+            "<a@b>",
+            "a@b>",
+            "\"a\"@b",
+            "a&b@c",
+            "a%0abcc:d@c",
+            "a@b%0a",
+            "a,b@c",
+            "a;b@c",
+            "a@b,c",
+            "//evil@b",
+            "a@b/c",
+            "a@[127.0.0.1]",
+            "a\\b@c",
+            "a#b@c",
+            "-a@b",
+            "a\u{200b}b@c",
+            "a\u{202e}b@c",
+        ] {
+            assert!(Email::parse(bad).is_none(), "{bad:?}");
+        }
+        for old in ["a&b@c", "a@b?c", "\"a\"@b"] {
+            assert!(Email::stored(old).is_some(), "{old}");
         }
     }
 

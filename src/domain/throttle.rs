@@ -1,22 +1,32 @@
 //! Sign-ins that failed: how long the next attempt has to wait.
 //!
-//! An account waits after 5 failures, a client address after 50: 1 s, then twice as long each time, 15 minutes at the
-//! most, forgotten after an hour. An attempt counts as failed from its beginning, so attempts at once cannot slip
-//! through together; a success takes it back.
+//! Failures count for each network by itself: for an account from that network after 5, for all accounts together after 50.
+//! The wait is 1 s, then twice as long each time, 15 minutes at the most, forgotten after an hour. So somebody who guesses
+//! keeps out their own network, not the owner of the account. From all networks together, an account takes 100 failures
+//! an hour, which bounds what a botnet can guess; a network or device from which the account has succeeded lately is not
+//! bound by that. An attempt counts as failed from its beginning, so that attempts in parallel are counted one by one; a
+//! success takes it back.
 
 use std::time::Duration;
 
-/// Failures of one account that are free of a wait.
+/// Failures of one account from one network that are free of a wait.
 pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 
-/// Failures from one client address that are free of a wait.
-pub const ADDRESS_FAILURES_FREE: u32 = 50;
+/// Failures from one network that are free of a wait.
+pub const NETWORK_FAILURES_FREE: u32 = 50;
+
+/// Failures of one account within an hour from all networks that it does not know. One line alone reaches fewer than 20 an
+/// hour, so it cannot use them up; 2,400 guesses a day find no password of 12 characters that is not a common one.
+pub const STRANGERS_FAILURES_PER_HOUR: u32 = 100;
+
+/// How long an account knows a network or device from which it has succeeded.
+pub const FAMILIAR_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// The failures of one account or one address.
+/// The failures of one account, one network or both together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
     count: u32,

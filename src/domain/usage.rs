@@ -1,5 +1,7 @@
 //! The usage log: when its rows are dated, how long a page is.
 
+use std::time::Duration;
+
 use super::timestamp::Timestamp;
 
 /// Rows on a page when the caller says nothing.
@@ -10,6 +12,27 @@ pub const PAGE_ROWS_MAX: usize = 500;
 
 /// The longest user agent that is kept, in characters.
 pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
+
+/// The longest path that is kept, in bytes. A caller chooses it, so it must not decide how fast the file grows.
+pub const PATH_BYTES_MAX: usize = 512;
+
+/// The days that rows are kept when the operator says nothing: a year, and the time to look back at it.
+pub const RETENTION_DAYS_DEFAULT: u32 = 400;
+
+/// The most days that an operator can name: a hundred years.
+pub const RETENTION_DAYS_MAX: u32 = 36_525;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The path as a row has it: cut behind the last whole character that fits.
+pub fn kept_path(path: &str) -> &str {
+    &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
+}
+
+/// The time from which on rows are kept: so many days back.
+pub fn kept_since(now: Timestamp, days: u32) -> Timestamp {
+    now.minus(DAY * days)
+}
 
 /// The time of the next row: now, or the next microsecond after the last row where the clock has not moved past it,
 /// so times only grow, whatever the clock does.
@@ -42,6 +65,23 @@ mod tests {
         assert_eq!(next_at(Some(at(4)), at(5)), at(5));
         assert_eq!(next_at(Some(at(5)), at(5)), at(6));
         assert_eq!(next_at(Some(at(90)), at(5)), at(91));
+    }
+
+    #[test]
+    fn a_path_is_cut_at_the_last_whole_character_that_fits() {
+        let long = "/".repeat(PATH_BYTES_MAX);
+        assert_eq!(kept_path("/api"), "/api");
+        assert_eq!(kept_path(&long), long);
+        assert_eq!(kept_path(&format!("{long}x")), long);
+        assert_eq!(kept_path(&format!("{}é", &long[1..])), &long[1..]);
+    }
+
+    #[test]
+    fn rows_are_kept_for_whole_days_up_to_now() {
+        let now = Timestamp::from_micros(86_400_000_000 * 400 + 5);
+        assert_eq!(kept_since(now, 400), Timestamp::from_micros(5));
+        assert_eq!(kept_since(now, 1), Timestamp::from_micros(86_400_000_000 * 399 + 5));
+        assert!(kept_since(now, RETENTION_DAYS_MAX) < Timestamp::from_micros(0));
     }
 
     #[test]

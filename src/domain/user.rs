@@ -1,15 +1,9 @@
 //! People of staff: what they are on the platform and in an organization, and what that lets them do.
 
-use super::api_key::Scope;
+use super::api_key::{Grant, Scope};
 use super::id::{ApiKeyId, UserId};
 use super::refusal::Refusal;
 use super::words::words;
-
-/// The shortest password, in characters.
-pub const PASSWORD_CHARACTERS_MIN: usize = 12;
-
-/// The longest password, in characters: hashing a longer one would only cost time.
-pub const PASSWORD_CHARACTERS_MAX: usize = 1_000;
 
 words! {
     /// What a user is on the whole appliance.
@@ -47,7 +41,7 @@ pub enum Auth {
         /// The key's number in the file, by which its usage is logged.
         number: i64,
         /// What the key may be used for. Narrows what the user may do, never widens it.
-        scopes: Vec<Scope>,
+        grant: Grant,
     },
     /// By the cookie of a signed-in browser, here as its digest.
     Session {
@@ -77,8 +71,16 @@ impl Principal {
     /// key is asked for.
     pub fn require_scope(&self, scope: Scope) -> Result<(), Refusal> {
         match &self.auth {
-            Auth::ApiKey { scopes, .. } if scopes.contains(&scope) => Ok(()),
+            Auth::ApiKey { grant, .. } if grant.scopes.contains(&scope) => Ok(()),
             Auth::ApiKey { .. } => Err(Refusal::InsufficientScope(scope)),
+            Auth::Session { .. } => Err(Refusal::Unauthorized { sent: true }),
+        }
+    }
+
+    /// The scopes of the key that calls.
+    fn grant(&self) -> Result<&Grant, Refusal> {
+        match &self.auth {
+            Auth::ApiKey { grant, .. } => Ok(grant),
             Auth::Session { .. } => Err(Refusal::Unauthorized { sent: true }),
         }
     }
@@ -102,12 +104,25 @@ impl Principal {
 pub struct Admin(Principal);
 
 impl Admin {
-    /// The proof for this caller.
+    /// The proof for this caller, at an endpoint that asks for `admin:read` or `admin:write`.
     ///
     /// # Errors
-    /// `forbidden` where the user is no admin.
-    pub fn prove(principal: Principal) -> Result<Self, Refusal> {
-        if principal.is_admin() { Ok(Self(principal)) } else { Err(Refusal::Forbidden("only an admin may do this")) }
+    /// `forbidden` where the user is no admin; `insufficient_scope` where the key was made with explicit scopes and
+    /// without this one; `unauthorized` for a session.
+    pub fn prove(principal: Principal, scope: Scope) -> Result<Self, Refusal> {
+        if !principal.is_admin() {
+            return Err(Refusal::Forbidden("only an admin may do this"));
+        }
+        principal.grant()?.require_admin_scope(scope)?;
+        Ok(Self(principal))
+    }
+
+    /// Passes for a new key that is no broader than the key that makes it.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn require_no_broader(&self, new: &Grant) -> Result<(), Refusal> {
+        self.0.grant()?.require_no_broader(new)
     }
 
     /// The admin as a caller.

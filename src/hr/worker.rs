@@ -18,6 +18,7 @@ use crate::domain::hr_delivery::{self, Attempt, Next};
 use crate::domain::hr_integration::Integration;
 use crate::domain::hr_turn;
 use crate::domain::id::OrganizationId;
+use crate::store::health::Job;
 use crate::store::outbox::{self, Delivery};
 use crate::store::{self, Error, Grade, Store};
 use crate::telemetry::Telemetry;
@@ -25,6 +26,11 @@ use crate::world::World;
 
 /// How often the worker looks what is due. One look at an outbox with nothing in it takes microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether a delivery waits for longer than the schedule allows, where the clock goes as it should; and
+/// how far back it has to step to be seen.
+const TIMES_EVERY: Duration = Duration::from_secs(60);
+const STEP_BACK: Duration = Duration::from_secs(1);
 
 /// How long to wait after the file could not be used, or an attempt ended in a defect.
 const FILE_PAUSE: Duration = Duration::from_secs(5);
@@ -126,7 +132,44 @@ impl Deliveries {
         tokio::select! {
             () = Arc::clone(&self).deliver(stopped) => {}
             () = self.take_up() => {}
+            () = self.keep_times() => {}
         }
+    }
+
+    /// Brings forward what a clock that was once ahead has put off: when the clock goes back, and now and then.
+    async fn keep_times(&self) {
+        let mut looked_at = None;
+        let mut seen = (self.world.now(), self.world.monotonic());
+        loop {
+            let (wall, monotonic) = (self.world.now(), self.world.monotonic());
+            let expected = seen.0.plus(monotonic.saturating_sub(seen.1));
+            let has_stepped_back = wall.plus(STEP_BACK) < expected;
+            seen = (wall, monotonic);
+            if has_stepped_back || looked_at.is_none_or(|at| monotonic.saturating_sub(at) >= TIMES_EVERY) {
+                looked_at = Some(monotonic);
+                if let Err(error) = self.bring_forward().await {
+                    self.note(&format!("what HR systems are owed cannot be brought forward: {error}"));
+                    looked_at = None;
+                    tokio::time::sleep(FILE_PAUSE).await;
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn bring_forward(&self) -> Result<(), Error> {
+        let late = self.store.read(|tx| outbox::late(tx, &self.settings.schedule))?;
+        for some in late.chunks(outbox::TAKEN_UP_MAX) {
+            let some = some.to_vec();
+            self.written(move |tx| outbox::bring_forward(tx, &some)).await?;
+        }
+        if !late.is_empty() {
+            let count = late.len();
+            self.note(&format!(
+                "{count} HR deliveries waited for longer than the schedule allows, and are brought forward"
+            ));
+        }
+        Ok(())
     }
 
     /// Makes messages of what was decided. Only now and then, and not too many at once: who decides meanwhile waits.
@@ -134,12 +177,14 @@ impl Deliveries {
         loop {
             let taken = match self.store.read(outbox::has_more) {
                 Ok(false) => {
+                    self.store.health().report(Job::HrIntake, &Ok(()));
                     tokio::time::sleep(LOOK_EVERY).await;
                     continue;
                 }
                 Ok(true) => self.written(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
                 Err(error) => Err(error),
             };
+            self.store.health().report(Job::HrIntake, &taken);
             let pause = if taken.is_ok() { LOOK_EVERY } else { FILE_PAUSE };
             match taken {
                 Ok(()) => self.taken_up.notify_one(),
@@ -201,6 +246,7 @@ impl Deliveries {
             });
             Ok(turns.collect())
         });
+        self.store.health().report(Job::HrDelivery, &looked);
         looked.inspect_err(|error| self.note(&format!("what is due for HR systems cannot be read: {error}")))
     }
 
@@ -219,8 +265,13 @@ impl Deliveries {
         // Nothing is ever sent over it: it closes when the look-up has ended.
         let (look_up, mut look_up_ended) = mpsc::channel(1);
         let attempt = self.attempt(&integration, &delivery, look_up).await;
-        while let Err(error) = self.record(&delivery, &integration, &attempt).await {
-            unusable(error).await;
+        loop {
+            let recorded = self.record(&delivery, &integration, &attempt).await;
+            self.store.health().report(Job::HrRecord, &recorded);
+            match recorded {
+                Ok(()) => break,
+                Err(error) => unusable(error).await,
+            }
         }
         // Otherwise the threads of look-ups that hang would add up until none is left for anybody.
         let _ = tokio::time::timeout(LOOK_UP_WAIT, look_up_ended.recv()).await;

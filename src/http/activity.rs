@@ -17,7 +17,7 @@ use crate::domain::id::{
     ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId,
 };
 use crate::domain::refusal::Refusal;
-use crate::domain::user::Principal;
+use crate::domain::user::{Admin, Principal};
 use crate::store::activity::Activity;
 use crate::store::{self, Error, Tx};
 
@@ -30,6 +30,9 @@ const ANSWERS: &[Answer] = &[
     (429, "rate_limited"),
 ];
 
+const LISTS: &[Answer] =
+    &[(200, ""), (400, "validation_error"), (401, "unauthorized"), (403, "forbidden"), (429, "rate_limited")];
+
 const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organization, or this key may not see it");
 const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
 const NO_CANDIDATE: Refusal = Refusal::NotFound("there is no such candidate, or this key may not see them");
@@ -39,13 +42,15 @@ pub(super) fn routes() -> Vec<Route> {
     let organization = "/api/v1/organizations/{id}/activity";
     let role = "/api/v1/roles/{id}/activity";
     let candidate = "/api/v1/candidates/{id}/activity";
-    [
+    let platform = Route::admin(Method::GET, "/api/admin/activity", decode, of_platform);
+    let mut routes = vec![
         Route::scoped(scope, Method::GET, organization, decode, of_organization),
         Route::scoped(scope, Method::GET, role, decode, of_role),
         Route::scoped(scope, Method::GET, candidate, decode, of_candidate),
-    ]
-    .map(|route| route.answering(ANSWERS))
-    .into()
+    ];
+    routes = routes.into_iter().map(|route| route.answering(ANSWERS)).collect();
+    routes.push(platform.answering(LISTS));
+    routes
 }
 
 /// Which rows are asked for. The id is read by whoever knows what it names.
@@ -102,6 +107,23 @@ fn of_candidate(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Re
     page(tx, &Subject::of_candidate(organization, id), wish)
 }
 
+/// `GET /api/admin/activity`: platform activity, which is what was done to the appliance itself, newest first.
+///
+/// # Errors
+/// `validation_error` for a `cursor` that no page of it gave.
+fn of_platform(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &Wish) -> Result<Reply, Error> {
+    let before = match wish.page.after.as_deref() {
+        Some([id]) => {
+            let id = ActivityId::parse(id).ok_or_else(pagination::no_cursor)?;
+            store::activity::platform::number(tx, &id)?.ok_or_else(pagination::no_cursor)?
+        }
+        _ => i64::MAX,
+    };
+    let found = store::activity::platform::page(tx, wish.action, before, wish.page.rows_wanted())?;
+    let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
+    Ok(wish.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
+}
+
 fn page(tx: &Tx<'_>, subject: &Subject, wish: &Wish) -> Result<Reply, Error> {
     // A row is found again by its id: its number would tell how much is done in the whole file.
     let before = match wish.page.after.as_deref() {
@@ -118,11 +140,9 @@ fn page(tx: &Tx<'_>, subject: &Subject, wish: &Wish) -> Result<Reply, Error> {
 
 /// What was done, as it is told.
 pub(super) fn wire(activity: &Activity) -> Result<WireActivity<'_>, Error> {
-    let mut detail = match &activity.detail {
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| Error::Defect(format!("the detail of {} is not JSON: {error}", activity.id)))?,
-        None => Value::Null,
-    };
+    // Earlier versions took JSON that is nested deeper than any reader goes. Such a row is shown without its detail.
+    let detail = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
+    let mut detail = detail.unwrap_or(Value::Null);
     let mut side = |name: &str| detail.get_mut(name).map(Value::take).unwrap_or_default();
     Ok(WireActivity {
         id: activity.id.as_str(),

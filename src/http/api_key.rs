@@ -7,7 +7,7 @@ use super::ctx::Ctx;
 use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, KEY_PREFIX, Scope, Secret};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KEY_PREFIX, Scope, Secret};
 use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::NAME_CHARACTERS_MAX;
@@ -38,9 +38,13 @@ pub(super) fn routes() -> Vec<Route> {
             (403, "forbidden"),
             (429, "rate_limited"),
         ]),
-        Route::admin(Method::DELETE, "/api/admin/api-keys/{id}", decode_id, revoke).writes(Grade::Durable).answering(
-            &[(200, ""), (401, "unauthorized"), (403, "forbidden"), (404, "not_found"), (429, "rate_limited")],
-        ),
+        Route::admin(Method::DELETE, "/api/admin/api-keys/{id}", decode_id, revoke).writes(Grade::Vital).answering(&[
+            (200, ""),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (404, "not_found"),
+            (429, "rate_limited"),
+        ]),
     ]
 }
 
@@ -48,7 +52,7 @@ struct CreateWish {
     name: String,
     user_id: Option<UserId>,
     days: i64,
-    scopes: Vec<Scope>,
+    grant: Grant,
 }
 
 /// What a new key is to be. All fields at fault are told at once.
@@ -59,41 +63,44 @@ struct CreateWish {
 fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let user_id = fields.required_text("userId", usize::MAX);
+    let user_id = fields.required_any_text("userId");
     let days = fields.integer("expiresInDays", EXPIRES_IN_DAYS).unwrap_or(EXPIRES_IN_DAYS_DEFAULT);
-    let scopes = fields.words("scopes", Scope::WORDS, Scope::parse).unwrap_or(Scope::DEFAULT.to_vec());
+    let grant = Grant::of(fields.words("scopes", Scope::WORDS, Scope::parse));
     fields.valid()?;
     // An id that none can have is an unknown user, not a fault of form.
     let user_id = user_id.and_then(|id| UserId::parse(&id));
-    Ok(CreateWish { name: name.unwrap_or_default(), user_id, days, scopes })
+    Ok(CreateWish { name: name.unwrap_or_default(), user_id, days, grant })
 }
 
 /// `POST /api/admin/api-keys`: makes a key for a user, and shows its text this once.
 ///
 /// # Errors
-/// `not_found` where there is no such user.
-fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &CreateWish) -> Result<Reply, Error> {
+/// `not_found` where there is no such user; `forbidden` where the key that calls was made with explicit scopes, and the new
+/// one would have none or more of them.
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &CreateWish) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
     let user_id = wish.user_id.clone().ok_or(no_user.clone())?;
     if !store::user::exists(tx, &user_id)? {
         return Err(no_user);
     }
+    who.require_no_broader(&wish.grant)?;
     let key = NewApiKey {
         id: ctx.world.id(),
         secret: Secret::generate(|bytes| ctx.world.fill(bytes)),
         user_id,
         name: wish.name.clone(),
-        scopes: wish.scopes.clone(),
+        grant: wish.grant.clone(),
         expires_at: api_key::expires_at(tx.now, wish.days),
     };
-    store::api_key::insert(tx, &key)?;
+    let stamp = store::activity::stamp(&*ctx.world);
+    store::api_key::create(tx, &stamp, Some(who.principal()), &key)?;
     let data = WireCreated {
         id: key.id.as_str(),
         name: &key.name,
         key: key.secret.reveal(),
         prefix: KEY_PREFIX,
         start: key.secret.start(),
-        scopes: words(&key.scopes),
+        scopes: words(&key.grant.scopes),
         expires_at: key.expires_at.to_string(),
         user_id: key.user_id.as_str(),
     };
@@ -120,9 +127,10 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<Option<ApiKeyId>, Error> {
 ///
 /// # Errors
 /// `not_found` where there is no such key.
-fn revoke(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &Option<ApiKeyId>) -> Result<Reply, Error> {
+fn revoke(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, id: &Option<ApiKeyId>) -> Result<Reply, Error> {
     let id = id.as_ref().ok_or(NO_KEY)?;
-    if !store::api_key::revoke(tx, id)? {
+    let stamp = store::activity::stamp(&*ctx.world);
+    if !store::api_key::revoke(tx, &stamp, Some(who.principal()), id)? {
         return Err(NO_KEY.into());
     }
     Ok(Reply::json(&WireSuccess { success: true }))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
 use crate::domain::refusal::Refusal;
@@ -25,13 +25,24 @@ pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes,
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(Refusal::PayloadTooLarge(bytes_max));
     }
-    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await;
-    match read {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::PayloadTooLarge(bytes_max)),
-        Ok(Err(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
-        Err(_) => Err(Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()))),
+    let read = tokio::time::timeout(BODY_TIMEOUT, copy(body, bytes_max)).await;
+    let late = || Refusal::bad_request(format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()));
+    read.unwrap_or_else(|_| Err(late()))
+}
+
+/// Copies each frame into one buffer, which grows with what arrives. A frame keeps the whole 8 KiB buffer alive that hyper
+/// read it into, however short it is: a body of single bytes would hold 8 KiB for each of them.
+async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+    let mut whole = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::bad_request("the body was cut off; send it whole"))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if data.len() > bytes_max - whole.len() {
+            return Err(Refusal::PayloadTooLarge(bytes_max));
+        }
+        whole.extend_from_slice(data);
     }
+    Ok(whole.into())
 }
 
 /// Reads on for a while where a body is left over.

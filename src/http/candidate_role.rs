@@ -37,7 +37,7 @@ struct WithdrawWish {
 /// `bad_request` for a body that is no JSON object; `validation_error` for a `reason` that is no text, or too long.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawWish, Error> {
     let mut fields = request.object()?;
-    let reason = fields.text("reason", NOTES_CHARACTERS_MAX);
+    let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);
     fields.valid()?;
     Ok(WithdrawWish { id: CandidateRoleId::parse(request.param("id")), reason })
 }

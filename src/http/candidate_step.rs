@@ -60,7 +60,7 @@ pub(super) fn routes() -> Vec<Route> {
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), Error> {
     let mut fields = request.object()?;
     let wish = RejectWish {
-        outcome_notes: fields.text("outcomeNotes", NOTES_CHARACTERS_MAX),
+        outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX),
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
     };
@@ -90,13 +90,13 @@ fn reject(
 /// `validation_error` for a `dryRun` that is neither `true` nor `false`.
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Error> {
     let mut fields = request.object()?;
-    let notes = fields.text("notes", NOTES_CHARACTERS_MAX);
-    let outcome_notes = fields.text("outcomeNotes", NOTES_CHARACTERS_MAX);
+    let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
+    let outcome_notes = fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX);
     let wish = HireWish {
         notes: notes.or(outcome_notes),
         hired_date: fields.moment("hiredDate"),
         offer_accepted_date: fields.moment("offerAcceptedDate"),
-        external_position_id: fields.text("externalPositionId", OUTCOME_CHARACTERS_MAX),
+        external_position_id: fields.text_unless_blank("externalPositionId", OUTCOME_CHARACTERS_MAX),
     };
     Addressed::with(request, fields.good(), wish)
 }
@@ -121,7 +121,7 @@ fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed,
 /// `dryRun` that is neither `true` nor `false`.
 fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateWish), Error> {
     let mut fields = request.object()?;
-    let wish = ValidateWish { outcome_notes: fields.text("outcomeNotes", NOTES_CHARACTERS_MAX) };
+    let wish = ValidateWish { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
     Addressed::with(request, fields.valid(), wish)
 }
 
@@ -149,7 +149,7 @@ fn validate(
 /// for a `dryRun` that is neither `true` nor `false`.
 fn decode_reopen(_: &Ctx, request: &Request) -> Result<(Addressed, ReopenWish), Error> {
     let mut fields = request.object()?;
-    let reason = fields.required_text("reason", NOTES_CHARACTERS_MAX);
+    let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);
     Addressed::with(request, fields.valid(), ReopenWish { reason: reason.unwrap_or_default() })
 }
 

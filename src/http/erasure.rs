@@ -35,23 +35,21 @@ pub(super) fn routes() -> Vec<Route> {
     let hold_path = "/api/v1/candidates/{id}/hold";
     vec![
         Route::scoped(scope, Method::DELETE, "/api/v1/candidates/{id}", decode_id, erase)
-            .writes(Grade::Durable)
+            .writes(Grade::Vital)
             .answering(ANSWERS),
-        Route::scoped(scope, Method::PUT, hold_path, decode_hold, hold).with_body().writes(Grade::Durable).answering(
-            &[
-                (200, ""),
-                (400, "bad_request"),
-                (400, "validation_error"),
-                (401, "unauthorized"),
-                (403, "forbidden"),
-                (403, "insufficient_scope"),
-                (404, "not_found"),
-                (409, "conflict"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-                (429, "rate_limited"),
-            ],
-        ),
+        Route::scoped(scope, Method::PUT, hold_path, decode_hold, hold).with_body().writes(Grade::Vital).answering(&[
+            (200, ""),
+            (400, "bad_request"),
+            (400, "validation_error"),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (403, "insufficient_scope"),
+            (404, "not_found"),
+            (409, "conflict"),
+            (413, "payload_too_large"),
+            (415, "unsupported_media_type"),
+            (429, "rate_limited"),
+        ]),
         Route::scoped(scope, Method::DELETE, hold_path, decode_id, release).writes(Grade::Durable).answering(&[
             (200, ""),
             (401, "unauthorized"),
@@ -78,7 +76,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<Option<CandidateId>, Error> {
 /// text, or too long.
 fn decode_hold(_: &Ctx, request: &Request) -> Result<(Option<CandidateId>, String), Error> {
     let mut fields = request.object()?;
-    let reason = fields.required_text("reason", REASON_CHARACTERS_MAX);
+    let reason = fields.required_lines("reason", REASON_CHARACTERS_MAX);
     let reason = fields.valid_with(reason)?;
     Ok((CandidateId::parse(request.param("id")), reason.trim().to_owned()))
 }

@@ -26,7 +26,7 @@ use crate::store::{self, Error, Grade, Tx};
 pub(super) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
     // It reads, and is on record: whoever hands out all of a person's data is to be known later.
-    vec![Route::scoped(Scope::CandidatesWrite, Method::GET, path, decode, export).writes(Grade::Durable).answering(&[
+    vec![Route::scoped(Scope::CandidatesWrite, Method::GET, path, decode, export).writes(Grade::Vital).answering(&[
         (200, ""),
         (401, "unauthorized"),
         (403, "forbidden"),

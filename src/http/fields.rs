@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::unknown::UnknownMembers;
+use crate::document::json;
 use crate::domain::invitation;
+use crate::domain::plain::{self, Flaw};
 use crate::domain::refusal::{self, FieldError, Refusal};
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
@@ -10,44 +13,102 @@ use crate::domain::timestamp::{Rounding, Timestamp};
 /// What a moment in a body must look like.
 const MOMENT: &str = "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
-/// An object whose members are taken out. Unknown members are ignored; `null` counts as not given.
+/// An object whose members are taken out. Members that are left are unknown: they are ignored, and noted for the answer's
+/// `warnings`. `null` counts as not given.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     object: Map<String, Value>,
     errors: Vec<FieldError>,
+    /// Places of unknown members of the objects within this one.
+    unknown_within: Vec<String>,
+    unknown: UnknownMembers,
 }
 
 impl Fields {
     pub(super) fn new(object: Map<String, Value>) -> Self {
-        Self { object, errors: Vec::new() }
+        Self { object, ..Self::default() }
     }
 
-    /// A text of at most so many characters.
-    pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
+    /// The same for a request's body, whose unknown members are noted there.
+    pub(super) fn of_body(object: Map<String, Value>, unknown: UnknownMembers) -> Self {
+        Self { object, unknown, ..Self::default() }
+    }
+
+    /// A text whose own grammar is checked by the caller, or whose characters mean nothing (a password).
+    pub(super) fn any_text(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
-            Value::String(text) if text::characters(&text) > characters_max => {
-                self.fault(name, format!("must have at most {characters_max} characters"))
-            }
             Value::String(text) => Some(text),
             _ => self.fault(name, "must be a string"),
         }
     }
 
-    /// A text that must be there and not be blank.
+    /// A text of one line, of at most so many characters.
+    pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        let text = self.any_text(name)?;
+        self.plain(name, text, characters_max, plain::flaw_of_line)
+    }
+
+    /// A text of one or several lines, of at most so many characters.
+    pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        let text = self.any_text(name)?;
+        self.plain(name, text, characters_max, plain::flaw_of_lines)
+    }
+
+    fn plain(
+        &mut self,
+        name: &str,
+        text: String,
+        characters_max: usize,
+        flaw: fn(&str) -> Option<Flaw>,
+    ) -> Option<String> {
+        if text::characters(&text) > characters_max {
+            return self.fault(name, format!("must have at most {characters_max} characters"));
+        }
+        match flaw(&text) {
+            Some(flaw) => self.fault(name, flaw.sentence()),
+            None => Some(text),
+        }
+    }
+
+    /// A text of one line that must be there and not be blank.
     pub(super) fn required_text(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        self.required(name, |fields| fields.text(name, characters_max))
+    }
+
+    /// The same of several lines.
+    pub(super) fn required_lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        self.required(name, |fields| fields.lines(name, characters_max))
+    }
+
+    /// The same of a text that the caller checks.
+    pub(super) fn required_any_text(&mut self, name: &str) -> Option<String> {
+        self.required(name, |fields| fields.any_text(name))
+    }
+
+    fn required(&mut self, name: &str, read: impl FnOnce(&mut Self) -> Option<String>) -> Option<String> {
         if matches!(self.object.get(name), None | Some(Value::Null)) {
             return self.fault(name, "is required");
         }
-        match self.text(name, characters_max) {
-            Some(text) if text.trim().is_empty() => self.fault(name, "must not be blank"),
-            other => other,
+        // Asked first: white space alone is blank, and not a control character.
+        if self.is_blank(name) {
+            return self.fault(name, "must not be blank");
         }
+        read(self)
+    }
+
+    fn is_blank(&self, name: &str) -> bool {
+        self.object.get(name).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty())
     }
 
     /// A text that is not blank where it is there.
     pub(super) fn text_not_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
-        let text = self.text(name, characters_max)?;
-        if text.trim().is_empty() { self.fault(name, "must not be blank") } else { Some(text) }
+        if self.is_blank(name) { self.fault(name, "must not be blank") } else { self.text(name, characters_max) }
+    }
+
+    /// A text of one line; one that is blank counts as not given.
+    pub(super) fn text_unless_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
+        let text = self.any_text(name).filter(|text| !text.trim().is_empty())?;
+        self.plain(name, text, characters_max, plain::flaw_of_line)
     }
 
     /// A word of a closed set.
@@ -69,7 +130,10 @@ impl Fields {
     /// An object whose members are the caller's own, as JSON text.
     pub(super) fn json_object(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
-            object @ Value::Object(_) => Some(object.to_string()),
+            object @ Value::Object(_) => match json::flaw(&object) {
+                Some(flaw) => self.fault(name, flaw),
+                None => Some(object.to_string()),
+            },
             _ => self.fault(name, "must be an object"),
         }
     }
@@ -80,7 +144,11 @@ impl Fields {
         name: &str,
         read: impl FnOnce(&mut Self, &str) -> Option<T>,
     ) -> Option<Option<T>> {
-        if self.object.get(name).is_some_and(Value::is_null) { Some(None) } else { read(self, name).map(Some) }
+        if self.object.get(name).is_some_and(Value::is_null) {
+            self.object.shift_remove(name);
+            return Some(None);
+        }
+        read(self, name).map(Some)
     }
 
     /// The members of an object within the object, read by `read`; what is wrong with one is told with its place
@@ -89,14 +157,26 @@ impl Fields {
         let Value::Object(object) = self.take(name)? else { return self.fault(name, "must be an object") };
         let mut inner = Self::new(object);
         let found = read(&mut inner);
-        let errors = inner.errors.into_iter();
-        self.errors.extend(errors.map(|error| FieldError { field: format!("{name}.{}", error.field), ..error }));
+        self.take_findings(name, inner);
         Some(found)
     }
 
-    /// All members as they were given, and are still there.
-    pub(super) fn members(&self) -> &Map<String, Value> {
-        &self.object
+    /// Takes over the errors and the unknown members of an object within this one, with its place before theirs.
+    fn take_findings(&mut self, place: &str, inner: Self) {
+        let below = |name: &str| format!("{place}.{name}");
+        let errors = inner.errors.into_iter();
+        self.errors.extend(errors.map(|error| FieldError { field: below(&error.field), ..error }));
+        let unknown = inner.object.keys().chain(&inner.unknown_within);
+        self.unknown_within.extend(unknown.map(|name| below(name)));
+    }
+
+    /// All members as they were given, and are still there. The caller may choose their names, so none is unknown: `read`
+    /// looks at those that mean something here.
+    pub(super) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
+        let members = self.object.clone();
+        read(self);
+        self.object.clear();
+        members
     }
 
     /// A list of at most so many objects, each read by `read`. What is wrong with one is told with its place
@@ -120,8 +200,7 @@ impl Fields {
             };
             let mut inner = Self::new(object);
             found.extend(read(&mut inner));
-            let errors = inner.errors.into_iter();
-            self.errors.extend(errors.map(|error| FieldError { field: format!("{place}.{}", error.field), ..error }));
+            self.take_findings(&place, inner);
         }
         Some(found)
     }
@@ -136,7 +215,11 @@ impl Fields {
 
     /// A list of texts.
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
-        if self.object.get(name).is_none_or(Value::is_null) { None } else { self.required_texts(name) }
+        if self.object.get(name).is_none_or(Value::is_null) {
+            self.object.shift_remove(name);
+            return None;
+        }
+        self.required_texts(name)
     }
 
     /// An integer within bounds. `90.0` and `"90"` are none.
@@ -207,6 +290,7 @@ impl Fields {
     /// # Errors
     /// `validation_error` with every field that was.
     pub(super) fn valid(self) -> Result<(), Refusal> {
+        self.note_unknown();
         if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
     }
 
@@ -226,14 +310,19 @@ impl Fields {
     /// # Errors
     /// `bad_request` with every field that was at fault.
     pub(super) fn good(self) -> Result<(), Refusal> {
+        self.note_unknown();
         if self.errors.is_empty() {
             return Ok(());
         }
         Err(Refusal::BadRequest(refusal::sentences(&self.errors), self.errors))
     }
 
+    fn note_unknown(&self) {
+        self.object.keys().chain(&self.unknown_within).for_each(|place| self.unknown.note(place));
+    }
+
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.object.remove(name).filter(|value| !value.is_null())
+        self.object.shift_remove(name).filter(|value| !value.is_null())
     }
 }
 
@@ -276,6 +365,25 @@ mod tests {
         assert_eq!(fields.text("a", 5), None);
         assert_eq!(fields.required_text("b", 5), None);
         assert!(matches!(fields.valid(), Err(Refusal::Invalid(errors)) if errors.len() == 1));
+    }
+
+    #[test]
+    fn members_that_nobody_takes_are_noted_with_their_place() {
+        let text = r#"{"a":"x","b":null,"nmae":1,"portal":{"on":true,"theme":{"own":1},"colour":2},"steps":[{"name":"x"},{"kind":1}],"c":null}"#;
+        let Ok(Value::Object(object)) = serde_json::from_str(text) else { panic!("the test wants an object") };
+        let unknown = UnknownMembers::default();
+        let mut fields = Fields::of_body(object, unknown.clone());
+        fields.text("a", 5);
+        fields.texts("b");
+        fields.change("c", |fields, name| fields.text(name, 5));
+        fields.within("portal", |portal| {
+            portal.truth("on");
+            portal.within("theme", |theme| theme.free_members(|_| {}));
+        });
+        fields.objects("steps", 5, |step| step.text("name", 5));
+        fields.valid().unwrap();
+        let noted: Vec<Value> = unknown.warnings().iter().map(|warning| warning["field"].clone()).collect();
+        assert_eq!(noted, ["nmae", "portal.colour", "steps[1].kind"]);
     }
 
     #[test]

@@ -17,16 +17,53 @@ pub(super) struct FormRules {
     pub(super) file_field: Option<&'static str>,
     /// What is looked at before anything is read, if anything.
     pub(super) look_first: Option<LookFirst>,
+    /// What shows the form again, with everything that was typed, where it cannot be taken now: on routes for people.
+    pub(super) show_again: Option<ShowAgain>,
 }
 
-/// A look at a request whose body was not read yet, and at the file: an answer, where nothing of the body is needed.
-pub(super) type LookFirst = fn(&Ctx, &Tx<'_>, &Request) -> Result<Option<Reply>, Error>;
+/// A look at a request whose body was not read yet, and at the file.
+pub(super) type LookFirst = fn(&Ctx, &Tx<'_>, &Request) -> Result<Look, Error>;
+
+/// The form once more, with what kept it from being taken.
+pub(super) type ShowAgain = fn(&Ctx, &Tx<'_>, &Request, Trouble) -> Result<Reply, Error>;
+
+/// What becomes of a request whose body was not read yet.
+pub(super) enum Look {
+    /// Its body is read.
+    On,
+    /// Nothing of the body is needed for this answer.
+    Answered(Box<Reply>),
+    /// Its body is read so that the form can be shown again. Nothing of it is carried out.
+    Refused(Trouble, FileUse),
+}
+
+/// What a form is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileUse {
+    /// Its file is staged.
+    Stage,
+    /// Its file is read past.
+    Discard,
+}
+
+/// What keeps a form from being taken now, whatever is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Too many came from its network.
+    Limited {
+        /// Whole seconds after which the next one is taken.
+        retry_after_s: u64,
+    },
+    /// The service cannot take it now.
+    Unavailable,
+}
 
 /// A form that was sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form {
     fields: Vec<(String, String)>,
     upload: Option<Upload>,
+    trouble: Option<Trouble>,
 }
 
 /// What became of a file.
@@ -41,7 +78,17 @@ pub(super) enum Upload {
 
 impl Form {
     pub(super) fn new(fields: Vec<(String, String)>, upload: Option<Upload>) -> Self {
-        Self { fields, upload }
+        Self { fields, upload, trouble: None }
+    }
+
+    /// The same, in trouble where there is some.
+    pub(super) fn with_trouble(self, trouble: Option<Trouble>) -> Self {
+        Self { trouble, ..self }
+    }
+
+    /// What keeps it from being taken now.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.trouble
     }
 
     /// What was typed into a field, as it came; `None` where the field was not sent.
@@ -60,6 +107,11 @@ impl Form {
     /// The same of a field that may be there more than once.
     pub(super) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it was refused for its length before anything of it was read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(Fault::TooLarge)))
     }
 
     /// The file that was sent with it, where one was chosen.

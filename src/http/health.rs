@@ -6,6 +6,8 @@ use serde::Serialize;
 use super::ctx::Ctx;
 use super::reply::Reply;
 use super::route::Route;
+use crate::domain::refusal::Refusal;
+use crate::store::health::Job;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,11 +28,17 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: the file can be read and written, which is tried.
+/// `GET /readyz`: the file can be read and written, which is tried, and is the one that was opened.
 ///
 /// # Errors
-/// `unavailable` where it cannot be now, `internal_error` where it does not keep what is written.
-fn ready(_: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
+/// `unavailable` where it cannot be now, and where a job has failed for a while, which is named; `internal_error` where the file
+/// does not keep what is written.
+fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
+    ctx.store.require_same_files()?;
+    let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(Job::name).collect();
+    if !failing.is_empty() {
+        return Err(Refusal::NotReady(format!("failing: {}; the log says why", failing.join(", "))).into());
+    }
     store::health::touch(tx)?;
     Ok(Reply::text("ready\n"))
 }

@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
     let delivery = "/api/admin/hr-deliveries/{id}";
     let retry = "/api/admin/hr-deliveries/{id}/retry";
     vec![
-        Route::admin(Method::GET, deliveries, decode_list, list).writes(Grade::Logged).answering(&[
+        Route::admin(Method::GET, deliveries, decode_list, list).writes(Grade::Upkeep).answering(&[
             (200, ""),
             (400, "validation_error"),
             (401, "unauthorized"),
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::admin(Method::GET, delivery, decode_id, read).writes(Grade::Logged).answering(&[
+        Route::admin(Method::GET, delivery, decode_id, read).writes(Grade::Upkeep).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "forbidden"),

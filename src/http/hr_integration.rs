@@ -84,13 +84,13 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
     let mut fields = request.object()?;
     let must_be =
         format!("must be an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
-    let url = fields.required_text("url", usize::MAX);
+    let url = fields.required_any_text("url");
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
         "must be whsec_ and the base 64 of at least {SECRET_BYTES_MIN} bytes, at most {SECRET_CHARACTERS_MAX} \
          characters; leave it out and one is made"
     );
-    let given = fields.text("secret", usize::MAX);
+    let given = fields.any_text("secret");
     let given = given
         .and_then(|given| Secret::parse(&given).filter(Secret::is_strong).or_else(|| fields.fault("secret", must_be)));
     let rotate = fields.truth("rotateSecret").unwrap_or(false);
@@ -118,12 +118,17 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 ///
 /// # Errors
 /// `not_found` where there is no such organization.
-fn put(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &PutWish) -> Result<Reply, Error> {
+fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &PutWish) -> Result<Reply, Error> {
     let id = wish.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
     let before = find(tx, id)?.map(|(integration, _)| integration);
     let made = Secret::generate(|bytes| ctx.world.fill(bytes));
     let (integration, is_made) = hr_integration::put(before.as_ref(), &wish.integration, &made, tx.now);
     store::hr_integration::save(tx, id, &integration)?;
+    if before.as_ref() != Some(&integration) {
+        let stamp = store::activity::stamp(&*ctx.world);
+        let change = (before.as_ref(), Some(&integration));
+        store::hr_integration::record(tx, &stamp, who.principal(), id, change)?;
+    }
     let shown = is_made.then(|| made.reveal());
     Ok(Reply::json(&WireData { success: true, data: wire(id, &integration, tx.now, shown, tx.now) }))
 }
@@ -132,9 +137,11 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &PutWish) -> Result<Reply, Error
 ///
 /// # Errors
 /// `not_found` where there is no such organization, or it has no integration.
-fn delete(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
-    find(tx, id)?.ok_or(NO_INTEGRATION)?;
+fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
+    let (before, _) = find(tx, id)?.ok_or(NO_INTEGRATION)?;
     store::hr_integration::delete(tx, id)?;
+    let stamp = store::activity::stamp(&*ctx.world);
+    store::hr_integration::record(tx, &stamp, who.principal(), id, (Some(&before), None))?;
     Ok(Reply::json(&WireSuccess { success: true }))
 }
 

@@ -38,10 +38,10 @@ fn reply(who: &Principal) -> Reply {
 /// The principal, as this endpoint and a sign-in show it.
 pub(super) fn wire(who: &Principal) -> impl Serialize {
     let auth = match &who.auth {
-        Auth::ApiKey { id, scopes, .. } => WireAuth {
+        Auth::ApiKey { id, grant, .. } => WireAuth {
             kind: "api_key",
             key_id: Some(id.to_string()),
-            scopes: Some(scopes.iter().map(|scope| scope.as_str()).collect()),
+            scopes: Some(grant.scopes.iter().map(|scope| scope.as_str()).collect()),
         },
         Auth::Session { .. } => WireAuth { kind: "session", key_id: None, scopes: None },
     };

@@ -14,6 +14,7 @@ mod candidate;
 mod candidate_role;
 mod candidate_step;
 mod careers;
+mod clients;
 pub mod ctx;
 mod document;
 mod erasure;
@@ -30,11 +31,13 @@ mod limiter;
 mod logo;
 mod markdown;
 mod me;
+mod metrics;
 pub mod openapi;
 mod page;
 mod pages;
 mod pagination;
-mod places;
+mod permits;
+
 mod portal;
 mod problem;
 mod rendered;
@@ -44,6 +47,7 @@ mod request;
 mod role;
 mod role_step;
 pub mod route;
+mod security_txt;
 mod server;
 mod session;
 pub mod shown;
@@ -54,11 +58,13 @@ mod status_page;
 pub mod table;
 mod texts;
 mod throttle;
+mod unknown;
 mod usage;
 mod variant;
 mod wire;
 mod xml;
 
+pub use security_txt::contact as security_contact;
 pub use server::{Server, Stopped, serve_metrics};
 
 /// The origin of a base URL: `https://host:port`. `None` where it is no http(s) URL with a host, or has userinfo, a query, a

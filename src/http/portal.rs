@@ -101,7 +101,7 @@ struct ApplyWish {
 /// language tag.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
     let mut fields = request.object()?;
-    let role = fields.required_text("roleId", usize::MAX);
+    let role = fields.required_any_text("roleId");
     let locale = fields.locale("locale");
     fields.valid()?;
     Ok(ApplyWish {

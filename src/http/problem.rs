@@ -10,9 +10,17 @@ use crate::store::Error;
 /// What the caller is told: what is wrong, what to do next where there is something to do, and the fields at fault.
 pub(super) fn words(error: &Error) -> (String, &[FieldError]) {
     match error {
+        Error::Full(_) => {
+            ("the service has no room on its disk right now and nothing was changed; try again later".to_owned(), &[])
+        }
         Error::Unavailable(_) => {
             ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
+        Error::OutcomeUnknown(_) => (
+            "the disk failed while this was saved, and whether it was carried out is unknown; look before you send it again"
+                .to_owned(),
+            &[],
+        ),
         Error::Defect(_) => ("something went wrong here; the request's id is in the service's log".to_owned(), &[]),
         Error::Refused(refusal) => (refusal.sentence(), refusal.errors()),
     }

@@ -3,6 +3,7 @@
 
 mod file;
 mod page;
+mod warning;
 
 pub(super) use self::file::StoredFile;
 
@@ -24,6 +25,9 @@ use crate::store::Error;
 
 /// Seconds after which an unavailable service is worth another try.
 const UNAVAILABLE_RETRY_S: u64 = 1;
+
+/// The same of a service whose disk is full: somebody has to free some space.
+const FULL_RETRY_S: u64 = 60;
 
 /// There where the answer is that of an earlier request with the same `Idempotency-Key`.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -276,6 +280,12 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
     response
 }
 
+/// Adds the field that keeps browsers on https for a year (RFC 6797). The base URL's other names and subdomains are not
+/// ours, so it does not speak for them.
+pub(super) fn require_https(fields: &mut HeaderMap) {
+    fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+}
+
 /// 304 where the answer is tagged and the caller has it already (RFC 9110 §13.1.2).
 pub(super) fn unless_matching(mut response: Response<Full<Bytes>>, fields: &HeaderMap) -> Response<Full<Bytes>> {
     if is_matching(response.headers(), fields) {
@@ -308,14 +318,21 @@ fn policy(style: &str) -> String {
 fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {
-        Error::Unavailable(_) => {
+        Error::Full(_) => {
+            let retry = field(header::RETRY_AFTER, &FULL_RETRY_S.to_string());
+            return (StatusCode::SERVICE_UNAVAILABLE, "unavailable", retry);
+        }
+        Error::Unavailable(_) | Error::Refused(Refusal::NotReady(_)) => {
             let retry = field(header::RETRY_AFTER, &UNAVAILABLE_RETRY_S.to_string());
             return (StatusCode::SERVICE_UNAVAILABLE, "unavailable", retry);
         }
-        Error::Defect(_) => return (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", Vec::new()),
+        Error::Defect(_) | Error::OutcomeUnknown(_) => {
+            return (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", Vec::new());
+        }
         Error::Refused(refusal) => refusal,
     };
     match refusal {
+        Refusal::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Vec::new()),
         Refusal::BadRequest(..) => (StatusCode::BAD_REQUEST, "bad_request", Vec::new()),
         Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "validation_error", Vec::new()),
         Refusal::Unauthorized { sent } => {
@@ -343,7 +360,15 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
         Refusal::UnsupportedMediaType | Refusal::UnsupportedFormType { .. } | Refusal::UnsupportedContent(_) => {
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new())
         }
+        Refusal::ContentEncoding => {
+            // Names what would be accepted (RFC 9110 §15.5.16).
+            let accepted = field(header::ACCEPT_ENCODING, "identity");
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", accepted)
+        }
         Refusal::HeadersTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large", Vec::new()),
+        Refusal::Unavailable { retry_after_s, .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", field(header::RETRY_AFTER, &retry_after_s.to_string()))
+        }
         Refusal::RateLimited { retry_after_s } => {
             (StatusCode::TOO_MANY_REQUESTS, "rate_limited", field(header::RETRY_AFTER, &retry_after_s.to_string()))
         }

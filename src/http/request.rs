@@ -11,7 +11,9 @@ use percent_encoding::percent_decode_str;
 
 use super::fields::Fields;
 use super::form::Form;
+use super::unknown::UnknownMembers;
 use crate::document::json;
+use crate::domain::host;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Origin;
 use crate::domain::text;
@@ -36,13 +38,15 @@ pub(crate) struct Request {
     body: Option<Bytes>,
     form: Option<Form>,
     client: IpAddr,
+    unknown: UnknownMembers,
 }
 
 impl Request {
     pub(super) fn new(parts: Parts, params: Vec<(String, String)>, client: IpAddr) -> Self {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().unwrap_or_default().to_owned();
-        Self { method: parts.method, path, query, headers: parts.headers, params, body: None, form: None, client }
+        let (method, headers, unknown) = (parts.method, parts.headers, UnknownMembers::default());
+        Self { method, path, query, headers, params, body: None, form: None, client, unknown }
     }
 
     /// The same with its body, which can be read only once.
@@ -67,6 +71,7 @@ impl Request {
             body: Some(body),
             form,
             client: *client,
+            unknown: UnknownMembers::default(),
         }
     }
 
@@ -177,18 +182,24 @@ impl Request {
         }
     }
 
+    /// The members of its body that its endpoint does not know, once the handler's first half has read it.
+    pub(super) fn unknown(&self) -> &UnknownMembers {
+        &self.unknown
+    }
+
     /// The body's object. An absent or empty body is an empty object.
     ///
     /// # Errors
     /// `unsupported_media_type` for another type than JSON; `bad_request` where it is not JSON, not UTF-8, not an
     /// object, or has a member twice.
     pub(super) fn object(&self) -> Result<Fields, Refusal> {
+        self.unknown.clear();
         let Some(body) = self.body.as_ref().filter(|body| !body.is_empty()) else { return Ok(Fields::default()) };
         self.require_json()?;
         let value = json::parse(body)
             .map_err(|error| Refusal::bad_request(format!("the body cannot be read as JSON: {error}")))?;
         match value {
-            serde_json::Value::Object(object) => Ok(Fields::new(object)),
+            serde_json::Value::Object(object) => Ok(Fields::of_body(object, self.unknown.clone())),
             _ => Err(Refusal::bad_request("the body must be a JSON object")),
         }
     }
@@ -206,7 +217,8 @@ impl Request {
 /// Looks at a head before anything else does.
 ///
 /// # Errors
-/// `uri_too_long`, `headers_too_large`; more than 100 fields hyper has refused by then. `bad_request` for HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
+/// `uri_too_long`, `headers_too_large`; more than 100 fields hyper has refused by then. `bad_request` for HTTP/1.1 without
+/// exactly one `Host`, and for any `Host` with an invalid value (RFC 9112 §3.2).
 pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
     let scheme_bytes = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
     let authority_bytes = uri.authority().map_or(0, |authority| authority.as_str().len());
@@ -219,9 +231,27 @@ pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Re
     if header_bytes > HEADER_BYTES_MAX {
         return Err(Refusal::HeadersTooLarge);
     }
-    let hosts = headers.get_all(header::HOST).iter().count();
-    if hosts > 1 || (hosts == 0 && version == Version::HTTP_11) {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() || (host.is_none() && version == Version::HTTP_11) {
         return Err(Refusal::bad_request("the request must have exactly one Host field"));
+    }
+    if host.is_some_and(|host| !host::is_valid(host.as_bytes())) {
+        return Err(Refusal::bad_request("the Host field must be a host name or an address, with or without a port"));
+    }
+    Ok(())
+}
+
+/// Checks that a body can only be delimited in one way. hyper reads every list that ends in `chunked` as if it were that
+/// alone; a proxy in front may read it otherwise, and then the two disagree on where the next request begins.
+///
+/// # Errors
+/// `bad_request` for a `Transfer-Encoding` other than one final `chunked` (RFC 9112 §6.1).
+pub(super) fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else { return Ok(()) };
+    if codings.next().is_some() || !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
+        return Err(Refusal::bad_request("Transfer-Encoding must be chunked, once, and nothing else"));
     }
     Ok(())
 }
@@ -262,6 +292,13 @@ pub(super) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -
         }
     }
     client
+}
+
+/// Whether a peer that is not trusted says for whom it asks.
+pub(super) fn is_forwarded_by_stranger(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
+    const FORWARDING: [&str; 3] = ["x-forwarded-for", "forwarded", "x-real-ip"];
+    let peer = peer.ip().to_canonical();
+    FORWARDING.iter().any(|name| headers.contains_key(*name)) && !trusted.iter().any(|network| network.contains(&peer))
 }
 
 /// An address with or without a port, in brackets or not.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyper::Method;
 
 use super::ctx::Ctx;
-use super::form::{FormRules, LookFirst};
+use super::form::{FormRules, LookFirst, ShowAgain};
 use super::reply::{Code, Reply};
 use super::request::{BODY_BYTES_MAX, Request};
 use super::table;
@@ -29,8 +29,8 @@ pub enum Entry {
     Session,
     /// A key with the scope.
     Scoped(Scope),
-    /// A key of a platform admin.
-    Admin,
+    /// A key of a platform admin. One that was made with explicit scopes needs this one among them.
+    Admin(Scope),
 }
 
 impl Entry {
@@ -43,7 +43,7 @@ impl Entry {
         let counts = match self {
             Self::Open | Self::Signed => true,
             Self::Session => !by_key,
-            Self::Scoped(_) | Self::Admin => by_key,
+            Self::Scoped(_) | Self::Admin(_) => by_key,
         };
         if counts { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
     }
@@ -56,7 +56,7 @@ impl Entry {
         match self {
             Self::Open | Self::Signed | Self::Session => Ok(()),
             Self::Scoped(scope) => who.require_scope(scope),
-            Self::Admin => Admin::prove(who.clone()).map(|_| ()),
+            Self::Admin(scope) => Admin::prove(who.clone(), scope).map(|_| ()),
         }
     }
 }
@@ -208,15 +208,17 @@ impl Route {
         Self::new(method, path, entry, decode, move |ctx, tx, who, wish| act(ctx, tx, &proven(who, entry)?, wish))
     }
 
-    /// An endpoint for keys of platform admins.
+    /// An endpoint for keys of platform admins: `admin:read` for what is safe, `admin:write` for the rest.
     pub(super) fn admin<W: Send + 'static>(
         method: Method,
         path: &'static str,
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Admin, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Admin, decode, move |ctx, tx, who, wish| {
-            let admin = Admin::prove(proven(who, Entry::Admin)?)?;
+        let scope = if method.is_safe() { Scope::AdminRead } else { Scope::AdminWrite };
+        let entry = Entry::Admin(scope);
+        Self::new(method, path, entry, decode, move |ctx, tx, who, wish| {
+            let admin = Admin::prove(proven(who, entry)?, scope)?;
             act(ctx, tx, &admin, wish)
         })
     }
@@ -237,7 +239,7 @@ impl Route {
     /// [`Request::form`].
     pub(super) fn with_form(mut self) -> Self {
         self.takes_body = true;
-        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: None });
+        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: None, show_again: None });
         self
     }
 
@@ -245,8 +247,15 @@ impl Route {
     /// that nobody sends a file for nothing.
     pub(super) fn with_upload(self, file_field: &'static str, look_first: LookFirst) -> Self {
         let mut route = self.with_form();
-        route.form = Some(FormRules { takes_json: false, file_field: Some(file_field), look_first: Some(look_first) });
+        let (file_field, look_first) = (Some(file_field), Some(look_first));
+        route.form = Some(FormRules { takes_json: false, file_field, look_first, show_again: None });
         route
+    }
+
+    /// The same, showing its form again where that cannot be taken now, so that nothing that was typed is lost.
+    pub(super) fn showing_again(mut self, show_again: ShowAgain) -> Self {
+        self.form = self.form.map(|form| FormRules { show_again: Some(show_again), ..form });
+        self
     }
 
     /// The same, taking the same time whatever it finds.
@@ -278,13 +287,16 @@ impl Route {
         is_of_keys && self.method == Method::POST
     }
 
-    /// What a repeat, or a key that cannot be read, is answered besides.
-    pub(super) fn repeatable(mut self) -> Self {
+    /// The same, with the answers that follow from its path, its method and who may enter.
+    pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
         if self.takes_idempotency_key() {
             more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
             // What is kept about a candidate is erased with them.
             more.extend(self.path.contains("/candidate").then_some((410, "gone")));
+        }
+        if matches!(self.entry, Entry::Admin(_)) {
+            more.push((403, "insufficient_scope"));
         }
         more.retain(|answer| !self.answers.contains(answer));
         self.answers.extend(more);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http_body_util::Full;
 use hyper::Response;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -15,13 +16,21 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::clients::{Clients, Connected};
 use super::ctx::Ctx;
 use super::gate::{self, Outgoing};
-use super::wire::Wire;
+use super::metrics;
+use super::reply;
+use super::wire::{self, Progress, Tracked, Wire};
+use crate::store::{Closed, Error, Halt};
 
 /// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
 /// accepted until another ends.
 const CONNECTIONS_MAX: usize = 16_384;
+
+/// Those of one client address, or one /64 of IPv6: an office of 150 people whose browsers open six each, and a sixteenth
+/// of all.
+const CONNECTIONS_OF_ONE_MAX: usize = 1_024;
 
 /// Connections of whoever reads the metrics.
 const METRICS_CONNECTIONS_MAX: usize = 16;
@@ -39,8 +48,15 @@ const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 /// How long requests that have begun may take to end once the service is told to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// How long idle connections stay open for one more request once the service is told to stop. A request that was on its
+/// way at that moment arrives within this time: it is several round trips around the world.
+const DRAIN: Duration = Duration::from_secs(1);
+
 /// How long accepting pauses after the system refused, when there are no more file descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the answer to a connection too many may take to be sent.
+const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a service ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +65,11 @@ pub enum Stopped {
     Gracefully,
     /// It was told to, and some requests had not ended in time.
     WithRequestsLeft,
-    /// The file cannot be trusted to this process any more; the sentence says why.
-    Broken(String),
+    /// It was told to, and everything begun was answered, but the write-ahead log is not whole in the file; the sentence
+    /// says why.
+    WithLogLeft(String),
+    /// The file cannot be trusted to this process any more.
+    Broken(Halt),
 }
 
 /// A service that listens.
@@ -71,78 +90,196 @@ impl Server {
         let Self { listener, ctx } = self;
         let runtime = tokio::runtime::Handle::current();
         ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
-        let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let entrance = Entrance::new(Arc::clone(&ctx));
         let broken = tokio::select! {
-            () = accept_all(&listener, &ctx, &graceful, &places) => None,
+            () = entrance.accept_all(&listener) => None,
             () = stop => None,
-            why = broken(&ctx) => Some(why),
+            why = watch(&ctx) => Some(why),
         };
-        drop(listener);
-        let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()), beside);
-        if broken.is_some() {
-            // Closing the last connection would move the log into the file; the next start is to find it as it is.
-            std::mem::forget(ctx);
-        } else {
-            let _ = tokio::task::spawn_blocking(move || ctx.store.close()).await;
-        }
-        match (broken, ended) {
-            (Some(why), _) => Stopped::Broken(why),
-            (None, Ok(())) => Stopped::Gracefully,
-            (None, Err(_)) => Stopped::WithRequestsLeft,
+        entrance.close(listener);
+        ctx.begin_stop();
+        let end = async {
+            entrance.drain().await;
+            entrance.graceful.shutdown().await;
+        };
+        let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, end), beside);
+        let closed = match broken {
+            Some(halt) => Closed::Halted(halt),
+            None => {
+                let ours = Arc::clone(&ctx);
+                let closed = tokio::task::spawn_blocking(move || ours.store.close()).await;
+                closed.unwrap_or_else(|_| Closed::LogLeft("closing it ended in a panic".to_owned()))
+            }
+        };
+        match (closed, ended) {
+            (Closed::Halted(halt), _) => {
+                // Closing the last connection would move the log into the file, which is to be found as it is.
+                std::mem::forget(ctx);
+                Stopped::Broken(halt)
+            }
+            (Closed::LogLeft(why), _) => Stopped::WithLogLeft(why),
+            (Closed::Whole, Ok(())) => Stopped::Gracefully,
+            (Closed::Whole, Err(_)) => Stopped::WithRequestsLeft,
         }
     }
 }
 
-async fn accept_all(listener: &TcpListener, ctx: &Arc<Ctx>, graceful: &GracefulShutdown, places: &Arc<Semaphore>) {
-    while let Ok(place) = Arc::clone(places).acquire_owned().await {
-        match listener.accept().await {
-            Ok((stream, peer)) => connect(stream, peer, ctx, graceful, place),
-            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+/// Where connections come in: their limits, and what they need to be served.
+struct Entrance {
+    ctx: Arc<Ctx>,
+    graceful: GracefulShutdown,
+    permits: Arc<Semaphore>,
+    clients: Arc<Clients>,
+}
+
+impl Entrance {
+    fn new(ctx: Arc<Ctx>) -> Self {
+        let clients = Clients::new(CONNECTIONS_OF_ONE_MAX, ctx.settings.trusted_proxies.clone());
+        Self {
+            ctx,
+            graceful: GracefulShutdown::new(),
+            permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            clients: Arc::new(clients),
         }
+    }
+
+    async fn accept_all(&self, listener: &TcpListener) {
+        while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
+            match listener.accept().await {
+                Ok((stream, peer)) => self.admit(stream, peer, permit),
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    /// Takes no more connections. Those that the system has accepted already are served: their clients may have sent
+    /// requests on them.
+    fn close(&self, listener: TcpListener) {
+        refuse_handshakes(&listener);
+        if let Ok(listener) = listener.into_std() {
+            while self.accept_waiting(&listener) > 0 {}
+        }
+    }
+
+    /// Gives every open connection the time for one more answer, which says `Connection: close`: closed at once, it would
+    /// take a request with it that is on its way.
+    async fn drain(&self) {
+        let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
+        let _ = tokio::time::timeout(DRAIN, all_gone).await;
+    }
+
+    /// Accepts what waits in the system's queue; how many that was. The runtime may not know of them yet, so the system
+    /// itself is asked.
+    fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
+        let mut accepted = 0;
+        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
+            && let Ok((stream, peer)) = listener.accept()
+        {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.admit(stream, peer, permit);
+                accepted += 1;
+            }
+        }
+        accepted
+    }
+
+    /// Serves a connection, or refuses it where its client has too many.
+    fn admit(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+        match self.clients.connect(peer.ip()) {
+            Some(connected) => self.serve(stream, peer, (permit, connected)),
+            None => drop(tokio::spawn(turn_away(Arc::clone(&self.ctx), stream, permit))),
+        }
+    }
+
+    /// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a short way: a
+    /// client that hangs up does not interrupt what has begun, and a panic ends one request.
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, Connected)) {
+        let _ = stream.set_nodelay(true);
+        bound_unread(&stream);
+        let progress = Arc::new(Progress::default());
+        let wire = Wire::new(stream, Arc::clone(&self.ctx), Arc::clone(&progress));
+        let ctx = Arc::clone(&self.ctx);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            // They are free again when the connection goes, and with it this.
+            let _permits = &permits;
+            progress.begin();
+            let kept = gate::kept(&ctx, &request).map(|kept| complete(&ctx, kept));
+            // In a box of its own: otherwise an answer that is kept would move all the room that another one may need.
+            let made = kept.ok_or_else(|| Box::pin(answer(Arc::clone(&ctx), peer, request)));
+            let progress = Arc::clone(&progress);
+            async move {
+                let response = match made {
+                    Ok(kept) => kept,
+                    Err(made) => made.await,
+                };
+                Ok::<_, Infallible>(response.map(|body| Tracked::new(body, progress)))
+            }
+        });
+        let connection = builder().serve_connection(wire, service);
+        // What ends a connection badly, such as a client that is gone, concerns nobody else. The connection itself is the
+        // task: a block that waits for it would have room for it twice.
+        tokio::spawn(self.graceful.watch(connection));
     }
 }
 
-/// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a short way: a client
-/// that hangs up does not interrupt what has begun, and a panic ends one request.
-fn connect(
-    stream: TcpStream,
-    peer: SocketAddr,
-    ctx: &Arc<Ctx>,
-    graceful: &GracefulShutdown,
-    place: OwnedSemaphorePermit,
-) {
-    let _ = stream.set_nodelay(true);
-    bound_unread(&stream);
-    let wire = Wire::new(stream, Arc::clone(ctx));
-    let ctx = Arc::clone(ctx);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        // It is free again when the connection goes, and with it this.
-        let _place = &place;
-        let kept = gate::kept(&ctx, &request);
-        // In a box of its own: otherwise an answer that is kept would move all the room that another one may need.
-        let made = kept.ok_or_else(|| Box::pin(answer(Arc::clone(&ctx), peer, request)));
-        async move {
-            Ok::<_, Infallible>(match made {
-                Ok(kept) => kept,
-                Err(made) => made.await,
-            })
-        }
-    });
-    let connection = builder().serve_connection(wire, service);
-    // What ends a connection badly, such as a client that is gone, concerns nobody else. The connection itself is the task: a
-    // block that waits for it would have room for it twice.
-    tokio::spawn(graceful.watch(connection));
+/// The answer with the fields that depend on the service's state and settings, whatever was asked.
+fn complete(ctx: &Ctx, mut response: Response<Outgoing>) -> Response<Outgoing> {
+    if ctx.settings.is_https() {
+        reply::require_https(response.headers_mut());
+    }
+    if ctx.is_stopping() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
+
+/// Answers a connection that its client may not have: a 503, and nothing is read. The permit bounds how many there are.
+async fn turn_away(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    let text = wire::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
+    let send = async {
+        let mut rest = &text[..];
+        while !rest.is_empty() && stream.writable().await.is_ok() {
+            match stream.try_write(rest) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(TURN_AWAY_TIMEOUT, send).await;
+    drop(permit);
+}
+
+/// Lets no new connection begin while the last ones are accepted: one that came in between the last look at the queue and
+/// the end of the listener would be reset, with the request on it. A client whose first segment is dropped sends it again.
+#[cfg(target_os = "linux")]
+fn refuse_handshakes(listener: &TcpListener) {
+    use socket2::SockFilter;
+    // Classic BPF on the TCP header: drop the segments with SYN and without ACK.
+    let filter = [
+        SockFilter::new(0x30, 0, 0, 13),       // A = the byte with the flags
+        SockFilter::new(0x54, 0, 0, 0x12),     // A = A & (SYN | ACK)
+        SockFilter::new(0x15, 0, 1, 0x02),     // A == SYN
+        SockFilter::new(0x06, 0, 0, 0),        // drop
+        SockFilter::new(0x06, 0, 0, u32::MAX), // keep
+    ];
+    let _ = socket2::SockRef::from(listener).attach_filter(&filter);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_handshakes(_: &TcpListener) {}
 
 async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
     if let Some(short) = gate::begin_short(&ctx, peer, &request) {
         // Its bytes lie in the buffer that the connection reads into, which would have to have another one meanwhile.
         drop(request);
-        return short.answer(&ctx).await.map(Outgoing::Whole);
+        let response = short.answer(&ctx).await.map(Outgoing::Whole);
+        return complete(&ctx, response);
     }
     let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
-    answered.unwrap_or_else(|_| gate::broken_off(&ctx))
+    complete(&ctx, answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
 }
 
 /// How connections are read, within their limits.
@@ -167,12 +304,18 @@ fn bound_unread(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn bound_unread(_: &TcpStream) {}
 
-/// Resolves when the store has stopped for good.
-async fn broken(ctx: &Ctx) -> String {
+/// Resolves when the store has stopped for good. Frees what an idle service does not need, and logs which jobs fail and which
+/// work again.
+async fn watch(ctx: &Ctx) -> Halt {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        if let Some(why) = ctx.store.broken() {
-            return why;
+        ctx.free_idle_hash_memory();
+        for line in ctx.store.health().news() {
+            ctx.telemetry.note(ctx.world.now(), None, &line);
+        }
+        if let Some(halt) = ctx.store.broken() {
+            ctx.telemetry.note(ctx.world.now(), None, &format!("stopping: {halt}"));
+            return halt;
         }
     }
 }
@@ -187,7 +330,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
         };
         let ctx = Arc::clone(&ctx);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let response = metrics(&ctx, request.uri().path());
+            let response = metrics_response(&ctx, request.uri().path());
             async move { Ok::<_, Infallible>(response) }
         });
         bound_unread(&stream);
@@ -199,19 +342,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     }
 }
 
-fn metrics(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
-    let text = if path == "/metrics" { exposition(ctx) } else { String::new() };
-    super::reply::Reply::metrics(text).into_unnamed()
-}
-
-fn exposition(ctx: &Ctx) -> String {
-    let unfinished = u8::from(ctx.store.erasures().are_unfinished());
-    ctx.telemetry.prometheus(&[
-        ("appliance_wal_bytes", "Size of the write-ahead log.", ctx.store.wal_bytes() as f64),
-        (
-            "appliance_erasure_unfinished",
-            "1 while the file or its log may still hold something of whom was erased, where nobody reads it.",
-            f64::from(unfinished),
-        ),
-    ])
+fn metrics_response(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
+    let text = if path == "/metrics" { metrics::exposition(ctx) } else { String::new() };
+    reply::Reply::metrics(text).into_unnamed()
 }

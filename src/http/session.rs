@@ -1,5 +1,7 @@
 //! `/api/auth`: signing in with address and password, and out.
 
+use std::net::IpAddr;
+
 use hyper::{Method, header};
 use sha2::{Digest, Sha256};
 
@@ -9,12 +11,13 @@ use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use crate::domain::id;
+use crate::domain::keyed_hash::keyed_hash;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::TOTAL_MAX;
 use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email};
 use crate::domain::user::{Auth, Principal};
 use crate::store::user::Account;
-use crate::store::{self, Error, Grade, Tx};
+use crate::store::{self, Error, Grade, Refused, Tx};
 
 /// Random bytes of a session's cookie: 256 bits.
 const COOKIE_RANDOM_BYTES: usize = 32;
@@ -29,7 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::open(Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
             .with_body()
             .with_hashing()
-            .writes(Grade::Durable)
+            .writes(Grade::Vital)
             .answering(&[
                 (200, ""),
                 (400, "bad_request"),
@@ -40,9 +43,12 @@ pub(super) fn routes() -> Vec<Route> {
                 (415, "unsupported_media_type"),
                 (429, "rate_limited"),
             ]),
-        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out)
-            .writes(Grade::Durable)
-            .answering(&[(204, ""), (401, "unauthorized"), (403, "forbidden"), (429, "rate_limited")]),
+        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out).writes(Grade::Vital).answering(&[
+            (204, ""),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (429, "rate_limited"),
+        ]),
     ]
 }
 
@@ -51,6 +57,14 @@ struct SignIn {
     email: Email,
     account: Account,
     cookie: String,
+    client: IpAddr,
+}
+
+/// A line of the log for what became of a sign-in. Account and client are keyed hashes: the log names nobody.
+fn note(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
+    let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
+    let (account, client) = (hash("account", account), hash("address", &client.to_string()));
+    ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
 /// Looks at the password. An unknown address takes as long, fails the same way and waits like a known one.
@@ -59,45 +73,55 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
         request.origin().require_same(&ctx.settings.origin)?;
     }
     let mut fields = request.object()?;
-    let address = fields.required_text("email", usize::MAX);
-    let password = fields.required_text("password", usize::MAX);
+    let address = fields.required_any_text("email");
+    let password = fields.required_any_text("password");
     fields.valid()?;
     let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
-    let email = Email::parse(&address);
+    let email = Email::stored(&address);
     let account_key = match &email {
         Some(email) => email.key().to_owned(),
         None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
     };
-    let begun = ctx.throttle.begin(&account_key, request.client(), ctx.world.monotonic());
-    begun.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    let begun = ctx.throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
+    let attempt = begun.map_err(|retry_after_s| {
+        note(ctx, "throttled", &account_key, request.client());
+        Refusal::RateLimited { retry_after_s }
+    })?;
     let account = match &email {
         Some(email) => {
             let found = ctx.store.read(|tx| store::user::account(tx, email));
-            found.inspect_err(|_| ctx.throttle.undone(&account_key, request.client()))?
+            found.inspect_err(|_| ctx.throttle.undone(&attempt))?
         }
         None => None,
     };
-    let nobodys = ctx.no_password_hash();
     let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
-    let matches = ctx.world.password_matches(&password, hash.unwrap_or(nobodys));
-    let (Some(email), Some(account), true) = (email, account, matches) else {
+    let matches = ctx.password_matches(&password, hash);
+    let (Some(email), Some(account), true) = (email, account.as_ref(), matches) else {
+        note(ctx, "failed", &account_key, request.client());
+        if let Some(account) = account {
+            ctx.store.note_refused(Refused::SignIn(account.id));
+        }
         return Err(Refusal::Unauthorized { sent: true }.into());
     };
-    ctx.throttle.succeeded(&account_key, request.client());
     let mut random = [0; COOKIE_RANDOM_BYTES];
     ctx.world.fill(&mut random);
-    Ok(SignIn { email, account, cookie: id::token(&random) })
+    let cookie = id::token(&random);
+    ctx.throttle.succeeded(&attempt, digest(&cookie), ctx.world.monotonic());
+    Ok(SignIn { email, account: account.clone(), cookie, client: request.client() })
 }
 
 /// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, wish: &SignIn) -> Result<Reply, Error> {
     if store::user::account(tx, &wish.email)?.as_ref() != Some(&wish.account) {
+        note(ctx, "failed", wish.email.key(), wish.client);
         return Err(Refusal::Unauthorized { sent: true }.into());
     }
     let digest = digest(&wish.cookie);
     store::session::insert(tx, &digest, &wish.account.id)?;
     let who = store::session::principal(tx, &digest)?
         .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
+    store::session::record(tx, &store::activity::stamp(&*ctx.world), &who)?;
+    note(ctx, "succeeded", wish.email.key(), wish.client);
     let cookie = set_cookie(ctx, &wish.cookie, TOTAL_MAX.as_secs());
     Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
 }

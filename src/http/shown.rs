@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{admin, api_key, hr_delivery};
+use super::{activity, admin, api_key, hr_delivery};
 use crate::store::Error;
+use crate::store::activity::Activity;
 use crate::store::api_key::ApiKey;
 use crate::store::hr_delivery::HrDelivery;
 use crate::store::organization::Organization;
@@ -30,4 +31,12 @@ pub fn api_key(key: &ApiKey) -> impl Serialize {
 /// A delivery, as `GET /api/admin/hr-deliveries` lists it.
 pub fn hr_delivery(delivery: &HrDelivery) -> impl Serialize {
     hr_delivery::wire(delivery)
+}
+
+/// A row of activity, as `GET /api/admin/activity` lists it.
+///
+/// # Errors
+/// [`Error::Defect`] where its detail is no JSON.
+pub fn activity(row: &Activity) -> Result<impl Serialize, Error> {
+    activity::wire(row)
 }

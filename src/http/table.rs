@@ -7,8 +7,8 @@ use hyper::Method;
 use super::route::{Answer, Route};
 use super::{
     access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, careers, document, erasure,
-    export, health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step, session,
-    signup, status, status_link, status_page, usage,
+    export, health, hr_delivery, hr_integration, logo, me, openapi, portal, report, request, role, role_step,
+    security_txt, session, signup, status, status_link, status_page, usage,
 };
 use crate::domain::refusal::Refusal;
 
@@ -62,6 +62,7 @@ impl Table {
             api_key::routes(),
             usage::routes(),
             admin::organization::routes(),
+            admin::retention::routes(),
             logo::routes(),
             admin::user::routes(),
             admin::membership::routes(),
@@ -77,6 +78,7 @@ impl Table {
             signup::routes(),
             status_page::routes(),
             health::routes(),
+            security_txt::routes(),
             openapi::routes(),
         ]
         .into_iter()
@@ -87,7 +89,7 @@ impl Table {
 
     /// These routes.
     pub(super) fn of(routes: Vec<Route>) -> Self {
-        let routes: Vec<Route> = routes.into_iter().map(Route::repeatable).collect();
+        let routes: Vec<Route> = routes.into_iter().map(Route::completed).collect();
         let mut by_path = BTreeMap::<&str, Vec<usize>>::new();
         for (index, route) in routes.iter().enumerate() {
             by_path.entry(route.path).or_default().push(index);

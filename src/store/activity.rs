@@ -1,13 +1,14 @@
 //! The record of what was done: appended in the transaction of the act itself, each row chained to the one before.
 
 pub(super) mod page;
+pub mod platform;
 
 use rusqlite::Row;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::tx::{self, Error, Tx};
-use crate::domain::activity::{self, Action, BEGINNING, Link, SALT_BYTES, Stamp, Subject};
+use crate::domain::activity::{self, Action, BEGINNING, Head, Link, SALT_BYTES, Stamp, Subject};
 use crate::domain::hr_delivery::Event;
 use crate::domain::id::{
     ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, UserId,
@@ -80,7 +81,7 @@ pub fn append(
     subject: &Subject,
     detail: &str,
 ) -> Result<(), Error> {
-    let (last, previous) = last(tx)?;
+    let Head { number: last, hash: previous } = head(tx)?;
     let user_id = who.map(|who| &who.user_id);
     let api_key_id = who.and_then(Principal::api_key_id);
     let detail_hash = activity::detail_hash(&stamp.salt, detail);
@@ -103,7 +104,7 @@ pub fn append(
         (
             link.number,
             stamp.id.as_str(),
-            subject.organization_id.as_str(),
+            subject.organization_id.as_ref().map(OrganizationId::as_str),
             tx.now.micros(),
             action.as_str(),
             user_id.map(UserId::as_str),
@@ -121,13 +122,39 @@ pub fn append(
     Ok(())
 }
 
-/// The number and the hash of the last row.
-fn last(tx: &Tx<'_>) -> Result<(i64, [u8; 32]), Error> {
+/// The head of the chain.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn head(tx: &Tx<'_>) -> Result<Head, Error> {
     let sql = "SELECT number, hash
                FROM activities
                ORDER BY number DESC
                LIMIT 1";
-    Ok(tx.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, BEGINNING)))
+    let head = tx.one(sql, [], |row| Ok(Head { number: row.get(0)?, hash: row.get(1)? }))?;
+    Ok(head.unwrap_or(Head { number: 0, hash: BEGINNING }))
+}
+
+/// A sentence where the chain is not the one that this head was noted of: the row is gone, or has another hash. A chain
+/// that somebody rewrote is whole by itself; only a head that was noted elsewhere shows it.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn departure(tx: &Tx<'_>, noted: &Head) -> Result<Option<String>, Error> {
+    let sql = "SELECT hash
+               FROM activities
+               WHERE number = $1";
+    let number = noted.number;
+    Ok(match tx.one(sql, [number], |row| Ok(row.get::<_, [u8; 32]>(0)?))? {
+        Some(hash) if hash == noted.hash => None,
+        None if number == 0 && noted.hash == BEGINNING => None,
+        Some(_) => {
+            Some(format!("activities: row {number} has another hash than was noted, so the chain was rewritten"))
+        }
+        None => Some(format!(
+            "activities: row {number} was noted and is not there; the file is older, or rows were removed"
+        )),
+    })
 }
 
 /// One row with what the chain says of it.
@@ -154,7 +181,7 @@ const CHAINED: &str = "SELECT number, id, at, action, user_id, api_key_id, organ
 
 fn chained(row: &Row<'_>) -> Result<Chained, Error> {
     let subject = Subject {
-        organization_id: tx::word(&row.get::<_, String>(6)?, OrganizationId::parse)?,
+        organization_id: id(row, 6)?,
         role_id: id(row, 7)?,
         candidate_id: id(row, 8)?,
         candidate_role_id: id(row, 9)?,
@@ -193,6 +220,30 @@ impl Chained {
         };
         link.hash(previous)
     }
+}
+
+/// Rows without a detail that no erasure and no deletion of a signup accounts for. They were emptied behind the trigger that
+/// guards the table, and the chain alone does not show it. At most `findings_max`.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn emptied(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
+    let sql = "SELECT a.id
+               FROM activities a
+               WHERE a.salt IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM candidates c WHERE c.id = a.candidate_id AND c.erased_at IS NOT NULL)
+                 AND NOT (a.action IN ('candidate.added', 'candidate.changed') AND EXISTS (
+                   SELECT 1 FROM activities d
+                   WHERE d.candidate_id = a.candidate_id AND d.action = 'candidate_role.signup_deleted'
+                     AND d.number > a.number
+                 ))
+               ORDER BY a.number
+               LIMIT $1";
+    let findings_max = i64::try_from(findings_max).unwrap_or(i64::MAX);
+    tx.all(sql, [findings_max], |row| {
+        let id: String = row.get(0)?;
+        Ok(format!("activity {id}: its detail is gone, and nobody it concerns was erased"))
+    })
 }
 
 /// What is wrong with the chain, in the order of the rows: a detail that its digest denies, a row that its hash denies, a

@@ -1,10 +1,12 @@
 //! API keys: made, looked up by the digest of their text, listed with their use, revoked.
 
 use rusqlite::Row;
+use serde::Serialize;
 
 use super::tx::{self, Error, Tx};
-use super::{usage, user};
-use crate::domain::api_key::{self, Scope, Secret};
+use super::{activity, usage, user};
+use crate::domain::activity::{Action, Stamp};
+use crate::domain::api_key::{self, Grant, Scope, Secret, WhyRefused};
 use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{Auth, OrgRole, PlatformRole, Principal};
@@ -21,7 +23,7 @@ pub struct NewApiKey {
     /// Its label.
     pub name: String,
     /// What it may be used for.
-    pub scopes: Vec<Scope>,
+    pub grant: Grant,
     /// When it ends.
     pub expires_at: Timestamp,
 }
@@ -72,23 +74,44 @@ pub struct Owner {
     pub organization_id: Option<String>,
 }
 
-/// Who calls with the key of this digest, and when it ends; `None` where there is no such key, or it was revoked or has
-/// expired.
+/// The key of a digest, as a caller has it.
+pub(super) enum Found {
+    /// It counts: who calls with it, and when it ends.
+    Counts(Principal, Option<Timestamp>),
+    /// It is there and does not count.
+    Refused(ApiKeyId, WhyRefused),
+    /// There is none.
+    Unknown,
+}
+
+/// The key of this digest.
 ///
 /// # Errors
 /// When SQLite fails.
-pub(super) fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<(Principal, Option<Timestamp>)>, Error> {
-    let sql = "SELECT k.number, k.id, k.scopes, k.enabled, k.expires_at, u.id, u.email, u.platform_role
+pub(super) fn look_up(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Found, Error> {
+    let sql = "SELECT k.number, k.id, k.scopes, k.enabled, k.expires_at, u.id, u.email, u.platform_role,
+                 k.scopes_explicit, u.enabled, k.ended_at
                FROM api_keys k
                JOIN users u ON u.id = k.user_id
-               WHERE k.digest = $1 AND u.enabled = 1";
+               WHERE k.digest = $1";
     let found = tx.one(sql, [digest.as_slice()], |row| {
         let expires_at = tx::time_or_none(row, 4)?;
-        let alive = api_key::is_alive(row.get(3)?, expires_at, tx.now);
+        let (is_enabled, is_users_enabled): (bool, bool) = (row.get(3)?, row.get(9)?);
+        let has_ended = tx::time_or_none(row, 10)?.is_some();
+        let id = tx::word(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?, ApiKeyId::parse)?;
+        let why = match () {
+            () if !is_enabled => Some(WhyRefused::Revoked),
+            () if has_ended || !api_key::is_alive(is_enabled, expires_at, tx.now) => Some(WhyRefused::Expired),
+            () if !is_users_enabled => Some(WhyRefused::UserDisabled),
+            () => None,
+        };
+        if let Some(why) = why {
+            return Ok(Found::Refused(id, why));
+        }
         let auth = Auth::ApiKey {
-            id: tx::word(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?, ApiKeyId::parse)?,
+            id,
             number: row.get(0)?,
-            scopes: scopes(row, 2)?,
+            grant: Grant { scopes: scopes(row, 2)?, is_explicit: row.get(8)? },
         };
         let principal = Principal {
             user_id: user::id(row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)?)?,
@@ -96,20 +119,77 @@ pub(super) fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<(Princi
             platform_role: tx::word(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?, PlatformRole::parse)?,
             auth,
         };
-        Ok(alive.then_some((principal, expires_at)))
+        Ok(Found::Counts(principal, expires_at))
     })?;
-    Ok(found.flatten())
+    Ok(found.unwrap_or(Found::Unknown))
 }
 
-/// Adds a key (`POST /api/admin/api-keys`).
+/// Whether the key of this digest has expired, and nothing says so yet but the clock.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn has_expired(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM api_keys
+               WHERE digest = $1 AND ended_at IS NULL AND expires_at <= $2";
+    tx.exists(sql, (digest.as_slice(), tx.now.micros()))
+}
+
+/// The same of any key.
+pub(super) fn any_has_expired(tx: &Tx<'_>) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM api_keys
+               WHERE ended_at IS NULL AND expires_at <= $1";
+    tx.exists(sql, [tx.now.micros()])
+}
+
+/// Writes that keys have come to their end, so that they stay there where the clock goes back: the one of this digest, or
+/// every one that has expired.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn end_expired(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
+    let sql = "UPDATE api_keys
+               SET ended_at = $1
+               WHERE ended_at IS NULL AND expires_at <= $1 AND ($2 IS NULL OR digest = $2)";
+    tx.run(sql, (tx.now.micros(), digest.map(<[u8; 32]>::as_slice)))?;
+    Ok(())
+}
+
+/// Makes a key (`POST /api/admin/api-keys`), and puts that on record.
+///
+/// # Errors
+/// [`Error::Defect`] where the user is not there, which the caller looks at first.
+pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, key: &NewApiKey) -> Result<(), Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told<'a> {
+        api_key_id: &'a str,
+        user_id: &'a str,
+        scopes: Vec<&'static str>,
+        scopes_explicit: bool,
+        expires_at: String,
+    }
+    insert(tx, key)?;
+    let told = Told {
+        api_key_id: key.id.as_str(),
+        user_id: key.user_id.as_str(),
+        scopes: key.grant.scopes.iter().map(|scope| scope.as_str()).collect(),
+        scopes_explicit: key.grant.is_explicit,
+        expires_at: key.expires_at.to_string(),
+    };
+    activity::platform::record(tx, stamp, who, Action::ApiKeyCreated, &None::<()>, &told)
+}
+
+/// Adds a key's row, and nothing to the record.
 ///
 /// # Errors
 /// [`Error::Defect`] where the user is not there, which the caller looks at first.
 pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
     let sql = "INSERT INTO api_keys
-                 (id, digest, user_id, name, start, scopes, enabled, created_at, updated_at, expires_at)
-               VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8)";
-    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
+                 (id, digest, user_id, name, start, scopes, enabled, created_at, updated_at, expires_at, scopes_explicit)
+               VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8, $9)";
+    let scopes: Vec<&str> = key.grant.scopes.iter().map(|scope| scope.as_str()).collect();
     tx.run(
         sql,
         (
@@ -121,6 +201,7 @@ pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
             scopes.join(" "),
             tx.now.micros(),
             key.expires_at.micros(),
+            key.grant.is_explicit,
         ),
     )?;
     Ok(())
@@ -157,16 +238,32 @@ pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
     Ok(Some(key))
 }
 
-/// Revokes the key for good (`DELETE /api/admin/api-keys/{id}`); one revoked before stays as it is. Whether there is
-/// such a key.
+/// Revokes the key for good (`DELETE /api/admin/api-keys/{id}`), and puts that on record; one revoked before stays as it
+/// is. Whether there is such a key.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn revoke(tx: &Tx<'_>, id: &ApiKeyId) -> Result<bool, Error> {
-    let sql = "UPDATE api_keys
-               SET updated_at = CASE enabled WHEN 1 THEN $1 ELSE updated_at END, enabled = 0
-               WHERE id = $2";
-    Ok(tx.run(sql, (tx.now.micros(), id.as_str()))? > 0)
+pub fn revoke(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, id: &ApiKeyId) -> Result<bool, Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told<'a> {
+        api_key_id: &'a str,
+        user_id: &'a str,
+    }
+    let sql = "SELECT user_id, enabled
+               FROM api_keys
+               WHERE id = $1";
+    let found = tx.one(sql, [id.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?;
+    let Some((user_id, is_enabled)) = found else { return Ok(false) };
+    if is_enabled {
+        let sql = "UPDATE api_keys
+                   SET updated_at = $1, enabled = 0
+                   WHERE id = $2";
+        tx.run(sql, (tx.now.micros(), id.as_str()))?;
+        let told = Told { api_key_id: id.as_str(), user_id: &user_id };
+        activity::platform::record(tx, stamp, who, Action::ApiKeyRevoked, &told, &None::<()>)?;
+    }
+    Ok(true)
 }
 
 impl ApiKey {

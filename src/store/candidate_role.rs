@@ -43,8 +43,7 @@ pub fn insert(
                VALUES ($1, $2, $3, (SELECT number FROM candidates WHERE id = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                ON CONFLICT DO NOTHING";
     let at_role_step = candidate_step::current(application.status, steps).map(|step| step.role_step_id.as_str());
-    let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
-    let since = validated_at.map_or(application.applied_at, |at| at.max(application.applied_at));
+    let since = candidate_step::at_step_since(application.applied_at, steps);
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_columns(application.hire.as_ref());
     let touched = tx.run(
         sql,
@@ -88,7 +87,7 @@ pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error
             external_position_id,
             hire_notes,
             decision.at_role_step.as_ref().map(RoleStepId::as_str),
-            decision.at_role_step.as_ref().map(|_| tx.now.micros()),
+            decision.at_role_step.as_ref().map(|_| decision.back_since.unwrap_or(tx.now).micros()),
             tx.now.micros(),
             facts.application_id.as_str(),
             facts.application_status.as_str(),
@@ -228,7 +227,7 @@ fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
     let candidate = candidate::Record {
         id: tx::word(&row.get::<_, String>(7)?, CandidateId::parse)?,
         name: row.get(8)?,
-        email: tx::word(&row.get::<_, String>(9)?, Email::parse)?,
+        email: tx::word(&row.get::<_, String>(9)?, Email::stored)?,
         privacy: Privacy { hold_reason: row.get(10)?, erased_at: tx::time_or_none(row, 11)? },
     };
     Ok((record, candidate))

@@ -26,7 +26,7 @@ pub use record::rejections;
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<Facts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
-                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at
+                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at, a.applied_at
                FROM candidate_role_steps s
                JOIN candidate_roles a ON a.id = s.candidate_role_id
                JOIN roles r ON r.id = a.role_id
@@ -62,7 +62,7 @@ pub fn save(
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
     let subject = Subject {
-        organization_id: facts.organization_id.clone(),
+        organization_id: Some(facts.organization_id.clone()),
         role_id: Some(facts.role_id.clone()),
         candidate_id: Some(facts.candidate_id.clone()),
         candidate_role_id: Some(facts.application_id.clone()),
@@ -92,6 +92,7 @@ fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
         seats: Seats { status: tx::word(&text(9)?, RoleStatus::parse)?, positions: row.get(10)?, hired: row.get(11)? },
         require_external_position_id: row.get(12)?,
         is_erased: tx::time_or_none(row, 14)?.is_some(),
+        applied_at: tx::time(row, 15)?,
         caller_org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
         caller_platform_role: who.platform_role,
         steps: Vec::new(),

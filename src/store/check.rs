@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
-use super::{activity, candidate, document, organization};
-use crate::domain::id::{Id, OrganizationId};
+use super::{activity, candidate, document, erasure, file, organization};
+use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 
 /// Findings of one kind that are told one by one; past that a damaged file would bury the first.
@@ -18,7 +18,7 @@ const FINDINGS_OF_A_KIND_MAX: usize = 100;
 /// # Errors
 /// When the file cannot be read far enough to look.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
-    let connection = connection::open(path, Use::Read)?;
+    let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, crate::domain::timestamp::Timestamp::from_micros(0), |tx| {
         progress("reading every page");
         let mut findings = integrity(tx)?;
@@ -40,6 +40,7 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         findings.extend(usage(tx)?);
         progress("following the chain of what was done");
         findings.extend(activity::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(activity::emptied(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("following what HR systems are owed");
         findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);
@@ -47,12 +48,36 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
     })
 }
 
+/// What a person should know of a file that is sound: a sentence for each candidate who is on the list of who was erased,
+/// and was changed or held after that. Also where the list cannot be read, which stops the next start.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
+    let path = &file::resolve(path);
+    let connection = connection::open_to_read(path, Use::Read)?;
+    let now = crate::domain::timestamp::Timestamp::from_micros(0);
+    let list = file::beside(path, ".erased");
+    Ok(match tx::snapshot(&connection, now, |tx| erasure::reported(tx, path))? {
+        Ok(changed) => changed.iter().map(|candidate| changed_since_erased(candidate, &list.display())).collect(),
+        Err(error) => vec![error.to_string()],
+    })
+}
+
+/// The sentence about a candidate who changed after they were put on the list.
+pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Display) -> String {
+    format!(
+        "candidate {candidate} is in {list}, but was changed or held after that line was written, and is not erased; \
+         erase the candidate again, or take the line out of the list"
+    )
+}
+
 /// Passes when SQLite finds a file intact.
 ///
 /// # Errors
 /// [`Error::Defect`] with the first finding.
 pub(super) fn require_intact(path: &Path) -> Result<(), Error> {
-    let connection = connection::open(path, Use::Read)?;
+    let connection = connection::open_to_read(path, Use::Read)?;
     let now = crate::domain::timestamp::Timestamp::from_micros(0);
     match tx::snapshot(&connection, now, integrity)?.into_iter().next() {
         None => Ok(()),
@@ -101,11 +126,19 @@ fn words(counts: &StatusCounts) -> String {
 
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
-        "SELECT r.id, r.hired, count(a.id)
-         FROM roles r
+        "SELECT r.id, r.hired, count(a.id) + r.coming AS counted
+         FROM (
+           SELECT id, hired, (
+             SELECT count(*)
+             FROM import_rows c
+             JOIN imports i ON i.number = c.import_number AND i.decided_at IS NOT NULL
+             WHERE c.role_id = roles.id AND c.status = 'Hired'
+           ) AS coming
+           FROM roles
+         ) AS r
          LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
          GROUP BY r.id, r.hired
-         HAVING r.hired <> count(a.id)
+         HAVING r.hired <> counted
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {
@@ -160,7 +193,9 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         "SELECT count(*)
          FROM api_key_usage u
          LEFT JOIN api_key_usage p ON p.at = u.previous_at AND p.key_number = u.key_number AND p.number = u.number - 1
-         WHERE (p.at IS NULL AND u.number > 1) OR (u.previous_at IS NOT NULL AND u.number = 1)",
+         WHERE (p.at IS NULL AND u.number > 1
+             AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), 1))
+           OR (u.previous_at IS NOT NULL AND u.number = 1)",
         |rows| format!("{rows} rows do not name the row before them"),
     )?;
     count(
@@ -174,14 +209,14 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         "SELECT count(*)
          FROM api_key_usage_newest n
          LEFT JOIN api_key_usage u ON u.at = n.at AND u.key_number = n.key_number AND u.number = n.number
-         WHERE u.at IS NULL",
+         WHERE u.at IS NULL AND n.at > coalesce((SELECT pruned_to FROM api_key_usage_marking), 0)",
         |keys| format!("of {keys} keys the newest row is none"),
     )?;
     count(
         "SELECT abs((SELECT count(*) FROM api_key_usage) - (
-           SELECT coalesce(sum(newest), 0)
+           SELECT coalesce(sum(newest - oldest + 1), 0)
            FROM (
-             SELECT max(number) AS newest
+             SELECT key_number, max(number) AS newest
              FROM (
                SELECT key_number, number FROM api_key_usage_newest
                UNION ALL
@@ -189,6 +224,11 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
              ) AS begins
              GROUP BY key_number
            ) AS of_keys
+           JOIN (
+             SELECT key_number, min(number) AS oldest
+             FROM api_key_usage
+             GROUP BY key_number
+           ) AS kept USING (key_number)
          ))
          FROM api_key_usage_marking s
          WHERE s.id = 1",

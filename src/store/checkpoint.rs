@@ -7,11 +7,15 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
-use super::engine::Broken;
 use super::erasure::Erasures;
 use super::file;
+use super::halt::{Broken, Halt};
+use super::health::{Health, Job};
+use super::identity::Identity;
+use super::schema;
 use super::thread::Periodic;
 use super::tx::Error;
+use crate::world::World;
 
 /// How often the log's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -25,6 +29,12 @@ const RESTART_FROM_PAGES: i64 = 16_000;
 /// Pages that may be left to move then, because the writer waits for them.
 const RESTART_MOVES_PAGES_MAX: i64 = 1_000;
 
+/// How long fewer pages wait. Also how soon a reader who stands still is noticed.
+const MOVE_EVERY: Duration = Duration::from_secs(10);
+
+/// Bytes of the log from which something is wrong: twice what it is kept at (`journal_size_limit`).
+const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
+
 /// The thread, and the log that it keeps short.
 pub(super) struct Checkpoints {
     wal: PathBuf,
@@ -33,17 +43,33 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Starts the thread. It does nothing any more once the writer says that it is broken.
-    pub(super) fn start(path: &Path, broken: Broken, erasures: Arc<Erasures>) -> Result<Self, Error> {
+    pub(super) fn start(
+        path: &Path,
+        world: Arc<dyn World>,
+        broken: Broken,
+        erasures: Arc<Erasures>,
+        identity: Arc<Identity>,
+        health: Arc<Health>,
+    ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
+        let wal = file::beside(path, "-wal");
+        let mut turn =
+            Turn { connection, world: Arc::clone(&world), health, wal: wal.clone(), tried_at: None, stamped_at: None };
         let look = move || {
-            if broken.get().is_none() {
-                // What fails now, because of a reader or a full disk, is tried again at the next look.
-                let _ = relieve(&connection);
-                erasures.cut(|| cut(&connection));
+            if broken.get().is_some() {
+                return;
+            }
+            // Before anything is moved into it: it may be another one's by now.
+            let changed = identity.changed_beside(&turn.connection);
+            let changed = changed.or_else(|| identity.mark(&turn.connection, world.as_ref()).ok().flatten());
+            if let Some(why) = changed {
+                let _ = broken.set(Halt::Lost(why));
+            } else {
+                turn.look(&erasures);
             }
         };
-        Ok(Self { wal: file::beside(path, "-wal"), thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
+        Ok(Self { wal, thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
     }
 
     pub(super) fn wal_bytes(&self) -> u64 {
@@ -55,18 +81,86 @@ impl Checkpoints {
     }
 }
 
-/// Moves what waits in the log into the file, and has the log begin anew, where it is time to. It is not cut then: a commit
-/// that writes over what the log has already is cheaper than one for which it grows.
-fn relieve(connection: &Connection) -> rusqlite::Result<()> {
-    let (mut pages, mut moved) = checkpoint(connection, "NOOP")?;
-    if pages - moved >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && pages > moved) {
-        (pages, moved) = checkpoint(connection, "PASSIVE")?;
+/// What the thread works with.
+struct Turn {
+    connection: Connection,
+    world: Arc<dyn World>,
+    health: Arc<Health>,
+    wal: PathBuf,
+    /// When something was last moved, or tried to be.
+    tried_at: Option<Duration>,
+    stamped_at: Option<Duration>,
+}
+
+impl Turn {
+    /// What fails now, because of a reader or a full disk, is tried again at the next look.
+    fn look(&mut self, erasures: &Erasures) {
+        if let Some(relieved) = self.relieve().transpose() {
+            if relieved.is_err() {
+                self.tried_at = None;
+            }
+            self.health.report(Job::Checkpoint, &relieved);
+        }
+        if let Some(is_cut) = erasures.cut(|| cut(&self.connection)) {
+            let held = || Error::Unavailable("another process reads, and holds what was erased in the log".to_owned());
+            self.health.report(Job::LogCut, &is_cut.then_some(()).ok_or_else(held));
+        }
+        let bytes = bytes(&self.wal);
+        let is_small = bytes <= WAL_BYTES_MAX;
+        let large = || Error::Unavailable(format!("the write-ahead log has {bytes} bytes, more than {WAL_BYTES_MAX}"));
+        self.health.report(Job::LogSize, &is_small.then_some(()).ok_or_else(large));
     }
-    // Where nothing is left, the next commit begins it anew by itself.
-    if pages >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&(pages - moved)) {
-        checkpoint(connection, "RESTART")?;
+
+    /// Moves what waits in the log into the file, and has the log begin anew, where it is time to. It is not cut then: a commit
+    /// that writes over what the log has already is cheaper than one for which it grows. `None` where nothing was to be done.
+    fn relieve(&mut self) -> Result<Option<()>, Error> {
+        let (_, mut pages, mut moved) = checkpoint(&self.connection, "NOOP")?;
+        if moved >= pages {
+            self.health.report(Job::Reader, &Ok(()));
+        }
+        let now = self.world.monotonic();
+        let is_due = self.tried_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY);
+        let is_full = pages - moved >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && pages > moved);
+        if pages <= moved || !(is_full || is_due) {
+            return Ok(None);
+        }
+        self.tried_at = Some(now);
+        self.stamp(now);
+        let before = moved;
+        let is_busy;
+        (is_busy, pages, moved) = checkpoint(&self.connection, "PASSIVE")?;
+        if is_busy {
+            return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
+        }
+        self.see_reader(before, pages, moved);
+        // Where nothing is left, the next commit begins it anew by itself.
+        if pages >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&(pages - moved)) {
+            checkpoint(&self.connection, "RESTART")?;
+        }
+        Ok(Some(()))
     }
-    Ok(())
+
+    /// Where pages are left and none could be moved, somebody reads an old state of the file and stands still.
+    fn see_reader(&self, before: i64, pages: i64, moved: i64) {
+        if moved > before || moved >= pages {
+            self.health.report(Job::Reader, &Ok(()));
+        }
+        if moved < pages {
+            let left = pages - moved;
+            let stands = format!("a read transaction stands still and holds {left} pages in the write-ahead log");
+            self.health.report(Job::Reader, &Err::<(), _>(Error::Unavailable(stands)));
+        }
+    }
+
+    /// Moves the counter of changes in the file's header, which no commit but one of another connection does. By it an older
+    /// copy of the file that is written over it is known. Now and then only: each time the writer's pages are read anew.
+    fn stamp(&mut self, now: Duration) {
+        if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
+            let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", schema::CURRENT.version));
+            // Where the writer is at work just now, it is done the next time.
+            self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
+        }
+    }
 }
 
 /// How often a cut is tried in a row, and how long after each: who reads is gone within a few milliseconds, and whoever comes
@@ -78,7 +172,7 @@ const CUT_PAUSE: Duration = Duration::from_millis(2);
 /// waited for, like a new beginning. Whether it is done.
 fn cut(connection: &Connection) -> bool {
     let is_cut = || -> rusqlite::Result<bool> {
-        let (pages, moved) = checkpoint(connection, "PASSIVE")?;
+        let (_, pages, moved) = checkpoint(connection, "PASSIVE")?;
         if pages - moved > RESTART_MOVES_PAGES_MAX {
             return Ok(false);
         }
@@ -93,9 +187,10 @@ fn cut(connection: &Connection) -> bool {
     })
 }
 
-/// Runs one checkpoint; how many pages the log has, and how many of them are in the file.
-fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<(i64, i64)> {
-    connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |row| Ok((row.get(1)?, row.get(2)?)))
+/// Runs one checkpoint; whether somebody else was in its way, how many pages the log has, and how many of them are in the file.
+fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<(bool, i64, i64)> {
+    let sql = format!("PRAGMA wal_checkpoint({how})");
+    connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)? != 0, row.get(1)?, row.get(2)?)))
 }
 
 fn bytes(wal: &Path) -> u64 {

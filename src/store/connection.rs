@@ -1,11 +1,12 @@
 //! Connections and their pragmas. Every connection of the process is made here.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::file;
 use super::tx::Error;
@@ -31,6 +32,16 @@ pub(super) enum Use {
     Read,
 }
 
+impl Use {
+    /// KiB of pages that the connection keeps. There are some twenty readers, and what one does not keep the system does.
+    fn cache_kib(self) -> i64 {
+        match self {
+            Self::Write => 16_384,
+            Self::Read => 2_048,
+        }
+    }
+}
+
 /// Opens an existing file.
 ///
 /// # Errors
@@ -50,6 +61,70 @@ pub(super) fn look(path: &Path) -> Result<Connection, Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
+}
+
+/// The same for a file that is only read, also where nothing can be written to it or beside it.
+///
+/// # Errors
+/// As [`open_to_read`].
+pub(super) fn look_to_read(path: &Path) -> Result<Connection, Error> {
+    reach(path, |connection| {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(())
+    })
+}
+
+/// Opens a file for a command that only reads, also where nothing can be written to it or beside it.
+///
+/// # Errors
+/// [`Error::Unavailable`] where a write-ahead log beside it has what the file lacks, and cannot be read in such a place; and
+/// when SQLite cannot.
+pub(super) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
+    reach(path, |connection| set_up(connection, for_use))
+}
+
+/// Opens a file and reads it once. A file with a write-ahead log needs shared memory beside it, which a place that is read-only
+/// does not allow; without a log nobody writes there, so SQLite may take the file as it lies.
+fn reach(path: &Path, set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>) -> Result<Connection, Error> {
+    let path = file::resolve(path);
+    let opened = |path: &Path, flags| -> Result<Connection, rusqlite::Error> {
+        let connection = Connection::open_with_flags(path, flags)?;
+        set_up(&connection)?;
+        match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
+            // The caller says what it is instead.
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => Err(error),
+            _ => Ok(connection),
+        }
+    };
+    let error = match opened(&path, FLAGS) {
+        Ok(connection) => return Ok(connection),
+        Err(error) => error,
+    };
+    if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
+        return Err(Error::from(error));
+    }
+    let wal = file::beside(&path, "-wal");
+    match std::fs::metadata(&wal) {
+        Ok(metadata) if metadata.len() > 0 => Err(Error::Unavailable(format!(
+            "{} has what is not in the file yet, and cannot be read where nothing can be written; copy both to another \
+             place, and name that copy",
+            wal.display()
+        ))),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Unavailable(error.to_string())),
+        _ => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+            opened(&unchanging(&path), flags).map_err(Error::from)
+        }
+    }
+}
+
+/// The URI of a file that nobody writes.
+fn unchanging(path: &Path) -> PathBuf {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+    let byte = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let path: String = path.as_os_str().as_bytes().iter().map(byte).collect();
+    PathBuf::from(format!("file:{path}?immutable=1"))
 }
 
 /// A pool of reading connections.
@@ -73,7 +148,7 @@ pub(super) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<Sqlite
         .map_err(|error| Error::Unavailable(error.to_string()))
 }
 
-fn set_up(connection: &Connection, for_use: Use) -> Result<(), Error> {
+fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     // Without this the built-in STAT4 makes SQLite parse statements again for each new value.
@@ -84,11 +159,11 @@ fn set_up(connection: &Connection, for_use: Use) -> Result<(), Error> {
         "PRAGMA foreign_keys = ON;
          PRAGMA synchronous = FULL;
          PRAGMA secure_delete = ON;
-         PRAGMA cache_size = -16384;
          PRAGMA mmap_size = 0;
          PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864;",
     )?;
+    connection.pragma_update(None, "cache_size", -for_use.cache_kib())?;
     if for_use == Use::Read {
         connection.execute_batch("PRAGMA query_only = ON;")?;
     }

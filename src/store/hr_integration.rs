@@ -1,13 +1,16 @@
 //! Where organizations' HR systems listen.
 
 use rusqlite::Row;
+use serde::Serialize;
 
-use super::outbox;
 use super::tx::{self, Error, Tx};
+use super::{activity, outbox};
+use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::hr_integration::{Integration, TargetUrl};
 use crate::domain::id::OrganizationId;
 use crate::domain::signature::Secret;
 use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
 
 /// An organization's HR integration, as a document has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +75,50 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
         ),
     )?;
     if integration.enabled { outbox::release_all(tx, organization) } else { Ok(()) }
+}
+
+/// Puts on record that an organization's HR integration was changed: from `before` to `after`, either of which may be none.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn record(
+    tx: &Tx<'_>,
+    stamp: &Stamp,
+    who: &Principal,
+    organization: &OrganizationId,
+    (before, after): (Option<&Integration>, Option<&Integration>),
+) -> Result<(), Error> {
+    let action = if after.is_some() { Action::HrIntegrationPut } else { Action::HrIntegrationRemoved };
+    let url = |of: Option<&Integration>| of.map(|one| one.url.as_str().to_owned());
+    let secret =
+        |of: Option<&Integration>| of.and_then(|one| one.secret.as_ref()).map(|secret| secret.reveal().to_owned());
+    let is_new = (url(before) != url(after), secret(before) != secret(after));
+    let told = after.map(|after| Told { is_new_url: is_new.0, is_new_secret: is_new.1, ..Told::of(after) });
+    let detail = activity::detail(&before.map(Told::of), &told)?;
+    activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
+}
+
+/// An integration as activity tells of it. Its URL may hold a token, and members read activity: so there is its origin, and
+/// whether it is another URL, or another secret.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    origin: String,
+    enabled: bool,
+    #[serde(rename = "newUrl", skip_serializing_if = "std::ops::Not::not")]
+    is_new_url: bool,
+    #[serde(rename = "newSecret", skip_serializing_if = "std::ops::Not::not")]
+    is_new_secret: bool,
+}
+
+impl Told {
+    fn of(integration: &Integration) -> Self {
+        let url = integration.url.as_str();
+        let host = url.find("://").map_or(0, |at| at + 3);
+        let end = url[host..].find(['/', '?', '#']).map_or(url.len(), |at| host + at);
+        let origin = url[..end].to_owned();
+        Self { origin, enabled: integration.enabled, is_new_url: false, is_new_secret: false }
+    }
 }
 
 /// Takes an organization's HR integration away; what its HR system is owed is held. Whether there was one.

@@ -23,7 +23,8 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<Kept>, 
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    let after = idempotency_key::counts_after(tx.now).micros();
+    // A clock that is ahead ends no answer before its time, so that a repeat does not act twice.
+    let after = idempotency_key::counts_after(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let candidate_id: Option<String> = row.get(4)?;
         let answer = match (row.get(2)?, row.get(3)?) {
@@ -53,7 +54,7 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
                  ORDER BY created_at
                  LIMIT $2
                )";
-    tx.run(sql, (idempotency_key::counts_after(tx.now).micros(), CLEARED_MAX))?;
+    tx.run(sql, (idempotency_key::counts_after(tx.earliest).micros(), CLEARED_MAX))?;
     // One under the same key may be there, past its time.
     let sql =
         "INSERT INTO idempotency_keys (key_number, idempotency_key, fingerprint, created_at, status, answer, made_id,
@@ -68,7 +69,7 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
         Answer::Erased => (None, None),
     };
     let candidate_id = kept.candidate_id.as_ref().map(CandidateId::as_str);
-    let (fingerprint, now) = (kept.fingerprint, tx.now.micros());
+    let (fingerprint, now) = (kept.fingerprint, tx.earliest.micros());
     tx.run(sql, (api_key_number, key.as_str(), fingerprint, now, kept.status, answer, made_id, candidate_id))?;
     Ok(())
 }

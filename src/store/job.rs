@@ -12,6 +12,23 @@ pub enum Grade {
     Durable,
     /// It is with the operating system: survives `kill -9`. Rows of the usage log, attempts to deliver.
     Logged,
+    /// It is on the disk, and on a full disk it takes the space of the reserve: erasure, revocation, sign-in.
+    Vital,
+    /// It is with the operating system, and on a full disk it takes the space of the reserve: what finishes an erasure or
+    /// frees space.
+    Upkeep,
+}
+
+impl Grade {
+    /// Whether its batch is on the disk before it is answered.
+    pub(super) fn is_durable(self) -> bool {
+        matches!(self, Self::Durable | Self::Vital)
+    }
+
+    /// Whether it may take the space of the reserve.
+    pub(super) fn takes_reserve(self) -> bool {
+        matches!(self, Self::Vital | Self::Upkeep)
+    }
 }
 
 pub(super) trait Job: Send {

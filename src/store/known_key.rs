@@ -5,8 +5,10 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::api_key::{self, Found};
+use super::change;
+use super::refused::Refused;
 use super::tx::{Error, Tx};
-use super::{api_key, change};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
@@ -46,7 +48,10 @@ impl KnownKey {
         if self.is_known_at(change::credentials(tx)?) {
             return Ok((!self.is_expired(tx.now)).then(|| self.principal.clone()));
         }
-        Ok(api_key::principal(tx, &self.digest)?.map(|(principal, _)| principal))
+        Ok(match api_key::look_up(tx, &self.digest)? {
+            Found::Counts(principal, _) => Some(principal),
+            Found::Refused(..) | Found::Unknown => None,
+        })
     }
 
     /// Whether it was looked up since this change, which is the last one: but for the time, all is as it was then.
@@ -74,10 +79,18 @@ impl KnownKeys {
         self.lock().keys.get(digest).cloned()
     }
 
-    /// Looks a key up; `None` where there is none, or it does not count.
-    pub(super) fn look_up(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
+    /// Looks a key up; `Err` with who is refused where there is one that does not count.
+    pub(super) fn look_up(
+        &self,
+        tx: &Tx<'_>,
+        digest: &[u8; 32],
+    ) -> Result<Result<Option<Arc<KnownKey>>, Refused>, Error> {
         let known_at = change::credentials(tx)?;
-        let Some((principal, expires_at)) = api_key::principal(tx, digest)? else { return Ok(None) };
+        let (principal, expires_at) = match api_key::look_up(tx, digest)? {
+            Found::Counts(principal, expires_at) => (principal, expires_at),
+            Found::Refused(id, why) => return Ok(Err(Refused::ApiKey(id, why))),
+            Found::Unknown => return Ok(Ok(None)),
+        };
         let key = Arc::new(KnownKey { principal, digest: *digest, expires_at, known_at, kept: OnceLock::new() });
         self.learn(known_at);
         let mut memory = self.lock();
@@ -87,7 +100,7 @@ impl KnownKeys {
             }
             memory.keys.insert(*digest, Arc::clone(&key));
         }
-        Ok(Some(key))
+        Ok(Ok(Some(key)))
     }
 
     /// Forgets what was looked up before this change.

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::clock::Clock;
 use super::connection::{self, Use};
+use super::health::{Health, Job};
+use super::notice::Notices;
+use super::redating;
 use super::thread::Periodic;
 use super::tx::{self, Error};
 use super::usage::{self, Unmarked};
@@ -20,6 +24,9 @@ const ROWS_MIN: u64 = 20_000;
 
 /// How long fewer rows wait.
 const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// How long after a failure the next attempt is made.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Rows that one transaction marks or notes: half a millisecond of the writing connection, which others wait for.
 const SLICE_ROWS: usize = 512;
@@ -39,20 +46,64 @@ impl Appended {
     }
 }
 
-/// Starts the thread that marks.
-pub(super) fn start(path: &Path, appended: Arc<Appended>, writer: Arc<Writer>) -> Result<Periodic, Error> {
+/// Starts the thread that marks, and dates rows back. Both move index entries, so one thread does both.
+pub(super) fn start(
+    path: &Path,
+    appended: Arc<Appended>,
+    writer: Arc<Writer>,
+    (clock, notices): (Arc<Clock>, Arc<Notices>),
+    health: &Arc<Health>,
+) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut marked_at = Instant::now();
+    let mut has_failed = false;
     let look = move || {
         let rows = appended.0.load(Ordering::Relaxed);
-        if rows >= ROWS_MIN || (rows > 0 && marked_at.elapsed() >= WAIT_MAX) {
+        let wait = if has_failed { RETRY_AFTER } else { WAIT_MAX };
+        let is_full = rows >= ROWS_MIN && !has_failed;
+        let marked = (is_full || (rows > 0 && marked_at.elapsed() >= wait)).then(|| {
             appended.0.fetch_sub(rows, Ordering::Relaxed);
-            // What fails now is marked with the rows that come next: they are still there.
-            let _ = mark(&connection, &writer);
+            let marked = mark(&connection, &writer);
+            has_failed = marked.is_err();
+            if has_failed {
+                // They are still there.
+                appended.0.fetch_add(rows, Ordering::Relaxed);
+            }
             marked_at = Instant::now();
+            marked
+        });
+        // What fails now is dated back at a later look. On a clock that is not believed, nobody knows what the future is.
+        let reading = clock.read();
+        if reading.agrees()
+            && let Ok(rows @ 1..) = date_back(&connection, &writer, &clock)
+        {
+            notices.say(format!(
+                "{rows} rows of the usage log were dated in the future by a clock that was ahead; they are dated just before \
+                 {} now, in their order",
+                reading.wall
+            ));
         }
+        marked
     };
-    Periodic::start("marking", LOOK_EVERY, look)
+    Periodic::reporting(health, Job::UsageIndex, LOOK_EVERY, look)
+}
+
+/// Dates back what a clock that was ahead has dated in the future, in slices. How many rows they were.
+fn date_back(connection: &rusqlite::Connection, writer: &Writer, clock: &Arc<Clock>) -> Result<usize, Error> {
+    let mut rows = 0;
+    if tx::snapshot(connection, clock.read().wall, redating::is_due)? {
+        let slice = || {
+            let clock = Arc::clone(clock);
+            let slice = move |tx: &tx::Tx<'_>| {
+                if clock.read().agrees() { redating::date_back(tx, redating::ROWS_MAX) } else { Ok(0) }
+            };
+            writer.run(slice)
+        };
+        while let moved @ 1.. = slice()? {
+            rows += moved;
+        }
+    }
+    Ok(rows)
 }
 
 fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error> {
@@ -73,7 +124,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::domain::api_key::{self, Scope, Secret};
+    use crate::domain::api_key::{self, Grant, Secret};
     use crate::domain::id::{Id, UserId};
     use crate::domain::text::Email;
     use crate::domain::user::PlatformRole;
@@ -97,7 +148,7 @@ mod tests {
                     secret: Secret::generate(|bytes| world.fill(bytes)),
                     user_id: user_id.clone(),
                     name: name.to_owned(),
-                    scopes: Scope::ALL.to_vec(),
+                    grant: Grant::of(None),
                     expires_at: api_key::expires_at(tx.now, 1),
                 };
                 crate::store::api_key::insert(tx, &key)?;
@@ -191,12 +242,58 @@ mod tests {
     }
 
     #[test]
+    fn pruned_rows_are_gone_and_pages_statistics_and_numbers_go_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let store = store(&path);
+        let reader = connection::open(&path, Use::Read).unwrap();
+        let outdated = |before, rows_max| {
+            tx::snapshot(&reader, Timestamp::from_micros(0), |tx| usage::outdated(tx, before, rows_max)).unwrap()
+        };
+        append(&store, ROWS_OF_KEY);
+        let end = Timestamp::from_micros(i64::MAX);
+        assert_eq!(outdated(end, 9), Vec::new(), "what is not marked is not pruned");
+        mark(&reader, &store.writer).unwrap();
+        let (all, counted) = (pages(&store, 1), statistics(&store));
+        // Between two rows of the other key, on a mark and beside one, and in the end all.
+        for left in [203, 150, 140, 77, 76, 1, 0] {
+            let before = all.get(left).map_or(end, |(at, _)| Timestamp::from_micros(at + 1));
+            loop {
+                let rows = outdated(before, 64);
+                if rows.is_empty() {
+                    break;
+                }
+                store.writer.run(move |tx| usage::prune(tx, &rows)).unwrap();
+            }
+            assert_eq!((pages(&store, 1), statistics(&store)), (all[..left].to_vec(), counted.clone()), "{left}");
+            assert_pages_begin_anywhere(&store, &all[..left]);
+            assert_eq!(crate::store::check::check(&path, |_| {}).unwrap(), Vec::<String>::new(), "{left}");
+        }
+        append(&store, 1);
+        store.close();
+        drop(store);
+        // The clock has not moved on, and all rows are gone: the next is later all the same.
+        let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+        mark(&reader, &again.writer).unwrap();
+        let rows = outdated(end, 64);
+        again.writer.run(move |tx| usage::prune(tx, &rows)).unwrap();
+        append(&again, 1);
+        let numbers: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
+        assert_eq!((numbers, pages(&again, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
+        assert_eq!(crate::store::check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_log_whose_rows_are_not_found_is_a_finding() {
         let spoilt = [
             ("UPDATE api_key_usage SET previous_at = NULL WHERE number = 9", "2 rows do not name the row before them"),
             ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 marks are of no row"),
             ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "of 1 keys the newest row is none"),
             ("DELETE FROM api_key_usage_newest WHERE key_number = 2", "204 rows are not found by their key"),
+            (
+                "UPDATE api_key_usage_marking SET pruned_to = marked_to; DELETE FROM api_key_usage WHERE number < 200",
+                "6 marks are of no row",
+            ),
             ("DELETE FROM api_key_usage_marking", "up to when it is marked is not told"),
         ];
         for (statement, finding) in spoilt {

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod activity;
+mod alone;
 pub mod api_key;
 pub mod board;
 pub mod candidate;
@@ -16,6 +17,7 @@ pub mod careers;
 pub mod change;
 pub mod check;
 mod checkpoint;
+pub mod clock;
 mod connection;
 pub mod document;
 mod engine;
@@ -24,10 +26,15 @@ pub mod export;
 pub mod feed;
 pub mod file;
 mod form_secret;
+mod full_disk;
+mod halt;
+mod handle;
 pub mod health;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
+mod identity;
+mod idle;
 pub mod invitation;
 mod job;
 mod known_key;
@@ -35,16 +42,24 @@ pub mod logo;
 mod marking;
 pub mod membership;
 mod memory;
+mod notice;
 pub mod organization;
 pub mod outbox;
+mod owed;
 pub mod portal;
+mod pruning;
 mod recording;
+mod redating;
+mod refused;
 pub mod report;
+mod reserve;
 pub mod role;
 pub mod role_step;
+mod same;
 mod schema;
 pub mod session;
 pub mod signup;
+pub mod staging;
 pub mod status_page;
 #[cfg(test)]
 mod tests;
@@ -54,16 +69,21 @@ pub mod usage;
 pub mod user;
 mod writer;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use r2d2_sqlite::SqliteConnectionManager;
 
+use crate::domain::api_key::WhyRefused;
 use crate::world::World;
+pub use alone::{act_alone, read_alone};
 pub use file::OpenError;
+pub use halt::{Closed, Halt};
 pub use job::Grade;
 pub use known_key::KnownKey;
 pub use recording::Recorded;
+pub use refused::Refused;
+pub use reserve::Reserve;
 pub use tx::{Error, Tx};
 
 /// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
@@ -77,15 +97,33 @@ pub struct Store {
     checkpoints: checkpoint::Checkpoints,
     changes: thread::Periodic,
     marking: thread::Periodic,
+    /// There where the operator wants rows of the usage log pruned.
+    pruning: OnceLock<thread::Periodic>,
+    path: PathBuf,
     erasures: Arc<erasure::Erasures>,
     erased_again: erasure::ErasedAgain,
+    erased_without_list: usize,
+    imports: thread::Periodic,
     wiping: thread::Periodic,
+    refusals: Arc<refused::Refusals>,
+    refusing: thread::Periodic,
     retention: thread::Periodic,
+    asked_erasures: thread::Periodic,
+    runs: Arc<erasure::retention::Runs>,
+    clock: Arc<clock::Clock>,
+    clock_thread: thread::Periodic,
+    notices: Arc<notice::Notices>,
     sweeping: thread::Periodic,
+    reserve: Arc<Reserve>,
+    restoring: thread::Periodic,
+    idle: idle::Idle,
     form_secret: [u8; 32],
     world: Arc<dyn World>,
+    health: Arc<health::Health>,
+    // Dropped behind every connection: it has the file open, and closing it drops SQLite's locks.
+    identity: Arc<identity::Identity>,
     // Dropped last: another `serve` may have the file only when this one is done with it.
-    _lock: file::Lock,
+    _lock: Arc<file::Lock>,
 }
 
 impl Store {
@@ -94,25 +132,66 @@ impl Store {
     ///
     /// # Errors
     /// Everything that [`OpenError`] names.
+    #[expect(clippy::needless_pass_by_value, reason = "the store keeps the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
         let path = &file::resolve(path);
-        let lock = file::Lock::take(path)?;
+        let reserve = Arc::new(Reserve::of(path, Arc::clone(&world)));
+        full_disk::retry(&reserve, || file::look_before_serving(path))?;
+        let lock = Arc::new(file::Lock::take(path)?);
+        let open = || Self::open_held(path, Arc::clone(&world), Arc::clone(&reserve), Arc::clone(&lock));
+        full_disk::retry(&reserve, open)
+    }
+
+    fn open_held(
+        path: &Path,
+        world: Arc<dyn World>,
+        reserve: Arc<Reserve>,
+        lock: Arc<file::Lock>,
+    ) -> Result<Self, OpenError> {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
+        let identity = Arc::new(identity::Identity::before_opening(path)?);
+        let erased_without_list = erasure::write_missing_list(path)?;
         let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;
         let erasures = Arc::new(erasures);
         let memory = Arc::new(memory::Memory::default());
         let (ours, theirs) = (Arc::clone(&memory), Arc::clone(&erasures));
-        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&world), ours, theirs)?);
+        let clock = Arc::new(clock::Clock::open(path, Arc::clone(&world))?);
+        let notices = Arc::new(notice::Notices::default());
+        let (ours_too, room) = (Arc::clone(&identity), Arc::clone(&reserve));
+        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&clock), ours, theirs, ours_too, room)?);
         let readers = connection::readers(path, READERS_MAX)?;
-        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(writer.broken()), Arc::clone(&erasures))?;
+        let refusals = refused::Refusals::new(Arc::clone(&writer), Arc::clone(&world));
+        let refusing = refusals.start()?;
+        let health = Arc::new(health::Health::new(Arc::clone(&world)));
+        let (ours, theirs) = (Arc::clone(writer.broken()), Arc::clone(&erasures));
+        let (same, jobs) = (Arc::clone(&identity), Arc::clone(&health));
+        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(&world), ours, theirs, same, jobs)?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
-        let marking = marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer))?;
-        let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer))?;
+        let marking = {
+            let parts = (Arc::clone(&clock), Arc::clone(&notices));
+            marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer), parts, &health)?
+        };
+        let imports = staging::start(path, Arc::clone(&world), Arc::clone(&writer))?;
+        let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer), &health)?;
+        let runs = Arc::new(erasure::retention::Runs::default());
+        let parts = erasure::retention::Parts {
+            world: Arc::clone(&world),
+            clock: Arc::clone(&clock),
+            erasures: Arc::clone(&erasures),
+            writer: Arc::clone(&writer),
+            notices: Arc::clone(&notices),
+            runs: Arc::clone(&runs),
+            health: Arc::clone(&health),
+        };
+        let retention = erasure::retention::start(path, parts)?;
+        let clock_thread = clock::start(path, Arc::clone(&clock), Arc::clone(&writer), Arc::clone(&notices))?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let retention = erasure::start_retention(path, Arc::clone(&world), ours, theirs)?;
+        let asked_erasures = erasure::asked::start(path, Arc::clone(&world), ours, theirs)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs)?;
         let form_secret = form_secret::of(path, world.as_ref())?;
+        let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer))?;
+        identity.opened()?;
         Ok(Self {
             writer,
             memory,
@@ -120,13 +199,29 @@ impl Store {
             checkpoints,
             changes,
             marking,
+            pruning: OnceLock::new(),
+            path: path.to_owned(),
             erasures,
             erased_again,
+            erased_without_list,
+            imports,
             wiping,
+            refusals,
+            refusing,
             retention,
+            asked_erasures,
+            runs,
+            clock,
+            clock_thread,
+            notices,
             sweeping,
+            reserve,
+            restoring,
+            idle: idle::Idle::start()?,
             form_secret,
             world,
+            health,
+            identity,
             _lock: lock,
         })
     }
@@ -136,6 +231,7 @@ impl Store {
     /// # Errors
     /// What `f` refuses; [`Error::Unavailable`] when no connection is free; [`Error::Defect`] when SQLite fails.
     pub fn read<T>(&self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.idle.note_read();
         let connection = self.readers.get().map_err(|error| Error::Unavailable(format!("no reader: {error}")))?;
         tx::snapshot(&connection, self.world.now(), f)
     }
@@ -171,9 +267,28 @@ impl Store {
     /// [`Error::Unavailable`] when no connection is free; [`Error::Defect`] when SQLite fails.
     pub fn key(&self, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
         match self.known_key(digest) {
-            Some(key) => Ok(Some(key).filter(|key| !key.is_expired(self.world.now()))),
-            None => self.read(|tx| self.memory.keys.look_up(tx, digest)),
+            Some(key) if key.is_expired(self.world.now()) => {
+                self.note_expired(&key);
+                Ok(None)
+            }
+            Some(key) => Ok(Some(key)),
+            None => Ok(self.read(|tx| self.memory.keys.look_up(tx, digest))?.unwrap_or_else(|refused| {
+                self.note_refused(refused);
+                None
+            })),
         }
+    }
+
+    /// Notes that a key was refused because it has expired.
+    pub fn note_expired(&self, key: &KnownKey) {
+        if let Some(id) = key.principal.api_key_id() {
+            self.note_refused(Refused::ApiKey(id.clone(), WhyRefused::Expired));
+        }
+    }
+
+    /// Notes that a key or a sign-in was refused. It is on record soon, at most once an hour for each, with a count.
+    pub fn note_refused(&self, refused: Refused) {
+        self.refusals.note(refused);
     }
 
     /// The key of this digest, where memory knows it.
@@ -203,65 +318,65 @@ impl Store {
         self.writer.answer_by(hand);
     }
 
-    /// Which portals have changed, as far as this process knows: its own changes at once, those of others within 100 ms.
-    pub fn portals(&self) -> &change::Portals {
-        &self.memory.portals
+    /// From now on deletes rows of the usage log that are older than so many days, a few at a time. To be called once.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where the thread cannot be started.
+    pub fn prune_usage(&self, days: u32) -> Result<(), Error> {
+        let pruning = pruning::start(
+            &self.path,
+            Arc::clone(&self.world),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.writer),
+            days,
+        )?;
+        // A second one is stopped at once.
+        let _ = self.pruning.set(pruning);
+        Ok(())
     }
 
-    /// What erases candidates.
-    pub fn erasures(&self) -> &erasure::Erasures {
-        &self.erasures
+    /// Passes while the files by name are those that are open (`GET /readyz`).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where they are not; from then on nothing more is written.
+    pub fn require_same_files(&self) -> Result<(), Error> {
+        let Some(why) = self.identity.changed() else { return Ok(()) };
+        let halt = Halt::Lost(why);
+        let error = Error::Unavailable(halt.to_string());
+        let _ = self.writer.broken().set(halt);
+        Err(error)
     }
 
-    /// What the forms of this file are signed with.
-    pub fn form_secret(&self) -> &[u8; 32] {
-        &self.form_secret
-    }
-
-    /// What was erased again when the file was opened, because it was once and the file still had it.
-    pub fn erased_again(&self) -> erasure::ErasedAgain {
-        self.erased_again
-    }
-
-    /// A sentence where the writer has stopped for good, because a commit's outcome is unknown. The process must end:
-    /// the next start reads from the file what became of it.
-    pub fn broken(&self) -> Option<String> {
-        self.writer.broken().get().cloned()
-    }
-
-    /// The bytes of the write-ahead log, for the operator's metrics.
-    pub fn wal_bytes(&self) -> u64 {
-        self.checkpoints.wal_bytes()
+    /// How the work goes that the service does by itself.
+    pub fn health(&self) -> &health::Health {
+        &self.health
     }
 
     /// Finishes what is queued, moves the write-ahead log into the file and stops the threads. Jobs that come later
-    /// are answered [`Error::Unavailable`].
-    pub fn close(&self) {
+    /// are answered [`Error::Unavailable`]. Where the files are not the service's any more, nothing is moved.
+    pub fn close(&self) -> Closed {
+        self.restoring.stop();
         self.changes.stop();
         self.marking.stop();
+        self.imports.stop();
+        if let Some(pruning) = self.pruning.get() {
+            pruning.stop();
+        }
         self.retention.stop();
+        self.asked_erasures.stop();
+        self.clock_thread.stop();
+        clock::stop(&self.clock, &self.writer);
         self.sweeping.stop();
         self.wiping.stop();
         self.checkpoints.stop();
+        self.refusing.stop();
+        self.refusals.write_rest();
+        let _ = self.require_same_files();
         self.writer.stop();
+        match (self.broken(), self.writer.left()) {
+            (Some(halt), _) => Closed::Halted(halt),
+            (None, Some(error)) => Closed::LogLeft(error.to_string()),
+            (None, None) => Closed::Whole,
+        }
     }
-}
-
-/// Runs one act on a file without a service: the way of the command line, while a service runs on the same file or
-/// not. One durable transaction; what it writes is there whole or not at all.
-///
-/// # Errors
-/// What `f` refuses; [`Error::Unavailable`] where another process holds the write lock for longer than 5 s.
-pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    let connection = connection::open(path, connection::Use::Write)?;
-    tx::act(&connection, world.now(), f)
-}
-
-/// Runs `f` on one snapshot of a file without a service.
-///
-/// # Errors
-/// What `f` refuses; [`Error::Defect`] when SQLite fails.
-pub fn read_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    let connection = connection::open(path, connection::Use::Read)?;
-    tx::snapshot(&connection, world.now(), f)
 }

@@ -39,15 +39,20 @@ pub(super) enum Verdict {
     Changed,
 }
 
-/// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
-pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
+/// What may become of each row, and the last change of keys that this transaction knows of.
+pub(super) fn verdicts(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
     let changed_at = change::credentials(tx)?;
     let verdict = |row: &Recording| match row {
         row if !row.key.is_known_at(changed_at) => Verdict::Changed,
         row if row.key.is_expired(tx.now) => Verdict::Ended,
         _ => Verdict::Logged,
     };
-    let verdicts: Vec<Verdict> = rows.iter().map(verdict).collect();
+    Ok((rows.iter().map(verdict).collect(), changed_at))
+}
+
+/// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
+pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
+    let (verdicts, changed_at) = verdicts(tx, rows)?;
     let logged = rows.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Logged);
     usage::append_all(tx, logged.map(|(row, _)| &row.entry))?;
     Ok((verdicts, changed_at))

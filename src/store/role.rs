@@ -160,14 +160,14 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
     let (status, now, was) = (after.status.as_str(), tx.now.micros(), before.status.as_str());
     let touched = if before.status == after.status {
         let sql = "UPDATE roles
-                   SET hired = $1, updated_at = $2
-                   WHERE id = $3 AND status = $4 AND hired = $5 AND positions = $6";
-        tx.run(sql, (after.hired, now, role.as_str(), was, before.hired, before.positions))?
+                   SET hired = $1, positions = $2, updated_at = $3
+                   WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
+        tx.run(sql, (after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
     } else {
         let sql = "UPDATE roles
-                   SET status = $1, hired = $2, updated_at = $3
-                   WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
-        tx.run(sql, (status, after.hired, now, role.as_str(), was, before.hired, before.positions))?
+                   SET status = $1, hired = $2, positions = $3, updated_at = $4
+                   WHERE id = $5 AND status = $6 AND hired = $7 AND positions = $8";
+        tx.run(sql, (status, after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
     };
     if touched != 1 {
         return Err(Error::Defect(format!("role {role} is not as the rule saw it")));

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::connection::{self, Use};
+use super::same::is_copy_of;
 use super::tx::{self, Error};
-use super::{activity, candidate, check, file};
+use super::{activity, candidate, check, document, file};
 
 /// What marks a SQLite file as this program's (`PRAGMA application_id`): "RPka" in ASCII.
 pub(super) const APPLICATION_ID: i64 = 0x5250_6b61;
@@ -36,7 +37,7 @@ pub(super) enum Step {
 
 /// The schema of this program.
 pub(super) const CURRENT: Schema = Schema {
-    version: 7,
+    version: 8,
     sql: include_str!("../../schema.sql"),
     upgrades: &[
         &[Step::Sql(include_str!("upgrade/2.sql"))],
@@ -50,6 +51,11 @@ pub(super) const CURRENT: Schema = Schema {
             Step::Sql(include_str!("upgrade/6_activities.sql")),
         ],
         &[Step::Sql(include_str!("upgrade/7.sql"))],
+        &[
+            Step::Sql(include_str!("upgrade/8.sql")),
+            Step::Code(candidate::words::rebuild),
+            Step::Code(document::digest::add_missing),
+        ],
     ],
 };
 
@@ -84,7 +90,12 @@ pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
     let connection = connection::open(path, Use::Write)?;
-    let copy = keep_copy(path, &format!(".before-version-{}", schema.version))?;
+    let names = copy_names(path, schema.version);
+    if names.iter().any(|copy| is_copy_of(&connection, copy)) {
+        // An upgrade that was killed has left it, and nothing has changed since.
+        return run_steps(&connection, schema, first);
+    }
+    let copy = keep_copy(path, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
         // The file is as it was, so the copy has nothing to keep; each further try would leave another.
@@ -112,19 +123,26 @@ fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(
     Ok(())
 }
 
-/// Makes a copy under a name that no file has. It gets the name only once it is whole and checked.
-fn keep_copy(path: &Path, suffix: &str) -> Result<PathBuf, Error> {
+/// The names of copies that are there, and behind them the first that is free.
+fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
+    let suffix = format!(".before-version-{version}");
+    let mut names = Vec::new();
+    loop {
+        let nth = names.len() + 1;
+        let name = file::beside(path, &if nth == 1 { suffix.clone() } else { format!("{suffix}.{nth}") });
+        let is_free = !name.exists();
+        names.push(name);
+        if is_free {
+            return names;
+        }
+    }
+}
+
+/// Makes a copy under the last of these names, which no file has. It gets the name only once it is whole and checked.
+fn keep_copy(path: &Path, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
     let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
-    let partial = file::beside(path, ".partial");
-    let _ = std::fs::remove_file(&partial);
-    file::backup(path, &partial).map_err(|error| unavailable(error.to_string()))?;
-    check::require_intact(&partial).inspect_err(|_| drop(std::fs::remove_file(&partial)))?;
-    let names = (1..).map(|nth| if nth == 1 { suffix.to_owned() } else { format!("{suffix}.{nth}") });
-    let mut copies = names.map(|name| file::beside(path, &name));
-    let copy = copies.find(|copy| !copy.exists()).ok_or_else(|| unavailable("every name is taken".to_owned()))?;
-    std::fs::rename(&partial, &copy)
-        .and_then(|()| file::keep_name(&copy))
-        .map_err(|error| unavailable(error.to_string()))?;
+    let copy = names.pop().ok_or_else(|| unavailable("every name is taken".to_owned()))?;
+    file::backup_if(path, &copy, check::require_intact).map_err(|error| unavailable(error.to_string()))?;
     Ok(copy)
 }
 
@@ -173,13 +191,16 @@ mod tests {
         create(&connection, &CURRENT).unwrap();
     }
 
-    /// Every table and index, by the statement that made it.
+    /// Every table and index, by the statement that made it. White space does not count: `ALTER TABLE … ADD COLUMN` lays its
+    /// text out in its own way.
     fn tables(path: &Path) -> Vec<String> {
         let connection = Connection::open(path).unwrap();
         let mut statement =
             connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").unwrap();
-        let tables = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
-        tables.collect()
+        let tables = statement.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
+        let mut tables: Vec<_> = tables.map(|sql| sql.split_whitespace().collect()).collect();
+        tables.sort();
+        tables
     }
 
     #[test]
@@ -285,6 +306,28 @@ mod tests {
     }
 
     #[test]
+    fn version_8_finds_candidates_by_words_that_are_folded_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        create(&Connection::open(&path).unwrap(), &first).unwrap();
+        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
+        let before = Schema { version: 7, sql: "", upgrades: &CURRENT.upgrades[..6] };
+        upgrade(&path, &before, 1).unwrap();
+        let words = "UPDATE candidates SET name = 'Γιώργος' WHERE number = 1;
+                     DELETE FROM candidate_words WHERE candidate_number = 1 AND in_name = 1;
+                     INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
+                     SELECT organization_id, 1, 'γιώργος', 1, 0 FROM candidates WHERE number = 1";
+        Connection::open(&path).unwrap().execute_batch(words).unwrap();
+        upgrade(&path, &CURRENT, 7).unwrap();
+        let word = "SELECT word FROM candidate_words WHERE candidate_number = 1 AND in_name = 1";
+        let word: String = Connection::open(&path).unwrap().query_row(word, [], |row| row.get(0)).unwrap();
+        assert_eq!(word, "γιωργοσ");
+        let findings = check::check(&path, |_| {}).unwrap();
+        assert!(!findings.iter().any(|finding| finding.starts_with("candidate")), "{findings:?}");
+    }
+
+    #[test]
     fn an_upgrade_runs_every_step_and_leaves_a_copy_of_before() {
         let (_dir, path) = first_file();
         upgrade(&path, &THIRD, 1).unwrap();
@@ -300,6 +343,34 @@ mod tests {
         upgrade(&path, &THIRD, 1).unwrap();
         assert_eq!(std::fs::read(file::beside(&path, ".before-version-3")).unwrap(), b"earlier");
         assert_eq!(columns(&file::beside(&path, ".before-version-3.2")), 1);
+    }
+
+    #[test]
+    fn the_copy_of_an_upgrade_that_was_killed_is_taken_again_while_the_file_is_the_same() {
+        let (_dir, path) = first_file();
+        let count = || {
+            let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+            names.filter(|name| name.to_string_lossy().contains("before-version")).count()
+        };
+        let insert = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        insert("INSERT INTO a (x) VALUES (1), (2)");
+        // As two upgrades leave it that are killed behind their copies, with a change between them.
+        keep_copy(&path, copy_names(&path, 3)).unwrap();
+        insert("UPDATE a SET x = 5 WHERE x = 2");
+        let connection = connection::open(&path, Use::Write).unwrap();
+        assert!(!is_copy_of(&connection, &file::beside(&path, ".before-version-3")));
+        let copy = keep_copy(&path, copy_names(&path, 3)).unwrap();
+        assert_eq!((copy.clone(), count()), (file::beside(&path, ".before-version-3.2"), 2));
+        assert!(is_copy_of(&connection, &copy));
+        drop(connection);
+        let mut damaged = std::fs::read(&copy).unwrap();
+        upgrade(&path, &THIRD, 1).unwrap();
+        assert_eq!((count(), columns(&path), columns(&copy)), (2, 2, 1));
+        // One that is damaged is none.
+        let last = damaged.len() - 1;
+        damaged[last] ^= 0xff;
+        std::fs::write(&copy, &damaged).unwrap();
+        assert!(!is_copy_of(&connection::open(&path, Use::Write).unwrap(), &copy));
     }
 
     #[test]

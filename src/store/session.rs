@@ -1,7 +1,8 @@
 //! Sessions of signed-in browsers, by the digest of the cookie's value.
 
 use super::tx::{self, Error, Tx};
-use super::user;
+use super::{activity, user};
+use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::session;
 use crate::domain::user::{Auth, PlatformRole, Principal};
@@ -28,15 +29,52 @@ pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Er
     Ok(found.flatten())
 }
 
+/// Puts on record that a user signed in.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn record(tx: &Tx<'_>, stamp: &Stamp, who: &Principal) -> Result<(), Error> {
+    activity::platform::record(tx, stamp, Some(who), Action::SignedIn, &None::<()>, &None::<()>)
+}
+
+/// Whether the session of this digest has ended by the clock, and is still there.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn has_ended(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM sessions
+               WHERE digest = $1 AND (created_at <= $2 OR last_seen_at <= $3)";
+    let (made, seen) = (tx.now.minus(session::TOTAL_MAX), tx.now.minus(session::IDLE_MAX));
+    tx.exists(sql, (digest.as_slice(), made.micros(), seen.micros()))
+}
+
+/// The same of any session.
+pub(super) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM sessions
+               WHERE created_at <= $1 OR last_seen_at <= $2";
+    tx.exists(sql, (tx.now.minus(session::TOTAL_MAX).micros(), tx.now.minus(session::IDLE_MAX).micros()))
+}
+
+/// Clears away sessions that have ended, so that they stay so where the clock goes back: the one of this digest, or all.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
+    let sql = "DELETE FROM sessions
+               WHERE (created_at <= $1 OR last_seen_at <= $2) AND ($3 IS NULL OR digest = $3)";
+    let (made, seen) = (tx.now.minus(session::TOTAL_MAX), tx.now.minus(session::IDLE_MAX));
+    tx.run(sql, (made.micros(), seen.micros(), digest.map(<[u8; 32]>::as_slice)))?;
+    Ok(())
+}
+
 /// Begins a session (`POST /api/auth/sign-in`), and clears away the ones that have ended.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error> {
-    let sql = "DELETE FROM sessions
-               WHERE created_at <= $1 OR last_seen_at <= $2";
-    let ago = |age: std::time::Duration| tx.now.micros() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
-    tx.run(sql, (ago(session::TOTAL_MAX), ago(session::IDLE_MAX)))?;
+    delete_ended(tx, None)?;
     let sql = "INSERT INTO sessions (digest, user_id, created_at, last_seen_at)
                VALUES ($1, $2, $3, $3)";
     tx.run(sql, (digest.as_slice(), user.as_str(), tx.now.micros()))?;

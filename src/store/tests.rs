@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::activity::page as activity;
+use super::activity::{page as activity, platform};
 use super::{board, report};
 
 /// How a query is carried out, a line a step.
@@ -66,6 +66,11 @@ fn no_page_sorts_or_looks_through_what_is_not_its_own() {
         (activities(activity::OF_ORGANIZATION), "activities_of_organization (organization_id=? AND number<?)"),
         (
             activities(activity::OF_ORGANIZATION_BY_ACTION),
+            "activities_by_action (organization_id=? AND action=? AND number<?)",
+        ),
+        (activities(platform::OF_PLATFORM), "activities_of_organization (organization_id=? AND number<?)"),
+        (
+            activities(platform::OF_PLATFORM_BY_ACTION),
             "activities_by_action (organization_id=? AND action=? AND number<?)",
         ),
         (activities(activity::OF_ROLE), "activities_of_role (role_id=? AND number<?)"),

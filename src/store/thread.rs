@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::health::{Health, Job};
 use super::tx::Error;
 
 /// The handle to the thread.
@@ -26,6 +27,24 @@ impl Periodic {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
         let thread = thread.map_err(|error| Error::Unavailable(error.to_string()))?;
         Ok(Self { stopping, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// The same for a job that reports how it went, where there was something to do.
+    pub(super) fn reporting(
+        health: &Arc<Health>,
+        job: Job,
+        every: Duration,
+        mut act: impl FnMut() -> Option<Result<(), Error>> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let health = Arc::clone(health);
+        Self::start(job.name(), every, move || match catch_unwind(AssertUnwindSafe(&mut act)) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => health.report(job, &outcome),
+            Err(_) => {
+                let panicked = Error::Defect("it panicked; its place is in the lines above".to_owned());
+                health.report(job, &Err::<(), _>(panicked));
+            }
+        })
     }
 
     /// Stops it and waits for it.

@@ -1,27 +1,36 @@
 //! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
 
 use std::cell::Cell;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
 use super::usage::Ledger;
+use crate::domain::clock::Reading;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
+/// What is done to a file while it is upgraded has no time.
+const NO_TIME: Timestamp = Timestamp::from_micros(0);
+
 /// Why something in the store did not happen.
 #[derive(Debug, Clone)]
 pub enum Error {
     /// A rule said no; the text is for the caller.
     Refused(Refusal),
-    /// Not now: full disk, full queue, a lock held by another process, stopping. The text is for the log.
+    /// Not now: the disk is full. The text is for the log.
+    Full(String),
+    /// Not now: full queue, a lock held by another process, stopping. The text is for the log.
     Unavailable(String),
     /// A defect, or a damaged file. The text is for the log.
     Defect(String),
+    /// The commit failed in a way that leaves open whether it happened; the next start finds out. The text is for the log.
+    OutcomeUnknown(String),
 }
 
 impl From<Refusal> for Error {
@@ -33,14 +42,26 @@ impl From<Refusal> for Error {
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
+            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
                 Self::Unavailable(error.to_string())
             }
             // A full disk, told by the shared memory beside the write-ahead log.
             _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
-                Self::Unavailable(error.to_string())
+                Self::Full(error.to_string())
             }
             _ => Self::Defect(error.to_string()),
+        }
+    }
+}
+
+impl Error {
+    /// The error of a file operation of the system.
+    pub(super) fn of_io(what: &str, error: &std::io::Error) -> Self {
+        let why = format!("{what}: {error}");
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
+            _ => Self::Unavailable(why),
         }
     }
 }
@@ -49,7 +70,10 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Refused(refusal) => f.write_str(&refusal.sentence()),
-            Self::Unavailable(message) | Self::Defect(message) => f.write_str(message),
+            Self::Full(message)
+            | Self::Unavailable(message)
+            | Self::Defect(message)
+            | Self::OutcomeUnknown(message) => f.write_str(message),
         }
     }
 }
@@ -64,6 +88,8 @@ pub struct Tx<'a> {
     undo: Undo,
     /// The one time of everything that happens in it.
     pub now: Timestamp,
+    /// The same where the clock is believed, and the believed time where the clock is ahead of it.
+    pub(super) earliest: Timestamp,
 }
 
 /// How an act that fails after it wrote something is undone.
@@ -208,7 +234,7 @@ pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timest
 
 /// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
 pub(super) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: Timestamp::from_micros(0) })
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
 }
 
 /// Runs `f` on one snapshot.
@@ -219,7 +245,7 @@ pub(super) fn snapshot<T>(
 ) -> Result<T, Error> {
     // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now })
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })
 }
 
 /// Runs `f` in one transaction of its own and commits.
@@ -229,9 +255,18 @@ pub(super) fn act<T>(
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let value = f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now })?;
-    transaction.commit()?;
+    let value = f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })?;
+    transaction.commit().map_err(of_commit)?;
     Ok(value)
+}
+
+/// What a failed commit means. A full disk refuses before the commit is written, so nothing happened. After any other error
+/// only the next look at the file tells.
+fn of_commit(error: rusqlite::Error) -> Error {
+    match Error::from(error) {
+        Error::Defect(why) => Error::OutcomeUnknown(why),
+        error => error,
+    }
 }
 
 /// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.
@@ -245,10 +280,10 @@ pub(super) fn within<T>(
     connection: &Connection,
     ledger: &Ledger,
     undo: Undo,
-    now: Timestamp,
+    clocks: Reading,
     f: impl FnOnce(&Tx<'_>) -> T,
 ) -> (T, bool) {
-    let tx = Tx { connection, ledger: Some(ledger), undo, now };
+    let tx = Tx { connection, ledger: Some(ledger), undo, now: clocks.wall, earliest: clocks.earliest() };
     let value = f(&tx);
     (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
 }

@@ -1,6 +1,6 @@
 //! The usage log: one row a request that a key authenticated, only ever appended. A row names the one before it of the same
 //! key, and marks tell where to begin: a page follows from there. Marks are made for many rows at once, and the few rows
-//! behind them are looked through one by one.
+//! behind them are looked through one by one. The oldest rows are pruned, of all keys alike: a row may name one that is gone.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use rusqlite::Row;
 
+use super::redating;
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
@@ -25,7 +26,7 @@ pub struct LogEntry {
     pub key_number: i64,
     /// Its method.
     pub method: Cow<'static, str>,
-    /// Its raw path, without the query.
+    /// Its raw path, without the query, cut.
     pub path: Cow<'static, str>,
     /// Where it came from.
     pub ip: IpAddr,
@@ -42,7 +43,7 @@ pub struct UsageRow {
     pub at: Timestamp,
     /// Its method.
     pub method: String,
-    /// Its raw path, without the query.
+    /// Its raw path, without the query, cut.
     pub path: String,
     /// Where it came from.
     pub ip: String,
@@ -102,16 +103,19 @@ impl Ledger {
 }
 
 impl Remembered {
-    /// From the rows that are not marked yet, which are few.
+    /// From the rows that are not marked yet, which are few. A new row is later than every row that was pruned, too.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
-        let last = tx.one("SELECT max(at) FROM api_key_usage", [], |row| tx::time_or_none(row, 0))?.flatten();
+        let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
+                   FROM api_key_usage_marking
+                   WHERE id = 1 AND (pruned_to > 0 OR EXISTS (SELECT 1 FROM api_key_usage))";
+        let last = tx.one(sql, [], |row| tx::time(row, 0))?;
         let newest = newest_unmarked(tx)?.into_iter().map(|(key_number, newest)| (key_number, Some(newest)));
         Ok(Self { last, newest: newest.collect() })
     }
 }
 
 /// Up to when the rows are marked.
-fn marked_to(tx: &Tx<'_>) -> Result<i64, Error> {
+pub(super) fn marked_to(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT marked_to
                FROM api_key_usage_marking
                WHERE id = 1";
@@ -187,6 +191,7 @@ pub(super) fn newest_unmarked_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<
 /// # Errors
 /// When SQLite fails.
 pub fn page(tx: &Tx<'_>, key_number: i64, before: Option<Timestamp>, rows_max: usize) -> Result<Vec<UsageRow>, Error> {
+    let before = before.map(|before| redating::cursor(tx, before)).transpose()?;
     let (before, marked_to) = (before.map_or(i64::MAX, Timestamp::micros), marked_to(tx)?);
     let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
     let sql = "SELECT at, method, path, ip, user_agent, auth_endpoint
@@ -284,6 +289,32 @@ pub(super) fn note_newest(tx: &Tx<'_>, newest: &[(i64, i64, i64)]) -> Result<(),
                ON CONFLICT (key_number) DO UPDATE
                SET at = excluded.at, number = excluded.number";
     tx.run_each(sql, newest.iter(), |newest| Ok(*newest))
+}
+
+/// The oldest rows from before a time that are marked, at most so many: key number and time, in the order of time. A row
+/// that is not marked is not pruned, because the key's statistics are only in it.
+pub(super) fn outdated(tx: &Tx<'_>, kept_since: Timestamp, rows_max: usize) -> Result<Vec<(i64, i64)>, Error> {
+    let sql = "SELECT key_number, at
+               FROM api_key_usage
+               WHERE at < $1 AND at <= $2
+               ORDER BY at
+               LIMIT $3";
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    tx.all(sql, (kept_since.micros(), marked_to(tx)?, rows_max), |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Deletes rows of [`outdated`] with their marks. The newest row of each key stays on record, so that its count goes on.
+pub(super) fn prune(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
+    let Some((_, last)) = rows.last() else { return Ok(()) };
+    let sql = "DELETE FROM api_key_usage_marks
+               WHERE key_number = $1 AND at = $2";
+    tx.run_each(sql, rows.iter(), |row| Ok(*row))?;
+    tx.run("DELETE FROM api_key_usage WHERE at <= $1", [last])?;
+    let sql = "UPDATE api_key_usage_marking
+               SET pruned_to = max(pruned_to, $1)
+               WHERE id = 1";
+    tx.run(sql, [last])?;
+    Ok(())
 }
 
 /// All rows up to a time are marked: said once their marks and the newest of each key are there.

@@ -1,12 +1,15 @@
 //! Users: who they are, their passwords' hashes, and the admin that the command line makes.
 
 use rusqlite::Row;
+use serde::Serialize;
 
+use super::activity;
 use super::tx::{self, Error, Tx};
+use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::{PlatformRole, Reach, require_admin_left};
+use crate::domain::user::{PlatformRole, Principal, Reach, require_admin_left};
 
 /// What a sign-in looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +68,46 @@ pub fn exists(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     tx.exists(sql, [user.as_str()])
 }
 
-/// Adds a user who is made now.
+/// Makes a user now (`POST /api/admin/users`), and puts that on record. Whether there was none with this id or address.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, user: &Record) -> Result<bool, Error> {
+    let is_new = insert_new(tx, user, tx.now)?;
+    if is_new {
+        record_created(tx, stamp, who, user)?;
+    }
+    Ok(is_new)
+}
+
+/// Puts on record that a user was made.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn record_created(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, user: &Record) -> Result<(), Error> {
+    activity::platform::record(tx, stamp, who, Action::UserCreated, &None::<()>, &Told::of(user))
+}
+
+/// A user as platform activity tells of them: by the id, and not by name or address.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    user_id: &'a str,
+    platform_role: &'static str,
+    enabled: bool,
+    /// Which of name and address were changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<&'static str>,
+}
+
+impl<'a> Told<'a> {
+    fn of(user: &'a Record) -> Self {
+        let (user_id, platform_role) = (user.id.as_str(), user.platform_role.as_str());
+        Self { user_id, platform_role, enabled: user.enabled, changed: Vec::new() }
+    }
+}
+
+/// Adds a user who is made now, and nothing to the record.
 ///
 /// # Errors
 /// [`Error::Defect`] where the id or the address is there already, which the caller looks at first.
@@ -99,7 +141,7 @@ fn user(row: &Row<'_>) -> Result<User, Error> {
     Ok(User {
         record: Record {
             id: id(&row.get::<_, String>(0)?)?,
-            email: tx::word(&row.get::<_, String>(1)?, Email::parse)?,
+            email: tx::word(&row.get::<_, String>(1)?, Email::stored)?,
             name: row.get(2)?,
             platform_role: tx::word(&row.get::<_, String>(3)?, PlatformRole::parse)?,
             enabled: row.get(4)?,
@@ -165,28 +207,40 @@ pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> 
     tx.one(&sql, [email.key()], user)
 }
 
-/// Changes a user's name, platform role and whether they are enabled (`PATCH /api/admin/users/{id}`). The sessions of one
-/// who is disabled end; keys do not count while they are. One who stays as they are is left alone.
+/// Changes a user's address, name, platform role and whether they are enabled (`PATCH /api/admin/users/{id}`). The sessions
+/// of one who is disabled end, and those of one who gets another address: whoever has the old mailbox is out. Keys do not
+/// count while a user is disabled. The change is put on record. One who stays as they are is left alone.
 ///
 /// # Errors
-/// `conflict` where nobody else administers the appliance; when SQLite fails.
-pub fn change(tx: &Tx<'_>, before: &Record, after: &Record) -> Result<(), Error> {
+/// `conflict` where nobody else administers the appliance; when SQLite fails, also where another user has the address,
+/// which the caller looks at first.
+pub fn change(
+    tx: &Tx<'_>,
+    stamp: &Stamp,
+    who: Option<&Principal>,
+    before: &Record,
+    after: &Record,
+) -> Result<(), Error> {
     if before == after {
         return Ok(());
     }
     let reach = |user: &Record| Reach { platform_role: user.platform_role, enabled: user.enabled };
     require_admin_left(reach(before), reach(after), another_admin(tx, &before.id)?)?;
     let sql = "UPDATE users
-               SET name = $1, platform_role = $2, enabled = $3, updated_at = $4
-               WHERE id = $5";
-    let Record { id, name, platform_role, enabled, .. } = after;
-    tx.run(sql, (name, platform_role.as_str(), enabled, tx.now.micros(), id.as_str()))?;
-    if !after.enabled {
+               SET email = $1, email_key = $2, name = $3, platform_role = $4, enabled = $5, updated_at = $6
+               WHERE id = $7";
+    let Record { id, email, name, platform_role, enabled } = after;
+    let role = platform_role.as_str();
+    tx.run(sql, (email.as_str(), email.key(), name, role, enabled, tx.now.micros(), id.as_str()))?;
+    if !after.enabled || before.email.key() != email.key() {
         let sql = "DELETE FROM sessions
                    WHERE user_id = $1";
         tx.run(sql, [id.as_str()])?;
     }
-    Ok(())
+    let differs = [("email", before.email.as_str() != email.as_str()), ("name", before.name != *name)];
+    let changed = differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect();
+    let told = Told { changed, ..Told::of(after) };
+    activity::platform::record(tx, stamp, who, Action::UserChanged, &Told::of(before), &told)
 }
 
 /// Whether somebody other than this user administers the appliance.

@@ -8,16 +8,19 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use super::engine::{Broken, By, Engine};
+use super::clock::Clock;
+use super::engine::{By, Engine};
 use super::erasure::Erasures;
+use super::halt::{Broken, Halt};
+use super::identity::Identity;
 use super::job::{self, Answering, Grade, Job, Typed};
 use super::memory::Memory;
 use super::recording::{self, Recorded, Recording};
+use super::reserve::Reserve;
 use super::tx::{Error, Tx};
-use crate::world::World;
 
 /// Jobs that may wait, and rows. At some 30,000 a second this is a tenth of a second; past it a caller is better told to
 /// wait.
@@ -41,6 +44,8 @@ struct Shared {
     engine: Mutex<Engine>,
     answering: Answering,
     broken: Broken,
+    /// Why the end left something in the write-ahead log.
+    left: OnceLock<Error>,
 }
 
 impl Shared {
@@ -59,7 +64,7 @@ impl Shared {
     /// Why nothing more is taken, where that is so.
     fn refusal(&self, queue: &Queue) -> Option<String> {
         match self.broken.get() {
-            Some(why) => Some(why.clone()),
+            Some(why) => Some(why.to_string()),
             None if queue.stopping => Some("the service is stopping".to_owned()),
             None => None,
         }
@@ -81,20 +86,31 @@ impl Writer {
     /// Opens the writing connection and starts the thread.
     pub(super) fn start(
         path: &Path,
-        world: Arc<dyn World>,
+        clock: Arc<Clock>,
         memory: Arc<Memory>,
         erasures: Arc<Erasures>,
+        identity: Arc<Identity>,
+        reserve: Arc<Reserve>,
     ) -> Result<Self, Error> {
         let broken = Broken::default();
-        let answering = Answering::default();
-        let engine = Engine::open(path, world, memory, erasures, Arc::clone(&broken), answering.clone())?;
+        let engine = Engine::open(path, clock, memory, erasures, Arc::clone(&broken), identity, reserve)?;
+        let answering = engine.answering();
         let (queue, changed, rows) = (Mutex::default(), Condvar::new(), Mutex::default());
-        let shared = Arc::new(Shared { queue, changed, rows, engine: Mutex::new(engine), answering, broken });
+        let shared = Arc::new(Shared {
+            queue,
+            changed,
+            rows,
+            engine: Mutex::new(engine),
+            answering,
+            broken,
+            left: OnceLock::new(),
+        });
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
                 // A defect of the writer itself: nobody must wait for a thread that is gone.
-                let _ = ours.broken.set("the writer panicked; its place is in the lines above".to_owned());
+                let why = "the writer panicked; its place is in the lines above".to_owned();
+                let _ = ours.broken.set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());
                 let left = std::mem::take(&mut ours.queue().jobs);
                 job::answer_all(left.into(), &Err(gone.clone()));
@@ -119,13 +135,22 @@ impl Writer {
         }
     }
 
-    /// Has the thread do a job, and waits for its end.
+    /// Has the thread do a job of the store itself, and waits for its end.
     pub(super) fn run<T: Send + 'static>(
         &self,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        self.run_as(Grade::Upkeep, job)
+    }
+
+    /// The same of this grade.
+    pub(super) fn run_as<T: Send + 'static>(
+        &self,
+        grade: Grade,
+        job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let (done, ended) = mpsc::channel();
-        self.submit(Grade::Logged, job, move |outcome| drop(done.send(outcome)));
+        self.submit(grade, job, move |outcome| drop(done.send(outcome)));
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
@@ -194,8 +219,21 @@ impl Writer {
         self.shared.answering.set(hand);
     }
 
+    /// Writes the rows of the usage log that are owed since the disk was full.
+    pub(super) fn pay_owed_rows(&self) {
+        if self.shared.broken.get().is_none() {
+            // What fails now is tried again at the next look.
+            let _ = self.shared.engine().pay();
+        }
+    }
+
     pub(super) fn broken(&self) -> &Broken {
         &self.shared.broken
+    }
+
+    /// Why the end left something in the write-ahead log, where it did.
+    pub(super) fn left(&self) -> Option<&Error> {
+        self.shared.left.get()
     }
 
     /// Lets the thread finish what is queued, and waits for it.
@@ -227,7 +265,9 @@ fn run(shared: &Shared) {
     }
     if shared.broken.get().is_none() {
         // Nothing waits any more.
-        shared.engine().leave();
+        if let Err(error) = shared.engine().leave() {
+            let _ = shared.left.set(error);
+        }
     }
 }
 

@@ -9,7 +9,9 @@ crate::tests![
     every_fault_of_a_new_one_is_told_at_once,
     each_limit_holds_on_both_sides,
     an_address_that_is_taken_is_a_conflict,
-    only_what_is_given_changes_and_an_address_never,
+    only_what_is_given_changes,
+    an_address_can_be_corrected_and_sessions_end,
+    an_address_of_another_user_is_a_conflict,
     a_refused_change_changes_nothing,
     memberships_are_told_the_oldest_first,
     pages_are_newest_first_and_never_skip,
@@ -21,7 +23,6 @@ crate::tests![
     a_demoted_admin_is_demoted_at_once,
     the_last_enabled_admin_stays,
     who_is_disabled_counts_for_no_admin,
-    users_leave_no_activity,
 ];
 
 const USERS: &str = "/api/admin/users";
@@ -107,12 +108,12 @@ fn an_address_that_is_taken_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["2"]);
 }
 
-fn only_what_is_given_changes_and_an_address_never() {
+fn only_what_is_given_changes() {
     let app = App::start();
     let id = made(&app, "ada");
     let mut expected = app.admin().get(&path(&id)).expect(200).json()["data"].clone();
     app.pass(60);
-    for nothing in [json!({}), json!({ "name": null, "platformRole": null, "enabled": null, "email": "x@y.example" })] {
+    for nothing in [json!({}), json!({ "name": null, "platformRole": null, "enabled": null, "email": null })] {
         assert_eq!(change(&app, &id, &nothing).expect(200).json()["data"], expected);
     }
     expected["updatedAt"] = json!("2026-11-21T09:01:00.000000Z");
@@ -120,6 +121,38 @@ fn only_what_is_given_changes_and_an_address_never() {
         expected[name] = value.clone();
         assert_eq!(change(&app, &id, &json!({ name: value })).expect(200).json()["data"], expected);
     }
+}
+
+fn an_address_can_be_corrected_and_sessions_end() {
+    let app = App::start();
+    let id = made(&app, "ada");
+    app.set_password("ada@example.org", PASSWORD);
+    let (session, key) = (app.sign_in("ada@example.org", PASSWORD), app.user(&id));
+    let changed = change(&app, &id, &json!({ "email": "Lovelace@Example.org" })).expect(200).json();
+    assert_eq!(changed["data"]["email"], "Lovelace@Example.org");
+    session.get("/api/v1/me").refused(401, "unauthorized");
+    assert_eq!(key.get("/api/v1/me").expect(200).json()["user"]["email"], "Lovelace@Example.org");
+    let old = json!({ "email": "ada@example.org", "password": PASSWORD });
+    app.anonymous().post("/api/auth/sign-in", &old).refused(401, "unauthorized");
+    let session = app.sign_in("lovelace@example.org", PASSWORD);
+    // Another spelling of the same address is no other address.
+    change(&app, &id, &json!({ "email": "LOVELACE@example.org" })).expect(200);
+    session.get("/api/v1/me").expect(200);
+    made(&app, "ada");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn an_address_of_another_user_is_a_conflict() {
+    let app = App::start();
+    let (ada, bob) = (made(&app, "ada"), made(&app, "bob"));
+    let before = app.admin().get(&path(&ada)).expect(200).json();
+    change(&app, &ada, &json!({ "email": "BOB@example.org", "name": "X" })).refused(409, "conflict");
+    for wrong in [json!(""), json!(" "), json!("ada"), json!(7), json!(format!("{}@example.org", "a".repeat(243)))] {
+        let answer = change(&app, &ada, &json!({ "email": wrong })).refused(400, "validation_error");
+        assert_eq!(answer.fields(), ["email"], "{wrong}");
+    }
+    assert_eq!(app.admin().get(&path(&ada)).expect(200).json(), before);
+    change(&app, &bob, &json!({ "email": "bob@example.org" })).expect(200);
 }
 
 fn a_refused_change_changes_nothing() {
@@ -300,12 +333,4 @@ fn who_is_disabled_counts_for_no_admin() {
     change(&app, &second, &json!({ "platformRole": "admin" })).expect(200);
     change(&app, &second, &json!({ "enabled": true })).expect(200);
     change(&app, "user_admin", &json!({ "platformRole": "user" })).expect(200);
-}
-
-fn users_leave_no_activity() {
-    let app = App::start();
-    let id = made(&app, "ada");
-    change(&app, &id, &json!({ "name": "Ada L.", "enabled": false })).expect(200);
-    assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
-    assert_eq!(app.check(), Vec::<String>::new());
 }

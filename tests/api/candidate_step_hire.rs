@@ -122,19 +122,14 @@ fn an_optional_body_may_be_absent_empty_or_full_of_nulls() {
 fn what_a_hire_is_recorded_with_is_kept_on_the_application() {
     let (app, hiring, staff) = start();
     let body = json!({
-        "notes": "Grüße 😀\nsecond line\u{1}",
+        "notes": "Grüße 😀\nsecond line\t",
         "hiredDate": "2026-12-01",
         "offerAcceptedDate": "2026-11-20T18:30:00+01:00",
         "externalPositionId": "POS-7/ä",
     });
     staff.post(&hiring.hire(0), &body).expect(200);
-    let expected = [
-        "Hired",
-        "2026-12-01T00:00:00.000000Z",
-        "2026-11-20T17:30:00.000000Z",
-        "POS-7/ä",
-        "Grüße 😀\nsecond line\u{1}",
-    ];
+    let expected =
+        ["Hired", "2026-12-01T00:00:00.000000Z", "2026-11-20T17:30:00.000000Z", "POS-7/ä", "Grüße 😀\nsecond line\t"];
     assert_eq!(application(&app, &hiring, 0), expected);
     assert_eq!(application(&app, &hiring, 1), ["In Progress", "null", "null", "null", "null"]);
 }
@@ -245,7 +240,7 @@ fn a_blank_external_position_id_is_none() {
 
 fn texts_are_limited_in_code_points() {
     let app = App::start();
-    for (character, required) in [("a", true), ("ä", false), ("😀", true), ("\u{1}", false)] {
+    for (character, required) in [("a", true), ("ä", false), ("😀", true), ("\\", false)] {
         let hiring = app.hiring_with(|document| {
             document["organizations"][0]["requireExternalPositionId"] = json!(required);
         });

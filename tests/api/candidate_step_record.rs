@@ -288,10 +288,10 @@ fn deliveries_of_one_application_are_in_order() {
     assert_eq!(owed(&app, "SELECT count(DISTINCT id) FROM hr_deliveries"), ["4"]);
 }
 
-/// In JSON a control character takes six bytes, one beyond the basic plane four.
+/// In JSON a quote or a backslash takes two bytes, a character beyond the basic plane four.
 fn a_payload_stays_small_whatever_the_names_and_notes() {
     let app = App::start();
-    for (character, round) in ["\u{1}", "😀", "\\", "\u{7f}"].into_iter().zip(1..) {
+    for (character, round) in ["😀", "\\", "\""].into_iter().zip(1..) {
         let name = format!("x{}", character.repeat(254));
         let hiring = app.hiring_with(|document| {
             integrate(document, true);
@@ -560,10 +560,11 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Every row of every table but the usage log and what is noted of it, which the service does when it comes to it.
+/// Every row of every table but those that the service writes by itself, at moments of its own: the usage log with its index,
+/// the mark of the run, and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-                  AND name NOT LIKE 'api_key_usage%' ORDER BY name";
+                  AND name NOT LIKE 'api_key_usage%' AND name NOT IN ('service_marks', 'believed_clock') ORDER BY name";
     let rows = |table: &String| {
         let rows = app.sql(&format!("SELECT * FROM {table}"));
         rows.into_iter().map(|row| format!("{table}: {row}")).collect::<Vec<_>>()

@@ -15,6 +15,7 @@ crate::tests![
     each_filter_narrows_the_list_and_keeps_the_others,
     a_filter_that_would_choose_nothing_is_not_offered,
     a_search_finds_words_of_name_department_and_location,
+    a_search_finds_names_however_they_are_typed,
     a_search_keeps_the_filters_and_filters_keep_the_search,
     what_matches_nothing_leads_back_to_all,
     a_list_of_fifty_is_one_page_and_of_fifty_one_two,
@@ -237,6 +238,21 @@ fn a_search_finds_words_of_name_department_and_location() {
     ] {
         let text = page(&app, &format!("{}?q={search}", careers(&hiring)));
         assert_eq!(listed(&text).len(), expected, "{search}: {text}");
+    }
+}
+
+fn a_search_finds_names_however_they_are_typed() {
+    let app = App::start();
+    let names = ["Βοηθός κουζίνας", "Кладовщик-приёмщик", "Trợ lý"];
+    let hiring = with_roles(&app, &names.map(|name| json!({ "name": name })));
+    for (search, expected) in [
+        ("%CE%92%CE%9F%CE%97%CE%98%CE%9F%CE%A3", names[0]),
+        ("%D0%BF%D1%80%D0%B8%D0%B5%D0%BC%D1%89%D0%B8%D0%BA", names[1]),
+        ("tro+ly", names[2]),
+        ("tr%C6%A1%CC%A3", names[2]),
+    ] {
+        let text = page(&app, &format!("{}?q={search}", careers(&hiring)));
+        assert_eq!(listed(&text), [expected], "{search}");
     }
 }
 

@@ -143,7 +143,7 @@ fn a_portal_without_roles_has_feeds_without_entries() {
 }
 
 fn what_is_hostile_stays_text_in_every_feed() {
-    const CANARY: &str = "<script>alert('canary')</script>]]><!--\"&\u{0}\u{1}\u{b}\u{ffff}";
+    const CANARY: &str = "<script>alert('canary')</script>]]><!--\"&\u{ffff}";
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["name"] = json!(CANARY);
@@ -157,6 +157,8 @@ fn what_is_hostile_stays_text_in_every_feed() {
             }),
         );
     });
+    // An earlier version took control characters in names.
+    app.change("UPDATE organizations SET name = name || char(1, 11); UPDATE roles SET name = name || char(1, 11)");
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
         assert!(!feed.contains(|c: char| c == '\u{ffff}' || (c.is_control() && c != '\n')), "{feed:?}");

@@ -84,7 +84,10 @@ fn the_day_is_that_of_the_organization() {
             document["organizations"][0]["timeZone"] = json!(zone);
             change_role(document, &json!({ "createdAt": "2026-11-20T23:30:00Z" }));
         });
-        has(&page(&app, &role_path(&hiring)), &[day]);
+        let text = page(&app, &role_path(&hiring));
+        let posted = day.split('"').nth(1).unwrap();
+        // Search engines read the day that people read.
+        has(&text, &[day, &format!("\"datePosted\":\"{posted}\"")]);
     }
 }
 

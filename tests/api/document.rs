@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use appliance::domain::document::{MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
+use appliance::domain::document::{Digest, MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
 use appliance::domain::id::{DocumentId, Id, SignupId};
 use appliance::store::{self, document};
 use appliance::world::World;
@@ -38,7 +38,10 @@ pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]
         for (piece, number) in content.chunks(PIECE_BYTES_MAX).zip(1..) {
             document::append(tx, &id, number, piece)?;
         }
-        document::finish(tx, &id, name, media_type, u32::try_from(content.len()).unwrap())
+        let mut digest = Digest::default();
+        digest.add(content);
+        let bytes = u32::try_from(content.len()).unwrap();
+        document::finish(tx, &id, name, media_type, bytes, &digest.value())
     })
     .unwrap();
     (id, token)
@@ -97,6 +100,8 @@ pub(crate) fn until(app: &App, sql: &str, wanted: &str) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+const DAY_S: u64 = 24 * 60 * 60;
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM signups), (SELECT count(*) FROM status_pages),
   (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)";
@@ -227,7 +232,11 @@ fn the_retention_takes_documents_too() {
     app.admin()
         .patch(&format!("/api/admin/organizations/{}", hiring.organization_id), &json!({ "retentionDays": 30 }))
         .expect(200);
-    app.pass(40 * 24 * 60 * 60);
+    // The retention finds them due on one day, and erases them on a later one.
+    app.pass(40 * DAY_S);
+    until(&app, "SELECT count(*) FROM retention_due", "1");
+    assert_eq!(app.sql(COUNTS), ["1|1|1|1"]);
+    app.pass(DAY_S);
     until(&app, COUNTS, "0|0|0|0");
     assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -18,6 +18,7 @@ crate::tests![
     the_page_links_each_document_in_the_language_that_was_chosen,
     what_is_erased_while_it_is_downloaded_is_cut_off,
     a_document_that_is_not_whole_is_not_handed_out,
+    a_download_with_other_content_breaks_off_and_check_reports_it,
     many_slow_downloads_hold_no_more_than_they_have_room_for,
 ];
 
@@ -182,6 +183,33 @@ fn a_document_that_is_not_whole_is_not_handed_out() {
         member.get(&staff).refused(500, "internal_error");
         app.anonymous().get(&own).expect(500);
     }
+}
+
+fn a_download_with_other_content_breaks_off_and_check_reports_it() {
+    let (app, hiring) = start();
+    let content = content(3 * PIECE_BYTES_MAX);
+    let paths = applied(&app, &hiring, &content);
+    let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
+    let id = paths[0].rsplit('/').next().unwrap().to_owned();
+    assert_eq!(app.check(), Vec::<String>::new());
+    // One byte in the middle of the first chunk, which stays as long as it was.
+    app.change(
+        "UPDATE document_pieces SET content = CAST(substr(content, 1, 99) || x'ff' || substr(content, 101) AS BLOB)
+         WHERE number = 1",
+    );
+    assert_eq!(app.sql("SELECT sum(length(content)) FROM document_pieces"), [content.len().to_string()]);
+    for path in &paths {
+        let mut stream = ask_slowly(&app, path, &secret);
+        let some = read_some(&mut stream, 1);
+        let (length, body) = read_to_end(stream, some);
+        assert_eq!(length, content.len());
+        assert!(body.len() <= 2 * PIECE_BYTES_MAX, "{} bytes of a file that is not as it was uploaded", body.len());
+    }
+    let finding = format!("document {id} does not have the content that its SHA-256 was computed from");
+    assert_eq!(app.check(), [finding]);
+    // A digest that is missing is a finding too.
+    app.change("UPDATE documents SET sha256 = NULL");
+    assert_eq!(app.check(), [format!("document {id} has no SHA-256")]);
 }
 
 /// What was not read by the service before the file changed cannot be in its memory.

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::portal_apply::apply_path;
 use crate::support::race::{Runner, race};
+use crate::support::signup::{Form, area, status_path, value};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -19,6 +20,8 @@ crate::tests![
     while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done,
     a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too,
     reads_go_on_while_another_process_writes,
+    a_form_that_cannot_be_written_now_is_shown_again_with_everything_typed,
+    a_form_without_a_place_for_its_file_is_shown_again_with_everything_typed,
     a_request_that_has_begun_is_finished_when_the_service_stops,
     a_connection_without_a_request_is_closed_when_the_service_stops,
     a_stopped_service_leaves_one_whole_file_and_a_started_one_goes_on_from_it,
@@ -184,6 +187,71 @@ fn a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too() {
         race(vec![runner]).remove(0).refused(status, code);
     }
     assert_eq!((count(&key_id), count(&unscoped_id)), (json!(5), json!(1)));
+}
+
+/// A 503 that shows the form again: its text.
+#[track_caller]
+fn shown_again(answer: &Answer) -> String {
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert!(answer.header("retry-after").is_some());
+    let text = answer.text();
+    assert_eq!((value(&text, "name").as_deref(), area(&text, "note").as_str()), (Some("Ada Lovelace"), "Engines"));
+    text
+}
+
+fn a_form_that_cannot_be_written_now_is_shown_again_with_everything_typed() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring).with("note", "Engines");
+    // A file that came while it could be written.
+    let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
+    let form = form.with("cvToken", &value(&text, "cvToken").unwrap());
+    let other = rusqlite::Connection::open(&app.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let in_words = |tag: &str| shown_again(&form.to(&format!("{}?lang={tag}", form.path)).send(&app));
+    let text = in_words("en");
+    assert!(text.contains("Your application cannot be taken right now."), "{text}");
+    assert!(text.contains("cv.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
+    assert!(in_words("de").contains("Ihre Bewerbung kann gerade nicht angenommen werden."));
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
+    let again = Form::on(&text, &form.path).with("cvToken", &value(&text, "cvToken").unwrap());
+    status_path(&again.send(&app));
+    assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["cv.pdf|1"]);
+}
+
+/// Forms with a file that begin to arrive and do not go on hold the places of their address.
+fn a_form_without_a_place_for_its_file_is_shown_again_with_everything_typed() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring).with("note", "Engines").with_file("cv.pdf", b"%PDF-1.7");
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\
+         Content-Type: multipart/form-data; boundary=b\r\n\r\n",
+        form.path
+    );
+    let hold = || {
+        let mut connection = connect(&app);
+        connection.get_mut().write_all(head.as_bytes()).unwrap();
+        // The service asks for the body, so it has given a place.
+        (read_line(&mut connection) == "HTTP/1.1 100 Continue").then_some(connection)
+    };
+    let mut held = Vec::new();
+    let answer = loop {
+        held.push(hold().expect("the form was taken a moment ago, so there is a place"));
+        let answer = form.send(&app);
+        if answer.status != 303 {
+            break answer;
+        }
+    };
+    // The words have places of their own.
+    let text = shown_again(&answer);
+    assert!(text.contains("Your application cannot be taken right now."), "{text}");
+    assert!(text.contains("Your file cannot be taken right now.") && value(&text, "cvToken").is_none(), "{text}");
+    // Without any place, the page says how nothing is lost.
+    held.extend(std::iter::from_fn(hold));
+    let text = form.send(&app).expect(503).text();
+    assert!(text.contains("go back in your browser: what you entered is still there"), "{text}");
 }
 
 fn reads_go_on_while_another_process_writes() {

@@ -13,6 +13,7 @@ crate::tests![
     another_method_is_405_with_allow,
     no_credential_is_needed_and_a_bad_one_is_ignored,
     a_path_beside_them_is_404,
+    a_reader_that_stands_still_is_named_until_it_is_gone,
 ];
 
 const PATHS: [&str; 3] = ["/", "/healthz", "/readyz"];
@@ -90,4 +91,32 @@ fn a_path_beside_them_is_404() {
     for path in ["/healthz/", "/readyz/x", "//", "/HEALTHZ", "/metrics", "/favicon.ico"] {
         app.anonymous().get(path).refused(404, "not_found");
     }
+}
+
+/// Lets time pass until readiness is so; the job's next look may still be on its way.
+fn pass_until(app: &App, is_so: impl Fn(&str, u16) -> bool) {
+    let began = std::time::Instant::now();
+    loop {
+        let answer = app.anonymous().get("/readyz");
+        if is_so(&answer.text(), answer.status) {
+            return;
+        }
+        assert!(began.elapsed().as_secs() < 120, "it never is so: {}", answer.text());
+        app.pass(20);
+    }
+}
+
+fn a_reader_that_stands_still_is_named_until_it_is_gone() {
+    let app = App::start();
+    let reader = rusqlite::Connection::open(&app.path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM users", [], |row| row.get::<_, i64>(0)).unwrap();
+    app.hiring();
+    // A backup may take minutes.
+    app.pass(20);
+    app.anonymous().get("/readyz").expect(200);
+    pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log says why"));
+    app.anonymous().get("/readyz").refused(503, "unavailable");
+    reader.execute_batch("ROLLBACK").unwrap();
+    pass_until(&app, |_, status| status == 200);
 }

@@ -40,8 +40,6 @@ impl Lookout {
     pub(crate) fn wait(&self, app: &App) {
         let path = format!("/api/admin/organizations/{}/hr-integration/test", self.organization_id);
         for _ in 0..2 {
-            // Ids are made of the time and of random bytes, which a test may have fixed.
-            app.world.pass(Duration::from_millis(1));
             let id = app.admin().post_empty(&path).expect(202).json()["data"]["id"].as_str().unwrap().to_owned();
             eventually(app, &id, |ping| ping["state"] == "delivered");
         }
@@ -66,7 +64,7 @@ fn trial_with(hr: Hr, answer: Behaviour, random: u8) -> Trial {
     let app = delivering(hr);
     let (lookout, hiring, receiver) = (Lookout::new(&app), app.hiring(), Receiver::start());
     receiver.will([answer]);
-    // Held until chance is fixed: ids are random, too.
+    // Held until chance is fixed.
     let secret = integrate(&app, &hiring.organization_id, &receiver.url("/"), false).unwrap();
     let id = hire(&app, &hiring, 0);
     app.world.fix_random(Some(random));

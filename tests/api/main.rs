@@ -6,7 +6,9 @@
 mod activity;
 mod admin_membership;
 mod admin_organization;
+mod admin_scope;
 mod admin_user;
+mod answer_bytes;
 mod api_key_create;
 mod api_key_list;
 mod api_key_revoke;
@@ -34,10 +36,12 @@ mod careers_feeds;
 mod careers_look;
 mod careers_role;
 mod compression;
+mod deployment;
 mod document;
 mod document_download;
 mod dry_run;
 mod failure;
+mod framing;
 mod health;
 mod hr_answer;
 mod hr_delivery;
@@ -53,6 +57,8 @@ mod logo;
 mod me;
 mod openapi;
 mod organization_visible;
+mod plain_text;
+mod platform_activity;
 mod portal;
 mod portal_apply;
 mod portal_role;
@@ -73,6 +79,7 @@ mod role_list;
 mod role_state;
 mod role_step;
 mod session;
+mod session_stranger;
 mod signup;
 mod signup_address;
 mod signup_api;
@@ -90,8 +97,11 @@ mod support;
 mod table;
 mod tenancy;
 mod tenancy_of_staff;
+mod unknown_member;
+mod upload_limit;
 mod usage_log;
 mod wire;
+mod wrong_clock;
 
 use std::process::ExitCode;
 
@@ -118,7 +128,9 @@ fn main() -> ExitCode {
         activity::tests(),
         admin_membership::tests(),
         admin_organization::tests(),
+        admin_scope::tests(),
         admin_user::tests(),
+        answer_bytes::tests(),
         api_key_create::tests(),
         api_key_list::tests(),
         api_key_revoke::tests(),
@@ -142,6 +154,7 @@ fn main() -> ExitCode {
         careers_embed::tests(),
         careers_feeds::tests(),
         compression::tests(),
+        deployment::tests(),
         document::tests(),
         document_download::tests(),
         dry_run::tests(),
@@ -150,6 +163,7 @@ fn main() -> ExitCode {
         careers_look::tests(),
         careers_role::tests(),
         failure::tests(),
+        framing::tests(),
         health::tests(),
         hr_answer::tests(),
         hr_delivery::tests(),
@@ -165,6 +179,8 @@ fn main() -> ExitCode {
         me::tests(),
         openapi::tests(),
         organization_visible::tests(),
+        plain_text::tests(),
+        platform_activity::tests(),
         portal::tests(),
         portal_apply::tests(),
         portal_role::tests(),
@@ -185,6 +201,7 @@ fn main() -> ExitCode {
         role_step::tests(),
         retention::tests(),
         session::tests(),
+        session_stranger::tests(),
         signup::tests(),
         signup_address::tests(),
         signup_api::tests(),
@@ -201,8 +218,11 @@ fn main() -> ExitCode {
         table::tests(),
         tenancy::tests(),
         tenancy_of_staff::tests(),
+        unknown_member::tests(),
+        upload_limit::tests(),
         usage_log::tests(),
         wire::tests(),
+        wrong_clock::tests(),
     ]
     .into_iter()
     .flatten()

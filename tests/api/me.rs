@@ -268,7 +268,7 @@ fn a_session_does_not_count_where_a_key_is_asked_for() {
     let app = App::start();
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD).with_header("Sec-Fetch-Site", "same-origin");
-    let keyed = |entry: Entry| matches!(entry, Entry::Admin | Entry::Scoped(_));
+    let keyed = |entry: Entry| matches!(entry, Entry::Admin(_) | Entry::Scoped(_));
     for route in Table::new().routes().iter().filter(|route| keyed(route.entry)) {
         let (method, path) = (route.method.as_str(), filled(route.path));
         let answer = session.send(method, &path, &[], b"").expect(401);

@@ -131,7 +131,7 @@ fn a_description_is_given_back_as_it_was_stored() {
     let description = json!({
         "Zuständig": "für Öl & Gas 🛢️ \u{202e}",
         "nested": { "list": [1, -2.5, 1.0, 9_007_199_254_740_993_i64, true, null, [], {}, [["<b>"]]], "": "" },
-        "controls": "a\u{0}b\n\"\\",
+        "controls": "a\tb\n\"\\",
         "format": 7,
     });
     let app = App::start();

@@ -218,7 +218,7 @@ fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
         "SELECT r.id, r.status, r.hired, a.id, a.status, a.hired_date,
            (SELECT group_concat(s.status ORDER BY s.step_order) FROM candidate_role_steps s
             WHERE s.candidate_role_id = a.id AND (s.status = 'validated') = (s.validated_at IS NOT NULL)),
-           (SELECT group_concat(v.action ORDER BY v.rowid) FROM activities v WHERE v.candidate_role_id = a.id)
+           (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id)
          FROM roles r JOIN candidate_roles a ON a.role_id = r.id
          WHERE a.status <> 'In Progress'",
     );

@@ -8,7 +8,7 @@ use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page,
-    a_deletion_and_a_hire_that_meet_leave_nothing_of_the_candidate,
+    a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire,
     two_new_links_that_meet_leave_one_that_leads_somewhere,
     two_deletions_that_meet_are_one,
 ];
@@ -114,7 +114,7 @@ fn a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page() 
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_deletion_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
+fn a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire() {
     let app = App::start();
     let grounds = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {
@@ -133,7 +133,8 @@ fn a_deletion_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
                 First::Left
             }
             [200, 200] => {
-                assert_eq!(done, ["candidate_step.hired", "candidate.erased"]);
+                // Staff keep whom they have hired until the candidate can see it.
+                assert_eq!(done, ["candidate_step.hired", "candidate_role.deletion_asked"]);
                 First::Right
             }
             ref other => panic!("{other:?}: {}", answers[0].text()),

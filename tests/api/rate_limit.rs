@@ -329,7 +329,7 @@ fn a_session_where_a_key_is_wanted_is_refused_and_takes_nothing() {
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);
     let table = Table::new();
-    let for_keys = || table.routes().iter().filter(|route| matches!(route.entry, Entry::Scoped(_) | Entry::Admin));
+    let for_keys = || table.routes().iter().filter(|route| matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)));
     assert!(for_keys().count() >= 13);
     let refused = || {
         for route in for_keys() {

@@ -1,80 +1,101 @@
-//! The retention clock: who is erased by the service itself, on which day, and who is not.
+//! The retention: who is erased by the service itself, on which day, who is not, and what it waits for.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
 
-use crate::document::until;
 use crate::support::hiring::role_of;
-use crate::support::{App, Hiring};
+use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_candidate_is_erased_when_so_many_whole_days_have_passed_since_the_decision,
+    who_is_due_on_one_day_is_erased_on_a_later_one,
     a_day_begins_where_the_organization_is,
-    whoever_is_held_or_still_in_progress_stays,
+    a_decision_a_hold_or_other_days_take_off_who_is_due,
+    an_application_in_progress_keeps_its_candidate,
     the_newest_decision_counts_and_every_application_must_have_ended,
     a_candidate_without_an_application_counts_from_their_last_change,
-    many_are_erased_in_bites,
-    an_organization_without_a_retention_keeps_everybody,
+    imported_decisions_count_from_the_date_that_came_with_them,
+    more_than_twenty_in_a_day_wait_for_a_confirmation,
+    a_clock_that_jumps_ahead_erases_nobody,
+    a_jump_is_believed_after_as_much_uptime,
+    an_admin_who_says_the_same_time_ends_the_wait,
+    a_jump_while_the_service_was_off_waits_too,
+    nobody_is_erased_in_the_first_hour,
+    a_start_on_an_older_copy_does_not_replay_the_retention,
+    a_confirmation_says_something_that_is_true,
 ];
 
-/// How often the clock is looked at, and a little.
-const LOOK_S: u64 = 601;
-
-/// A service with two organizations. The second has nobody but for one candidate who is erased at the next look: by then, the
-/// look at the first one is over.
+/// A service with an organization, an hour after its start.
 struct Clock {
     app: App,
     hiring: Hiring,
-    sentinel: Hiring,
 }
 
 impl Clock {
-    /// The service begins with a look. The sentinel is there before it, so it is over, too, before anything else happens:
-    /// from then on there is none until the clock moves.
     fn start(change: impl FnOnce(&mut Value)) -> Self {
         let app = App::start();
         let hiring = app.hiring_with(change);
-        let sentinel = app.hiring();
-        let clock = Self { app, hiring, sentinel };
-        clock.app.stop();
-        clock.put_sentinel();
-        clock.app.start_again();
-        clock.wait_for_sentinel();
+        let clock = Self { app, hiring };
+        clock.wait_for_run();
+        clock.pass_until("2026-11-21T10:10:00Z");
         clock
     }
 
+    fn path(&self) -> String {
+        format!("/api/admin/organizations/{}", self.hiring.organization_id)
+    }
+
     fn keep(&self, settings: &Value) {
-        let path = format!("/api/admin/organizations/{}", self.hiring.organization_id);
-        self.app.admin().send("PATCH", &path, &[], settings.to_string().as_bytes()).expect(200);
+        self.app.admin().send("PATCH", &self.path(), &[], settings.to_string().as_bytes()).expect(200);
     }
 
     fn reject(&self, candidate: usize) {
         self.app.admin().post(&self.hiring.reject(candidate), &json!({})).expect(200);
     }
 
-    /// The very same row at every look: a walk that is not over yet has passed it.
-    fn put_sentinel(&self) {
-        let id = &self.sentinel.organization_id;
-        self.app.change(&format!(
-            "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
-             VALUES ('sentinel', '{id}', '.', 'sentinel@x', 'sentinel@x', 0, 0)
-             ON CONFLICT DO UPDATE SET erased_at = NULL, updated_at = 0;
-             UPDATE organizations SET retention_days = 1 WHERE id = '{id}';"
-        ));
+    fn standing(&self) -> Value {
+        self.app.admin().get(&format!("{}/retention", self.path())).expect(200).json()["data"].clone()
     }
 
-    fn wait_for_sentinel(&self) {
-        until(&self.app, "SELECT erased_at IS NOT NULL FROM candidates WHERE id = 'sentinel'", "1");
+    fn confirm(&self, word: &Value) -> Answer {
+        self.app.admin().post(&format!("{}/retention/confirm", self.path()), word)
     }
 
-    /// Lets the service look at this time; who of the organization is erased then.
-    fn look_at(&self, time: &str) -> Vec<String> {
-        self.put_sentinel();
-        // Both clocks at once: the look is at this very time.
-        let time = Timestamp::parse(time, Rounding::Down).unwrap().micros();
-        self.app.world.set(Timestamp::from_micros(time - i64::try_from(LOOK_S).unwrap() * 1_000_000));
-        self.app.pass(LOOK_S);
-        self.wait_for_sentinel();
+    fn now(&self) -> Timestamp {
+        appliance::world::World::now(self.app.world.as_ref())
+    }
+
+    /// Waits for a run that ends at the time that the clock has.
+    fn wait_for_run(&self) {
+        let now = self.now().to_string();
+        let began = std::time::Instant::now();
+        while self.standing()["lastRunAt"] != now {
+            assert!(began.elapsed().as_secs() < 60, "no run at {now}: {}", self.standing());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    /// Lets the time pass until then, for both clocks, and the service look.
+    fn pass_until(&self, time: &str) {
+        let then = Timestamp::parse(time, Rounding::Down).unwrap();
+        let seconds = then.since(self.now()).as_secs();
+        assert!(seconds > 600, "{time} is not after the next run");
+        self.app.pass(seconds);
+        self.wait_for_run();
+    }
+
+    /// Lets so much time pass, and the service look.
+    fn pass(&self, seconds: u64) {
+        self.app.pass(seconds);
+        self.wait_for_run();
+    }
+
+    /// The wall clock jumps, and time passes until the service looks at it.
+    fn jump(&self, days: i64) {
+        self.app.world.set(Timestamp::from_micros(self.now().micros() + days * DAY_S * 1_000_000));
+        self.pass(700);
+    }
+
+    fn erased(&self) -> Vec<String> {
         self.app.sql(&format!(
             "SELECT id FROM candidates WHERE organization_id = '{}' AND erased_at IS NOT NULL ORDER BY number",
             self.hiring.organization_id
@@ -84,14 +105,28 @@ impl Clock {
     fn id(&self, candidate: usize) -> String {
         self.hiring.candidates[candidate].candidate_id.clone()
     }
+
+    fn due(&self) -> Value {
+        self.standing()["dueCount"].clone()
+    }
 }
 
-fn a_candidate_is_erased_when_so_many_whole_days_have_passed_since_the_decision() {
+const NOBODY: [String; 0] = [];
+const DAY_S: i64 = 86_400;
+
+fn who_is_due_on_one_day_is_erased_on_a_later_one() {
     let clock = Clock::start(|_| {});
     clock.keep(&json!({ "retentionDays": 30 }));
     clock.reject(0);
-    assert_eq!(clock.look_at("2026-12-21T23:59:59.999999Z"), Vec::<String>::new());
-    assert_eq!(clock.look_at("2026-12-22T00:00:00Z"), [clock.id(0)]);
+    clock.pass_until("2026-12-21T23:40:00Z");
+    assert_eq!(clock.due(), 0);
+    clock.pass_until("2026-12-22T00:00:00Z");
+    assert_eq!((clock.due(), clock.standing()["dueSince"].clone()), (json!(1), json!("2026-12-22T00:00:00.000000Z")));
+    clock.pass_until("2026-12-22T23:40:00Z");
+    assert_eq!(clock.erased(), NOBODY);
+    clock.pass_until("2026-12-23T00:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(0)]);
+    assert_eq!(clock.due(), 0);
     let app = &clock.app;
     let row = format!(
         "SELECT action, user_id, api_key_id FROM activities WHERE candidate_id = '{}' ORDER BY number",
@@ -99,7 +134,7 @@ fn a_candidate_is_erased_when_so_many_whole_days_have_passed_since_the_decision(
     );
     assert_eq!(app.sql(&row)[1..], ["candidate.erased|null|null"]);
     let list = std::fs::read_to_string(appliance::store::file::beside(&app.path, ".erased")).unwrap();
-    assert!(list.lines().any(|line| line == clock.id(0)), "{list}");
+    assert!(list.lines().any(|line| line == format!("{} retention", clock.id(0))), "{list}");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -107,21 +142,53 @@ fn a_day_begins_where_the_organization_is() {
     let clock = Clock::start(|_| {});
     clock.keep(&json!({ "retentionDays": 30, "timeZone": "Europe/Berlin" }));
     clock.reject(0);
-    assert_eq!(clock.look_at("2026-12-21T22:59:59.999999Z"), Vec::<String>::new());
-    assert_eq!(clock.look_at("2026-12-21T23:00:00Z"), [clock.id(0)]);
+    clock.pass_until("2026-12-21T22:40:00Z");
+    assert_eq!(clock.due(), 0);
+    clock.pass_until("2026-12-21T23:00:00Z");
+    assert_eq!(clock.due(), 1);
+    clock.pass_until("2026-12-22T22:40:00Z");
+    assert_eq!(clock.erased(), NOBODY);
+    clock.pass_until("2026-12-22T23:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn whoever_is_held_or_still_in_progress_stays() {
+fn a_decision_a_hold_or_other_days_take_off_who_is_due() {
     let clock = Clock::start(|_| {});
     clock.keep(&json!({ "retentionDays": 1 }));
-    clock.reject(0);
-    clock.reject(2);
+    (0..3).for_each(|candidate| clock.reject(candidate));
+    clock.pass_until("2026-11-25T00:00:00Z");
+    assert_eq!(clock.due(), 3);
     let hold = format!("/api/v1/candidates/{}/hold", clock.id(0));
     clock.app.admin().put(&hold, &json!({ "reason": "a case" })).expect(200);
-    assert_eq!(clock.look_at("2027-11-21T00:00:00Z"), [clock.id(2)]);
+    let reopen = clock.hiring.decision(1, 1, "reopen");
+    clock.app.admin().post(&reopen, &json!({ "reason": "a mistake" })).expect(200);
+    clock.reject(1);
+    assert_eq!(clock.due(), 2);
+    clock.pass_until("2026-11-26T00:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(2)]);
+    // Released, they become due anew, and are erased on the day after.
     clock.app.admin().delete(&hold).expect(200);
-    assert_eq!(clock.look_at("2027-11-21T01:00:00Z"), [clock.id(0), clock.id(2)]);
+    clock.pass_until("2026-11-27T00:00:00Z");
+    assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(2)));
+    clock.keep(&json!({ "retentionDays": 300 }));
+    assert_eq!(clock.due(), 0);
+    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.pass_until("2026-11-28T00:00:00Z");
+    assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(2)));
+    clock.keep(&json!({ "retentionDays": null }));
+    clock.pass_until("2026-11-29T00:00:00Z");
+    assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(0)));
+    assert_eq!(clock.standing()["waitsFor"], Value::Null);
     assert_eq!(clock.app.check(), Vec::<String>::new());
+}
+
+fn an_application_in_progress_keeps_its_candidate() {
+    let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.reject(2);
+    clock.pass_until("2027-06-01T00:00:00Z");
+    clock.pass_until("2027-06-02T00:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(2)]);
 }
 
 fn the_newest_decision_counts_and_every_application_must_have_ended() {
@@ -138,10 +205,15 @@ fn the_newest_decision_counts_and_every_application_must_have_ended() {
     });
     clock.keep(&json!({ "retentionDays": 2 }));
     clock.reject(0);
-    assert_eq!(clock.look_at("2026-12-01T12:00:00Z"), Vec::<String>::new());
+    clock.pass_until("2026-12-01T12:00:00Z");
+    assert_eq!(clock.due(), 0);
     clock.app.admin().post("/api/v1/candidate-steps/cstep_again/reject", &json!({})).expect(200);
-    assert_eq!(clock.look_at("2026-12-03T23:00:00Z"), Vec::<String>::new());
-    assert_eq!(clock.look_at("2026-12-04T00:00:00Z"), [clock.id(0)]);
+    clock.pass_until("2026-12-03T23:40:00Z");
+    assert_eq!(clock.due(), 0);
+    clock.pass_until("2026-12-04T00:00:00Z");
+    assert_eq!(clock.due(), 1);
+    clock.pass_until("2026-12-05T00:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
 fn a_candidate_without_an_application_counts_from_their_last_change() {
@@ -152,11 +224,51 @@ fn a_candidate_without_an_application_counts_from_their_last_change() {
          VALUES ('alone', '{}', '.', 'a@x', 'a@x', 0, unixepoch('2026-11-21 12:00:00') * 1000000)",
         clock.hiring.organization_id
     ));
-    assert_eq!(clock.look_at("2026-11-22T23:00:00Z"), Vec::<String>::new());
-    assert_eq!(clock.look_at("2026-11-23T00:00:00Z"), ["alone"]);
+    clock.pass_until("2026-11-22T23:40:00Z");
+    assert_eq!(clock.due(), 0);
+    clock.pass_until("2026-11-23T00:00:00Z");
+    clock.pass_until("2026-11-24T00:00:00Z");
+    assert_eq!(clock.erased(), ["alone"]);
 }
 
-fn many_are_erased_in_bites() {
+fn imported_decisions_count_from_the_date_that_came_with_them() {
+    // Rejected and hired long ago, hired in the future, and rejected at the import.
+    let clock = Clock::start(|document| {
+        let steps: Vec<Value> = role_of(document)["steps"].as_array().unwrap().clone();
+        let rejected = |id: &str, rejected_at: Option<&str>| {
+            let own = |(nth, of): (usize, &Value)| {
+                let status = if nth == 0 { "rejected" } else { "pending" };
+                let mut step = json!({ "id": format!("{id}_{nth}"), "roleStepId": of["id"], "status": status });
+                if let Some(at) = rejected_at.filter(|_| nth == 0) {
+                    step["rejectedAt"] = json!(at);
+                }
+                step
+            };
+            json!({ "id": id, "name": id, "email": format!("{id}@x.example"), "status": "Not Selected",
+                "steps": steps.iter().enumerate().map(own).collect::<Vec<_>>() })
+        };
+        let hired = |id: &str, at: &str| json!({ "id": id, "name": id, "email": format!("{id}@x.example"), "status": "Hired", "hiredDate": at });
+        role_of(document)["positions"] = json!(5);
+        let candidates = role_of(document)["candidates"].as_array_mut().unwrap();
+        candidates.push(rejected("rejected_then", Some("2026-01-01")));
+        candidates.push(hired("hired_then", "2026-01-01"));
+        candidates.push(hired("hired_tomorrow", "2027-01-01"));
+        candidates.push(rejected("rejected_now", None));
+    });
+    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.pass_until("2026-11-21T12:00:00Z");
+    assert_eq!(clock.due(), 2);
+    clock.pass_until("2026-11-22T00:00:00Z");
+    assert_eq!(clock.erased(), ["rejected_then", "hired_then"]);
+    // A date that lies in the future is not believed: the import counts.
+    clock.pass_until("2026-12-21T23:40:00Z");
+    assert_eq!(clock.due(), 0);
+    clock.pass_until("2026-12-22T00:00:00Z");
+    clock.pass_until("2026-12-23T00:00:00Z");
+    assert_eq!(clock.erased(), ["rejected_then", "hired_then", "hired_tomorrow", "rejected_now"]);
+}
+
+fn more_than_twenty_in_a_day_wait_for_a_confirmation() {
     const MANY: usize = 100;
     let clock = Clock::start(|document| {
         let candidate = |nth: usize| {
@@ -167,18 +279,157 @@ fn many_are_erased_in_bites() {
         role_of(document)["candidates"] = (0..MANY).map(candidate).collect();
     });
     clock.keep(&json!({ "retentionDays": 1 }));
-    assert_eq!(clock.look_at("2027-11-21T00:00:00Z").len(), MANY);
+    clock.pass_until("2026-11-24T00:00:00Z");
+    assert_eq!((clock.due(), clock.standing()["waitsFor"].clone()), (json!(MANY), Value::Null));
+    clock.pass_until("2026-11-25T00:00:00Z");
+    clock.pass_until("2026-11-26T00:00:00Z");
+    assert_eq!(clock.erased(), NOBODY);
+    let standing = clock.standing();
+    assert_eq!((&standing["waitsFor"], &standing["waitingCount"]), (&json!("confirmation"), &json!(MANY)));
+    assert!(
+        clock.confirm(&json!({ "dueCount": MANY - 1 })).expect(409).json()["detail"].as_str().unwrap().contains("100")
+    );
+    assert_eq!(clock.confirm(&json!({ "dueCount": MANY })).expect(200).json()["data"]["waitingCount"], 0);
+    clock.pass(700);
+    assert_eq!(clock.erased().len(), MANY);
+    let row = "SELECT user_id, detail FROM activities WHERE action = 'retention.confirmed'";
+    assert_eq!(clock.app.sql(row), [r#"user_admin|{"before":null,"after":{"dueCount":100}}"#]);
     assert_eq!(clock.app.sql("SELECT count(*) FROM candidate_words WHERE word LIKE 'quix%'"), ["0"]);
     assert_eq!(clock.app.check(), Vec::<String>::new());
 }
 
-fn an_organization_without_a_retention_keeps_everybody() {
+fn a_clock_that_jumps_ahead_erases_nobody() {
     let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 180 }));
+    (0..3).for_each(|candidate| clock.reject(candidate));
+    clock.pass(3 * 86_400);
+    clock.jump(360);
+    assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(0)));
+    let standing = clock.standing();
+    assert_eq!(standing["waitsFor"], "clock");
+    assert_eq!(standing["clock"]["now"], clock.now().to_string());
+    // The clock is right again at once, and so is the retention.
+    clock.jump(-360);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
+    // A day on a wrong clock erases nobody either.
+    clock.jump(350);
+    clock.pass(86_400);
+    assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(0)));
+    clock.jump(-720);
+    assert_eq!(clock.standing()["waitsFor"], "clock");
+}
+
+fn a_jump_is_believed_after_as_much_uptime() {
+    let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 2 }));
     clock.reject(0);
-    assert_eq!(clock.look_at("2027-06-01T00:00:00Z"), Vec::<String>::new());
+    clock.jump(5);
+    clock.pass(4 * 86_400);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
+    clock.pass(86_400);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
+    assert_eq!(clock.erased(), NOBODY);
+    clock.pass(86_400);
+    assert_eq!(clock.erased(), [clock.id(0)]);
+}
+
+fn an_admin_who_says_the_same_time_ends_the_wait() {
+    let clock = Clock::start(|_| {});
     clock.keep(&json!({ "retentionDays": 30 }));
-    assert_eq!(clock.look_at("2027-06-01T01:00:00Z"), [clock.id(0)]);
-    clock.keep(&json!({ "retentionDays": null }));
-    clock.reject(1);
-    assert_eq!(clock.look_at("2027-11-01T00:00:00Z"), [clock.id(0)]);
+    clock.reject(0);
+    clock.jump(60);
+    clock.confirm(&json!({ "clock": "2026-11-21" })).expect(409);
+    clock.confirm(&json!({ "clock": clock.now().to_string() })).expect(200);
+    // The service heeds it within a second.
+    while clock.standing()["waitsFor"] != Value::Null {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    clock.pass(700);
+    assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(1)));
+    clock.pass(86_400);
+    assert_eq!(clock.erased(), [clock.id(0)]);
+}
+
+fn a_jump_while_the_service_was_off_waits_too() {
+    let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.reject(0);
+    clock.app.stop();
+    clock.app.world.set(clock.now().plus(std::time::Duration::from_secs(100 * 86_400)));
+    clock.app.start_again();
+    clock.wait_for_run();
+    clock.pass(4_000);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
+    // A wait goes on behind another start.
+    clock.pass(99 * 86_400);
+    clock.app.stop();
+    clock.app.start_again();
+    clock.wait_for_run();
+    clock.pass(86_400);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
+}
+
+fn nobody_is_erased_in_the_first_hour() {
+    let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.reject(0);
+    clock.pass_until("2026-11-24T23:30:00Z");
+    assert_eq!(clock.due(), 1);
+    clock.app.stop();
+    clock.app.start_again();
+    clock.wait_for_run();
+    clock.pass(3_000);
+    assert_eq!((clock.standing()["waitsFor"].clone(), clock.erased()), (json!("start"), NOBODY.to_vec()));
+    assert_eq!(clock.standing()["clock"]["waitSeconds"], 600);
+    clock.pass(700);
+    assert_eq!(clock.erased(), [clock.id(0)]);
+}
+
+fn a_start_on_an_older_copy_does_not_replay_the_retention() {
+    let clock = Clock::start(|_| {});
+    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.reject(0);
+    let copy = appliance::store::file::beside(&clock.app.path, ".copy");
+    appliance::store::file::backup(&clock.app.path, &copy).unwrap();
+    clock.pass_until("2026-12-22T00:00:00Z");
+    clock.pass_until("2026-12-23T00:00:00Z");
+    assert_eq!(clock.erased(), [clock.id(0)]);
+    // An explicit erasure is replayed, beside the one that is not.
+    clock.app.admin().delete(&clock.hiring.candidate_path(1)).expect(200);
+    clock.app.stop();
+    std::fs::rename(&copy, &clock.app.path).unwrap();
+    clock.app.start_again();
+    assert_eq!(clock.erased(), [clock.id(1)]);
+    // The copy is a month old. Once the clock is believed, the retention finds them due by its own rules.
+    clock.wait_for_run();
+    clock.pass(4_000);
+    assert_eq!((clock.erased(), clock.standing()["waitsFor"].clone()), (vec![clock.id(1)], json!("clock")));
+    clock.pass(40 * 86_400);
+    clock.pass(86_400);
+    assert_eq!(clock.erased(), [clock.id(0), clock.id(1)]);
+}
+
+fn a_confirmation_says_something_that_is_true() {
+    let clock = Clock::start(|_| {});
+    let path = format!("{}/retention/confirm", clock.path());
+    let admin = clock.app.admin();
+    admin.send("POST", &path, &[], b"no JSON").expect(400);
+    admin.send("POST", &path, &[("Content-Type", "text/plain")], b"{}").refused(415, "unsupported_media_type");
+    admin.send("POST", &path, &[], &vec![b' '; 128 * 1_024 + 1]).refused(413, "payload_too_large");
+    for wrong in [json!({}), json!({ "dueCount": -1 }), json!({ "dueCount": "1" }), json!({ "clock": "noon" })] {
+        clock.confirm(&wrong).expect(400);
+    }
+    clock.confirm(&json!({ "dueCount": 1 })).expect(409);
+    clock
+        .confirm(&json!({ "dueCount": 0, "clock": clock.now().plus(std::time::Duration::from_secs(61)).to_string() }))
+        .expect(409);
+    clock
+        .confirm(&json!({ "dueCount": 0, "clock": clock.now().plus(std::time::Duration::from_secs(59)).to_string() }))
+        .expect(200);
+    for unknown in ["org_none", "@"] {
+        admin.get(&format!("/api/admin/organizations/{unknown}/retention")).expect(404);
+        let confirm = format!("/api/admin/organizations/{unknown}/retention/confirm");
+        admin.post(&confirm, &json!({ "dueCount": 0 })).expect(404);
+    }
+    assert_eq!(clock.app.sql("SELECT count(*) FROM activities WHERE action = 'retention.confirmed'"), ["1"]);
 }

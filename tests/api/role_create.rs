@@ -51,7 +51,9 @@ fn a_role_is_a_draft_with_exactly_what_was_given() {
         ],
         "applications": { "inProgress": 0, "hired": 0, "notSelected": 0, "withdrawn": 0 },
     });
-    assert_eq!(answer, json!({ "success": true, "data": expected, "warnings": [] }));
+    let ignored: Vec<Value> = answer["warnings"].as_array().unwrap().iter().map(|one| one["field"].clone()).collect();
+    assert_eq!(ignored, ["status", "unknown"]);
+    assert_eq!((&answer["success"], &answer["data"]), (&json!(true), &expected));
     let id = shown["id"].as_str().unwrap();
     assert!(id.starts_with("role_") && BEGINNING.starts_with("2026-11-21T09:00:00"));
     assert_eq!(read(&client, &role(id)), expected);
@@ -219,6 +221,8 @@ fn a_new_role_is_seen_by_every_connection_and_not_on_the_portal() {
     let (app, hiring, client) = start();
     let readers: Vec<Client> = (0..20).map(|_| staff(&app, &hiring, "member")).collect();
     for name in ["first", "second"] {
+        // Roles of one millisecond are in no certain order.
+        app.pass(1);
         let id = create(&client, &hiring, &json!({ "name": name, "public": true }))["id"].clone();
         for reader in &readers {
             assert_eq!(reader.get(&hiring.roles()).expect(200).json()["data"][0]["id"], id);

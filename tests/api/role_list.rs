@@ -110,7 +110,7 @@ fn each_filter_leaves_what_fits_and_all_of_them_together() {
 
 fn a_part_of_the_name_is_found_whatever_the_case() {
     let app = App::start();
-    let names = ["Größe Ärztin", "Engineer (100%)", "Senior engineer_1", "ÆØÅ", "Chef"];
+    let names = ["Größe Ärztin", "Engineer (100%)", "Senior engineer_1", "ÆØÅ", "Chef", "ΒΟΗΘΟΣ Trợ lý"];
     let hiring = with_roles(&app, &names.map(|name| json!({ "name": name })));
     let client = staff(&app, &hiring, "member");
     for (part, expected) in [
@@ -119,9 +119,12 @@ fn a_part_of_the_name_is_found_whatever_the_case() {
         ("r_1", vec![2]),
         ("0%25", vec![1]),
         ("%C3%A4RZ", vec![0]),
+        ("arzt", vec![0]),
+        ("%CE%B2%CE%BF%CE%B7%CE%B8%CF%8C%CF%82", vec![5]),
+        ("tro%20ly", vec![5]),
         ("%C3%A6", vec![3]),
         ("senior+eng", vec![2]),
-        ("", vec![4, 3, 2, 1, 0]),
+        ("", vec![5, 4, 3, 2, 1, 0]),
         ("nobody", vec![]),
     ] {
         let expected: Vec<&str> = expected.iter().map(|index: &usize| names[*index]).collect();

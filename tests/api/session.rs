@@ -293,7 +293,7 @@ fn a_session_counts_on_me_and_on_nothing_that_wants_a_key() {
     client.get("/api/v1/me").expect(200);
     let mut looked_at = 0;
     for route in Table::new().routes() {
-        if matches!(route.entry, Entry::Scoped(_) | Entry::Admin) {
+        if matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)) {
             looked_at += 1;
             let path = route.path.replace("{id}", &hiring.candidates[0].steps[1]);
             let answer = client.send(route.method.as_str(), &path, &[SAME_ORIGIN], b"").refused(401, "unauthorized");

@@ -124,9 +124,9 @@ fn what_is_missing_or_wrong_is_told_at_once() {
         [
             "is required",
             "must be an email address",
-            "must have no characters that cannot be shown",
+            "must have no control character (U+0007)",
             "must be addresses that begin with http:// or https://",
-            "must have no characters that cannot be shown",
+            "must have no NUL character (U+0000)",
             "is required",
             "must be a language tag such as en, de-CH or zh-Hant",
         ]

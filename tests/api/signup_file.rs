@@ -13,6 +13,7 @@ crate::tests![
     a_file_is_applied_with_once,
     a_file_of_a_form_that_is_sent_twice_is_there_once,
     a_hostile_name_is_inert,
+    text_of_windows_programs_is_taken_and_handed_out_in_its_charset,
 ];
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
@@ -158,4 +159,32 @@ fn a_hostile_name_is_inert() {
     let form = Form::of(&app, &hiring).with("name", "");
     let text = form.with_file("<script>alert(1)</script>&'.pdf", PDF).send(&app).expect(400).text();
     assert!(!text.contains("<script") && text.contains("is here already."), "{text}");
+}
+
+fn text_of_windows_programs_is_taken_and_handed_out_in_its_charset() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.user_with_all(&hiring.staff("owner"));
+    let text = "Zoë – “Köchin”, 5 €\r\n";
+    let windows = b"Zo\xeb \x96 \x93K\xf6chin\x94, 5 \x80\r\n".to_vec();
+    let units = || [0xfeff].into_iter().chain(text.encode_utf16());
+    for (nth, (content, charset)) in [
+        (windows, "windows-1252"),
+        (units().flat_map(u16::to_le_bytes).collect(), "utf-16"),
+        (units().flat_map(u16::to_be_bytes).collect(), "utf-16"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with_file("cv.txt", &content);
+        status_path(&form.send(&app));
+        let sql = "SELECT d.id, c.id FROM documents d JOIN signups s ON s.id = d.signup_id
+                   JOIN candidate_roles a ON a.id = s.candidate_role_id JOIN candidates c ON c.id = a.candidate_id
+                   ORDER BY d.number DESC LIMIT 1";
+        let row = app.sql(sql).remove(0);
+        let (document, candidate) = row.split_once('|').unwrap();
+        let answer = owner.get(&format!("/api/v1/candidates/{candidate}/documents/{document}")).expect(200);
+        let told = format!("text/plain; charset={charset}");
+        assert_eq!((answer.header("content-type"), &answer.body), (Some(told.as_str()), &content));
+    }
 }

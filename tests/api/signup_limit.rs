@@ -3,11 +3,15 @@
 use serde_json::json;
 
 use crate::support::app::Options;
-use crate::support::signup::{Form, path, status_path};
+use crate::support::signup::{Form, area, faults, path, status_path, value};
 use crate::support::{App, Client};
 
 crate::tests![
     each_address_has_so_many_applications_an_hour,
+    a_form_too_many_is_shown_again_with_its_file,
+    a_form_too_many_is_shown_again_in_the_language_of_the_page,
+    of_forms_far_too_many_only_the_words_are_read,
+    a_line_with_many_64s_has_twice_as_many,
     the_hour_begins_with_the_first_of_them,
     forms_that_are_wrong_count_and_looking_does_not,
     the_api_and_the_form_count_together,
@@ -38,10 +42,74 @@ fn each_address_has_so_many_applications_an_hour() {
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(answer.header("retry-after"), Some("3597"));
     let text = answer.text();
-    assert!(text.contains("<h1>Too many applications</h1>") && text.contains("again in 60 min"), "{text}");
-    assert!(text.contains("Your application was not sent."), "{text}");
+    assert!(text.contains("Many applications have come from your connection"), "{text}");
+    assert!(text.contains("Nothing was sent yet.") && text.contains("again in 60 min"), "{text}");
+    assert_eq!((faults(&text).len(), value(&text, "name").as_deref()), (0, Some("Ada Lovelace")));
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["2"]);
     status_path(&form.send_by(&other));
+}
+
+fn a_form_too_many_is_shown_again_with_its_file() {
+    let app = limited(1);
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring);
+    status_path(&form.send(&app));
+    let form = Form::of(&app, &hiring).with("email", "b@example.org").with("note", "Engines\n& more");
+    let text = form.with_file("Ada CV.pdf", b"%PDF-1.7").send(&app).expect(429).text();
+    assert_eq!(
+        (value(&text, "email").as_deref(), area(&text, "note").as_str()),
+        (Some("b@example.org"), "Engines\n& more")
+    );
+    assert!(text.contains("Ada CV.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
+    // The page is all that is needed to apply once the hour is over.
+    app.pass(3_597);
+    let again = Form::on(&text, &form.path).with("email", "b@example.org");
+    status_path(&again.with("cvToken", &value(&text, "cvToken").unwrap()).send(&app));
+    assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["Ada CV.pdf|1"]);
+}
+
+fn a_form_too_many_is_shown_again_in_the_language_of_the_page() {
+    let app = limited(1);
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring);
+    status_path(&form.send(&app));
+    for (tag, words) in [
+        ("en", "Everything you entered is still here: please send it again in 60 min."),
+        ("de", "Alle Ihre Angaben sind noch da: Bitte senden Sie sie in 60 Min. noch einmal."),
+        ("es", "Todo lo que ha escrito sigue aquí: envíelo de nuevo dentro de 60 min."),
+        ("fr", "Tout ce que vous avez saisi est encore là : veuillez l’envoyer à nouveau dans 60 min."),
+    ] {
+        let text = form.to(&format!("{}?lang={tag}", form.path)).send_urlencoded(&app).expect(429).text();
+        assert!(text.contains(words) && value(&text, "name").is_some(), "{tag}: {text}");
+    }
+}
+
+fn of_forms_far_too_many_only_the_words_are_read() {
+    let app = limited(1);
+    let hiring = app.hiring();
+    let form = Form::of(&app, &hiring).with_file("cv.pdf", b"%PDF-1.7");
+    status_path(&form.send(&app));
+    // One form an hour is taken, one more is shown again with its file.
+    assert!(value(&form.send(&app).expect(429).text(), "cvToken").is_some());
+    let text = form.send(&app).expect(429).text();
+    assert_eq!((value(&text, "cvToken"), value(&text, "name").as_deref()), (None, Some("Ada Lovelace")));
+    assert!(text.contains("Your file cannot be taken right now."), "{text}");
+    assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
+}
+
+fn a_line_with_many_64s_has_twice_as_many() {
+    let app = limited(2);
+    let hiring = app.hiring();
+    let path = path(&app, &hiring);
+    let sent = |address: &str| {
+        let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+        from(&app, address).send("POST", &path, &fields, b"").status
+    };
+    let statuses: Vec<u16> = (0..6).map(|number| sent(&format!("2001:db8:0:{number:x}::1"))).collect();
+    assert_eq!(statuses, [400, 400, 400, 400, 429, 429]);
+    let of_48: Vec<u16> = (1..7).map(|number| sent(&format!("2001:db8:0:{number:x}00::1"))).collect();
+    assert_eq!(of_48, [400, 400, 400, 400, 429, 429]);
+    assert_eq!(sent("2001:db8:1::1"), 400);
 }
 
 fn the_hour_begins_with_the_first_of_them() {

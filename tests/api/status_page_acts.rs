@@ -15,6 +15,10 @@ crate::tests![
     a_deletion_leaves_nothing_of_the_only_application,
     a_deletion_leaves_the_other_applications_of_the_candidate,
     a_deletion_beside_others_leaves_a_decision_as_it_is,
+    a_deletion_before_a_hire_shows_is_answered_as_any_and_waits_for_it,
+    a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed,
+    a_deletion_beside_a_hidden_hire_of_another_application_waits_too,
+    a_deletion_that_waits_keeps_what_others_have_sent_since,
     who_is_held_is_told_so_and_that_they_asked_is_on_record,
     a_signup_that_changed_nothing_is_taken_back_and_deleted_alone,
     a_deletion_forgets_the_answers_that_are_kept_for_repeats,
@@ -299,4 +303,95 @@ fn a_deleted_application_gets_a_new_link_and_shows_nothing_that_was_typed() {
     let answer = place.owner.post_empty(&path).expect(200).json();
     let page = place.app.anonymous().get(&crate::support::sent::path_of(&answer)).expect(200).text();
     assert!(page.contains("The application was withdrawn") && !page.contains("Typed"), "{page}");
+}
+
+const ERASED: &str = "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL";
+
+/// Status, header fields and body of an answer, without the fields that change each time.
+type Seen = (u16, Vec<(String, String)>, String);
+
+/// The answers of the link before, during and after a deletion by it.
+fn answers(place: &Place) -> Vec<Seen> {
+    let told = |answer: crate::support::Answer| {
+        let changing = ["date", "x-request-id"];
+        let headers = answer.headers.iter().filter(|(name, _)| !changing.contains(&name.as_str())).cloned();
+        (answer.status, headers.collect(), answer.text())
+    };
+    let get = |path: &str| told(place.app.anonymous().get(&format!("{}{path}", place.path)));
+    vec![
+        get(""),
+        told(place.act("delete")),
+        get(""),
+        get("/data"),
+        told(place.act("delete")),
+        told(place.act("withdraw")),
+    ]
+}
+
+fn a_deletion_before_a_hire_shows_is_answered_as_any_and_waits_for_it() {
+    let (plain, place) = (Place::new(), Place::new());
+    place.decide("hire");
+    assert_eq!(answers(&place), answers(&plain));
+    assert_eq!(plain.app.sql(ERASED), ["1"]);
+    // Staff still have whom they have hired, with all that was sent, and see that they asked.
+    assert_eq!((place.app.sql(ERASED), place.status()), (vec!["0".to_owned()], "Hired".to_owned()));
+    assert_eq!(place.last_actions(1), ["candidate_role.deletion_asked"]);
+    let read = place.owner.get(&format!("/api/v1/candidates/{}", place.candidate_id())).expect(200).json();
+    assert_eq!(read["data"]["email"], EMAIL);
+    assert!(!read["data"]["applications"][0]["signup"].is_null());
+    place.is_sound();
+    // Whoever looks every minute erases nobody before the hire shows.
+    place.app.pass(72 * 3_600 - 1);
+    let looked = place.app.sql("SELECT count(*) FROM erasures_asked");
+    assert_eq!((looked, place.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
+    place.app.pass(61);
+    crate::document::until(&place.app, ERASED, "1");
+    assert_eq!((place.status(), place.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
+    assert_eq!(place.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
+    assert!(!place.has("quixworth") && !place.has("Ada Kept") && !place.has("Typed"));
+    place.is_sound();
+}
+
+fn a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed() {
+    let place = Place::new();
+    place.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
+    place.decide("hire");
+    place.act("delete").expect(200);
+    place.app.pass(30 * 24 * 3_600);
+    assert_eq!(place.app.sql(ERASED), ["0"]);
+    place.decide("reject");
+    place.app.pass(61);
+    crate::document::until(&place.app, ERASED, "1");
+    assert_eq!(place.status(), "Not Selected");
+    place.is_sound();
+}
+
+fn a_deletion_beside_a_hidden_hire_of_another_application_waits_too() {
+    let place = Place::new();
+    place.apply_elsewhere();
+    place.decide("hire");
+    // The other application is the reason to keep the candidate, so what was sent with the hired one goes now.
+    place.act("delete").expect(200);
+    let other = "SELECT id FROM candidate_roles WHERE status = 'In Progress' AND candidate_id = ";
+    let other = place.app.sql(&format!("{other}'{}'", place.candidate_id())).remove(0);
+    let path = signed_up(&place.app, &place.hiring, Some(&other), EMAIL, "other-link");
+    place.app.anonymous().post_empty(&format!("{path}/delete")).expect(200);
+    place.app.anonymous().get(&path).expect(404);
+    assert_eq!(place.app.sql(ERASED), ["0"], "the hire is hidden, whose page is gone");
+    place.app.pass(73 * 3_600);
+    crate::document::until(&place.app, ERASED, "1");
+    assert!(!place.has("quixworth"));
+    place.is_sound();
+}
+
+fn a_deletion_that_waits_keeps_what_others_have_sent_since() {
+    let place = Place::new();
+    place.decide("hire");
+    place.act("delete").expect(200);
+    place.apply_elsewhere();
+    place.app.pass(73 * 3_600);
+    crate::document::until(&place.app, "SELECT count(*) FROM erasures_asked", "0");
+    assert_eq!((place.app.sql(ERASED), rows(&place.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
+    assert_eq!(place.status(), "Hired");
+    place.is_sound();
 }

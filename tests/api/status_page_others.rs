@@ -387,8 +387,11 @@ fn the_retention_counts_from_what_came_last() {
     let later = status_path(&Form::of(&place.app, &place.hiring).with("email", ADA).send(&place.app));
     place.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
     place.app.pass(600);
-    // Somebody else is outdated, and before that everybody was looked at.
+    // Somebody else is due, and is erased a day later. Before that, everybody was looked at.
+    until(&place.app, "SELECT count(*) FROM retention_due", "1");
+    place.app.pass(86_400);
     until(&place.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
+    assert_eq!(place.app.sql("SELECT count(*) FROM retention_due"), ["0"]);
     assert!(place.page(&later).contains("in progress"));
     assert_eq!(place.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);
 }

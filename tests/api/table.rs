@@ -30,6 +30,8 @@ fn the_table_is_the_contract() {
         "GET /api/admin/organizations",
         "GET /api/admin/organizations/{id}",
         "PATCH /api/admin/organizations/{id}",
+        "GET /api/admin/organizations/{id}/retention",
+        "POST /api/admin/organizations/{id}/retention/confirm",
         "PUT /api/admin/organizations/{id}/logo",
         "DELETE /api/admin/organizations/{id}/logo",
         "GET /careers/{orgSlug}/logo",
@@ -64,6 +66,7 @@ fn the_table_is_the_contract() {
         "GET /api/v1/roles/{id}/board",
         "GET /api/v1/organizations/{id}/status",
         "GET /api/v1/roles/{id}/report",
+        "GET /api/admin/activity",
         "GET /api/v1/organizations/{id}/activity",
         "GET /api/v1/roles/{id}/activity",
         "GET /api/v1/candidates/{id}/activity",
@@ -95,6 +98,7 @@ fn the_table_is_the_contract() {
         "GET /api/openapi.json",
         "GET /docs",
         "GET /",
+        "GET /.well-known/security.txt",
         "GET /healthz",
         "GET /readyz",
         "GET /signup/{token}",
@@ -117,9 +121,11 @@ fn every_route_declares_its_success_and_its_entry() {
         assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{place}");
         let signed = route.entry != Entry::Open;
         assert!(!signed || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{place}");
-        assert_eq!(declares(403, "insufficient_scope"), matches!(route.entry, Entry::Scoped(_)), "{place}");
-        assert!(route.entry != Entry::Admin || declares(403, "forbidden"), "{place}");
-        assert_eq!(route.path.starts_with("/api/admin/"), route.entry == Entry::Admin, "{place}");
+        let asks_for_scope = matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_));
+        assert_eq!(declares(403, "insufficient_scope"), asks_for_scope, "{place}");
+        let is_admins = matches!(route.entry, Entry::Admin(_));
+        assert!(!is_admins || declares(403, "forbidden"), "{place}");
+        assert_eq!(route.path.starts_with("/api/admin/"), is_admins, "{place}");
         assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{place}");
         let of_pipeline = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
         let decides = of_pipeline.iter().any(|of| route.path.starts_with(of)) && !route.path.ends_with("/status-link");

@@ -39,7 +39,7 @@ const LOOKS_ON: Row = [NO, NO, OK, NO, NO, NO, NO];
 const OUTSIDE: Row = [HIDDEN, HIDDEN, OK, NO, NO, NO, NO];
 const NARROW: Row = [SCOPE, SCOPE, OK, NO, NO, NO, NO];
 const ADMIN: Row = [OK; 7];
-const NARROW_ADMIN: Row = [SCOPE, SCOPE, OK, OK, OK, OK, OK];
+const NARROW_ADMIN: Row = [SCOPE, SCOPE, OK, SCOPE, SCOPE, SCOPE, SCOPE];
 const SESSION: Row = [NOBODY, NOBODY, OK, NOBODY, NOBODY, NOBODY, NOBODY];
 const STRANGER: Row = [NOBODY; 7];
 
@@ -162,7 +162,7 @@ fn a_removed_member_sees_nothing_at_once() {
 fn a_demoted_admin_is_demoted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let second = app.key(&app.make_key_with(&json!({ "name": "second", "userId": "user_admin", "scopes": SCOPES })).1);
+    let second = app.user("user_admin");
     let (victim, _) = app.make_key(&hiring.staff("owner"));
     second.get("/api/admin/api-keys").expect(200);
     second.post_empty(&hiring.reject(0)).expect(200);
@@ -319,7 +319,7 @@ fn a_key_goes_before_a_session() {
 fn every_endpoint_with_a_caller_has_a_limit() {
     let app = App::with(Options { per_minute: Some(10), ..Options::default() });
     let hiring = app.hiring();
-    let admin = app.key(&app.make_key_with(&json!({ "name": "k", "userId": "user_admin", "scopes": SCOPES })).1);
+    let admin = app.user("user_admin");
     for _ in 0..10 {
         admin.get("/api/v1/me").expect(200);
     }

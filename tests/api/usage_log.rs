@@ -229,7 +229,8 @@ fn the_path_is_the_raw_one_without_its_query() {
         "/api/admin/api-keys/%C3%A4/usage",
         "/api/admin/api-keys/%252F/usage",
         "/api/admin/api-keys/a;b=c,d:e@f!$&'()*+/usage",
-        &format!("/api/admin/api-keys/{long}/usage"),
+        // A long one is cut at 512 bytes.
+        &format!("/api/admin/api-keys/{long}/usage")[..512],
     ];
     assert_eq!(column(&app, &id, "path"), expected);
     let mut routes = column(&app, &id, "authEndpoint");

@@ -39,7 +39,15 @@ fn the_key_works_and_may_everything() {
     assert_eq!(me["user"]["email"], "root@example.org");
     assert_eq!(me["user"]["role"], "admin");
     assert_eq!(me["auth"]["type"], "api_key");
-    let scopes = ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"];
+    let scopes = [
+        "candidates:read",
+        "candidates:write",
+        "roles:read",
+        "roles:write",
+        "pipeline:write",
+        "admin:read",
+        "admin:write",
+    ];
     assert_eq!(me["auth"]["scopes"], json!(scopes));
     assert_eq!(only_key(&serving, &key)["owner"]["name"], "root");
 }
@@ -131,7 +139,7 @@ fn a_password_has_12_to_1000_characters() {
     set_password(&place, owner, "a".repeat(1_000_000).as_bytes()).failed(1, "12 to 1000 characters");
     set_password(&place, owner, b"correct horse \xff battery").failed(1, "cannot be read");
     assert_eq!(place.number("a.db", "SELECT count(*) FROM users WHERE password_hash IS NOT NULL"), 0);
-    for input in ["123456789012", "ääääääääääää", &"a".repeat(1_000)] {
+    for input in ["tin boat old", "мой дом стар", &"tin boat old. ".repeat(80)[..1_000]] {
         let ended = set_password(&place, owner, input.as_bytes()).succeeded();
         assert_eq!(ended.stdout, "");
         assert!(
@@ -139,6 +147,29 @@ fn a_password_has_12_to_1000_characters() {
                 || ended.stderr.contains(owner)
         );
     }
+}
+
+#[test]
+fn a_password_that_is_easily_guessed_is_refused() {
+    let place = Place::new();
+    place.imported("a.db");
+    let owner = "owner@acme.example";
+    for (input, why) in [
+        ("password1234", "guessed first"),
+        ("Summer2026!!", "guessed first"),
+        ("123456789012", "guessed first"),
+        ("qwertyuiop12", "guessed first"),
+        ("ääääääääääää", "repeats"),
+        ("letmeinletmein\n", "repeats"),
+        ("owner@acme.example", "address or name"),
+        ("OWNER@acme.example1", "address or name"),
+    ] {
+        let ended = set_password(&place, owner, input.as_bytes());
+        ended.failed(1, why);
+    }
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM users WHERE password_hash IS NOT NULL"), 0);
+    set_password(&place, owner, b"three old tin boats").succeeded();
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM users WHERE password_hash IS NOT NULL"), 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `backup` and `check`.
 
-use crate::support::{Place, mode};
+use crate::support::{Place, eventually, mode};
 
 #[test]
 fn a_backup_is_a_sound_copy_that_only_its_owner_reads() {
@@ -147,4 +147,102 @@ fn damage_is_found() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.contains("integrity") || ended.stderr.contains("cannot be"), "{ended:?}");
     assert!(!ended.stderr.contains("is sound"), "{ended:?}");
+}
+
+#[test]
+fn a_backup_that_is_killed_leaves_nothing_under_the_targets_name() {
+    let place = Place::new();
+    place.imported("a.db");
+    // Large enough that a copy is caught under way.
+    place.change(
+        "a.db",
+        "CREATE TABLE filling (bytes BLOB);
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+         INSERT INTO filling SELECT randomblob(10000) FROM n;",
+    );
+    for _ in 0..3 {
+        let mut child = place.command(&["backup", "--db", "a.db", "copy.db"]).spawn().unwrap();
+        eventually(|| place.names().iter().any(|name| name.starts_with("copy.db")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!place.path("copy.db").exists());
+    }
+    assert!(place.path("copy.db.partial").exists(), "else it was not caught under way");
+    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert!(!place.path("copy.db.partial").exists());
+    assert_eq!(place.number("copy.db", "SELECT count(*) FROM filling"), 3_000);
+    place.run(&["check", "--db", "copy.db"]).succeeded();
+}
+
+#[test]
+fn of_two_backups_to_one_target_one_is_whole_and_the_other_is_refused() {
+    let place = Place::new();
+    place.imported("a.db");
+    let place = &place;
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let run = || place.run(&["backup", "--db", "a.db", "copy.db"]);
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(ended.iter().filter(|ended| ended.code == Some(0)).count(), 1, "{ended:?}");
+    for refused in ended.into_iter().filter(|ended| ended.code != Some(0)) {
+        refused.failed(1, "copy.db cannot be written");
+    }
+    place.run(&["check", "--db", "copy.db"]).succeeded();
+    assert!(!place.path("copy.db.partial").exists());
+}
+
+#[test]
+fn a_backup_takes_the_list_of_who_was_erased_along() {
+    let place = Place::new();
+    place.imported("a.db");
+    place.run(&["backup", "--db", "a.db", "without.db"]).succeeded();
+    assert!(!place.path("without.db.erased").exists(), "nobody was erased");
+    // The end of a line is what a process that was killed left.
+    place.write("a.db.erased", "cand_7\ncand_8 own\ncand_");
+    place.write("copy.db.erased.partial", "half a list");
+    let ended = place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert!(ended.stderr.contains("copy.db.erased"), "{ended:?}");
+    assert_eq!(place.read("copy.db.erased"), b"cand_7\ncand_8 own\n");
+    assert_eq!(mode(&place.path("copy.db.erased")), 0o600);
+    assert!(!place.path("copy.db.erased.partial").exists());
+}
+
+#[test]
+fn a_copy_put_back_without_its_list_is_said_to_lack_it() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let erase = |id: &str| {
+        let path = format!("/api/v1/candidates/{id}");
+        serving.send("DELETE", &path, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    };
+    erase("cand_1");
+    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert_eq!(place.read("copy.db.erased"), place.read("a.db.erased"));
+    erase("cand_2");
+    serving.stop("TERM").succeeded();
+    // With the list that came along there is nothing to say.
+    std::fs::copy(place.path("copy.db"), place.path("b.db")).unwrap();
+    std::fs::copy(place.path("copy.db.erased"), place.path("b.db.erased")).unwrap();
+    let ended = place.serve(&["--db", "b.db"]).stop("TERM").succeeded();
+    assert!(!ended.stderr.contains("warning"), "{ended:?}");
+    // As on another machine: the file alone.
+    std::fs::copy(place.path("copy.db"), place.path("c.db")).unwrap();
+    let ended = place.serve(&["--db", "c.db"]).stop("TERM").succeeded();
+    let warning = ended.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
+    assert!(warning.contains("1 candidates were erased") && warning.contains("c.db.erased"), "{ended:?}");
+    let list = String::from_utf8(place.read("c.db.erased")).unwrap();
+    let lost = String::from_utf8(place.read("copy.db.erased")).unwrap();
+    assert!(list.starts_with("cand_1 at=") && list.lines().count() == 1, "{list}");
+    // The first list was written before the row of the erasure, this one counts that row.
+    let erased = |list: &str| list.split_once(" activity=").unwrap().0.to_owned();
+    assert_eq!(erased(&list), erased(&lost), "the list that was lost");
+    let ended = place.serve(&["--db", "c.db"]).stop("TERM").succeeded();
+    assert!(!ended.stderr.contains("warning"), "{ended:?}");
+    // With the list of the original everybody is gone again.
+    std::fs::copy(place.path("a.db.erased"), place.path("c.db.erased")).unwrap();
+    let mut serving = place.serve(&["--db", "c.db"]);
+    serving.wait_for(|line| line.starts_with("erased 1 candidates"));
 }

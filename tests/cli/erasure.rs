@@ -11,6 +11,7 @@ use appliance::domain::search;
 use appliance::store::{self, Error};
 use appliance::world::{Real, World};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::support::{Place, Serving, document, eventually, mode};
 
@@ -85,25 +86,32 @@ impl Person {
 const HEAD: usize = 6;
 
 /// Which of these is in any of the files, and where.
-fn found(place: &Place, needles: &[String]) -> Vec<String> {
-    let mut by_head: HashMap<&[u8], Vec<&str>> = HashMap::new();
+fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String> {
+    let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // Most places are passed over by their first two bytes.
     let pair = |bytes: &[u8]| usize::from(bytes[0]) << 8 | usize::from(bytes[1]);
     let mut begins = vec![false; 1 << 16];
     for needle in needles {
-        begins[pair(needle.as_bytes())] = true;
-        by_head.entry(&needle.as_bytes()[..HEAD]).or_default().push(needle);
+        let needle = needle.as_ref();
+        begins[pair(needle)] = true;
+        by_head.entry(&needle[..HEAD]).or_default().push(needle);
     }
     let mut found = Vec::new();
-    for name in place.names().iter().filter(|name| name.starts_with("a.db")) {
+    for name in place.names().iter().filter(|name| name.starts_with("a.db") && !name.ends_with(".reserve")) {
         let bytes = place.read(name);
         for (at, window) in bytes.windows(HEAD).enumerate().filter(|(_, window)| begins[pair(window)]) {
-            let here =
-                by_head.get(window).into_iter().flatten().filter(|needle| bytes[at..].starts_with(needle.as_bytes()));
-            found.extend(here.map(|needle| format!("{needle} in {name}")));
+            let here = by_head.get(window).into_iter().flatten().filter(|needle| bytes[at..].starts_with(needle));
+            found.extend(here.map(|needle| format!("{} in {name}", String::from_utf8_lossy(needle))));
         }
     }
     found
+}
+
+/// The digests of the attachments that are in the file.
+fn digests(place: &Place) -> Vec<[u8; 32]> {
+    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    let mut statement = connection.prepare("SELECT sha256 FROM documents WHERE sha256 IS NOT NULL").unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 /// An HR system that answers with what it was sent.
@@ -186,7 +194,8 @@ fn leave_traces(serving: &Serving, key: &str, nth: usize, person: &Person) {
 }
 
 /// What a form leaves: what they typed, a document, and a page; with the application, or once more under their address.
-fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) {
+/// The document's id.
+fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) -> DocumentId {
     let world: &dyn World = &Real::new();
     let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
     // Of one piece, and of many.
@@ -202,7 +211,7 @@ fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) 
             store::document::append(tx, &id, number, piece)?;
         }
         let bytes = u32::try_from(content.len()).unwrap();
-        store::document::finish(tx, &id, &name, MediaType::Text, bytes)
+        store::document::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
     };
     store::act_alone(&place.path("a.db"), world, stage).unwrap();
     let signup = format!("sign_{}{nth}", application.unwrap_or("later"));
@@ -223,6 +232,7 @@ fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) 
     let signup = SignupId::parse(&signup).unwrap();
     let attach = |tx: &store::Tx<'_>| store::document::attach(tx, &token, &signup);
     assert!(store::act_alone(&place.path("a.db"), world, attach).unwrap());
+    id
 }
 
 /// How many of these people have their address somewhere.
@@ -235,7 +245,7 @@ fn seen(place: &Place, people: &[(usize, &Person)]) -> usize {
 
 /// Polls until nothing of them is found any more: what is left to do behind the answers takes a moment.
 #[track_caller]
-fn gone(place: &Place, needles: &[String]) {
+fn gone<N: AsRef<[u8]>>(place: &Place, needles: &[N]) {
     eventually(|| found(place, needles).is_empty());
 }
 
@@ -253,7 +263,9 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     let (erased, staying): (Vec<_>, Vec<_>) = people.iter().enumerate().partition(|(nth, _)| nth.is_multiple_of(15));
     assert_eq!(erased.len(), ERASED);
     for (nth, person) in &erased {
-        apply(&place, *nth, person, Some(&format!("app_{}", person.id)));
+        let document = apply(&place, *nth, person, Some(&format!("app_{}", person.id)));
+        // Opening an attachment and exporting leave activity.
+        serving.get(&format!("/api/v1/candidates/{}/documents/{document}", person.id), &key).expect(200);
         leave_traces(&serving, &key, *nth, person);
         apply(&place, *nth, person, None);
         let name = json!({ "name": format!("{} {}", person.corrected, person.family) });
@@ -261,8 +273,14 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
     }
     eventually(|| place.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= 100);
     place.change("a.db", "PRAGMA secure_delete = ON; ANALYZE");
+    place.run(&["export", "--db", "a.db"]).succeeded();
     place.run(&["backup", "--db", "a.db", "old.backup"]).succeeded();
+    let opened = "SELECT count(*) FROM activities WHERE action = 'document.opened'";
+    assert_eq!(place.number("a.db", opened), ERASED as i64);
     let needles: Vec<String> = erased.iter().flat_map(|(_, person)| person.needles()).collect();
+    let digests = digests(&place);
+    assert_eq!(digests.len(), 2 * ERASED);
+    assert!(!found(&place, &digests).is_empty());
     // The test looks where there is something.
     assert_eq!(seen(&place, &erased), ERASED);
     assert_eq!(place.number("a.db", "SELECT count(*) FROM documents"), 2 * ERASED as i64);
@@ -270,10 +288,13 @@ fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup
         send(&serving, &key, "DELETE", &format!("/api/v1/candidates/{}", person.id), &Value::Null);
     }
     gone(&place, &needles);
+    gone(&place, &digests);
     assert_eq!(mode(&place.path("a.db.erased")), 0o600);
     let (signups, candidates): (Vec<String>, _) =
         erased_list(&place).into_iter().partition(|line| line.ends_with(" signup"));
-    assert_eq!(candidates, erased.iter().map(|(_, person)| person.id.clone()).collect::<Vec<_>>());
+    let ids: Vec<&str> =
+        candidates.iter().map(|line| line.split_once(" at=").expect("the line has a time").0).collect();
+    assert_eq!(ids, erased.iter().map(|(_, person)| person.id.as_str()).collect::<Vec<_>>());
     assert_eq!(signups.len(), 2 * ERASED);
     place.run(&["check", "--db", "a.db"]).succeeded();
     let left = "SELECT (SELECT count(*) FROM signups) + (SELECT count(*) FROM status_pages)
@@ -311,4 +332,64 @@ fn a_list_that_is_damaged_stops_the_start_for_good() {
     let mut serving = place.serve(&["--db", "a.db"]);
     serving.wait_for(|line| line.starts_with("erased 1 candidate"));
     assert_eq!(place.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL"), 1);
+}
+
+#[test]
+fn an_erasure_that_failed_does_not_happen_at_a_later_start() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let delete = |serving: &Serving, id: &str| {
+        let field = format!("Bearer {key}");
+        serving.send("DELETE", &format!("/api/v1/candidates/{id}"), &[("Authorization", &field)], "")
+    };
+    delete(&serving, "cand_2").expect(200);
+    let listed = place.read("a.db.erased");
+    let stop = "CREATE TRIGGER stop BEFORE UPDATE OF erased_at ON candidates BEGIN SELECT raise(ABORT, 'stop'); END";
+    place.change("a.db", stop);
+    delete(&serving, "cand_1").expect(500);
+    assert_eq!(place.read("a.db.erased"), listed);
+    place.change("a.db", "DROP TRIGGER stop");
+    send(&serving, &key, "POST", "/api/v1/candidate-steps/cstep_1_1/hire", &json!({}));
+    send(&serving, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
+    serving.stop("TERM");
+    for _ in 0..2 {
+        let serving = place.serve(&["--db", "a.db"]);
+        let candidate = serving.get("/api/v1/candidates/cand_1", &key).expect(200).json();
+        assert_eq!(candidate["data"]["name"], "Candidate 1", "{candidate}");
+        serving.stop("TERM");
+    }
+    let held = "SELECT count(*) FROM candidates WHERE hold_reason = 'a case' AND erased_at IS NULL";
+    assert_eq!(place.number("a.db", held), 1);
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+}
+
+#[test]
+fn a_candidate_who_was_held_after_they_were_listed_is_reported_and_not_erased() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    send(&serving, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
+    serving.stop("TERM");
+    // Somebody else changed before their line was written: the file is an older copy.
+    let later = i64::MAX / 2;
+    let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
+    place.write("a.db.erased", &lines);
+    let report = "candidate cand_1 is in ";
+    for again in [1, 0] {
+        let mut serving = place.serve(&["--db", "a.db"]);
+        serving.wait_for(|line| line.starts_with(&format!("warning: {report}")));
+        let ended = serving.stop("TERM");
+        assert_eq!(ended.stderr.matches("erased 1 candidates").count(), again, "{}", ended.stderr);
+    }
+    let sql = "SELECT count(*) FROM candidates WHERE id = 'cand_1' AND hold_reason = 'a case' AND name = 'Candidate 1'";
+    assert_eq!(place.number("a.db", sql), 1);
+    let checked = place.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(checked.stdout.matches(report).count(), 1, "{checked:?}");
+    // Lines of earlier versions mean what they meant.
+    place.write("a.db.erased", "cand_1\n");
+    place.serve(&["--db", "a.db"]).stop("TERM");
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);
 }

@@ -206,3 +206,89 @@ fn without_a_name_the_file_is_appliance_db() {
     place.serve(&[]).stop("TERM").succeeded();
     assert!(!place.names().contains(&"demo.db".to_owned()));
 }
+
+#[test]
+fn serve_makes_no_new_service_of_an_empty_file() {
+    let place = Place::new();
+    place.write("a.db", "");
+    place.change("b.db", "VACUUM");
+    for db in ["a.db", "b.db"] {
+        let before = place.read(db);
+        place.run(&["serve", "--db", db, "--listen", "127.0.0.1:0"]).failed(78, &format!("{db} is empty"));
+        assert_eq!(place.read(db), before);
+    }
+    assert_eq!(place.names(), ["a.db", "b.db"]);
+}
+
+#[test]
+fn serve_leaves_nothing_beside_a_file_that_is_not_its_own() {
+    let place = Place::new();
+    place.write("text.db", "hello\n".repeat(1_000));
+    place.change("other.db", "PRAGMA application_id = 123456; CREATE TABLE a (b INTEGER);");
+    let before = place.names();
+    for db in ["text.db", "other.db"] {
+        let ended = place.run(&["serve", "--db", db, "--listen", "127.0.0.1:0"]);
+        ended.failed(78, "is not a file of this program");
+    }
+    assert_eq!(place.names(), before);
+    place.imported("newer.db");
+    place.change("newer.db", "PRAGMA user_version = 99;");
+    place.run(&["serve", "--db", "newer.db", "--listen", "127.0.0.1:0"]).failed(78, "has version 99");
+    assert!(!place.path("newer.db.lock").exists());
+}
+
+#[test]
+fn a_file_that_others_may_read_is_refused_with_the_command_that_mends_it() {
+    let place = Place::new();
+    place.imported("a.db");
+    let set_mode = |mode: u32| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(place.path("a.db"), mode).unwrap();
+    };
+    for mode in [0o644, 0o640, 0o604, 0o660, 0o601] {
+        set_mode(mode);
+        every_command_refuses(&place, "a.db", &format!("(mode {mode:04o}) and holds personal data; run `chmod 600 "));
+    }
+    set_mode(0o600);
+    place.run(&["check", "--db", "a.db"]).succeeded();
+    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    // One of the owner alone, whatever the mode was that it was empty with.
+    place.write("b.db", "");
+    place.admin_key("b.db");
+    assert_eq!(mode(&place.path("b.db")), 0o600);
+}
+
+#[test]
+fn no_file_is_made_beside_the_log_of_one_that_is_gone() {
+    let place = Place::new();
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    serving.get("/api/v1/me", &key).expect(200);
+    serving.stop("KILL");
+    std::fs::rename(place.path("a.db"), place.path("moved.db")).unwrap();
+    let log = place.read("a.db-wal");
+    place.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "a.db-wal does, with what");
+    place.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "put the file back");
+    assert_eq!(place.read("a.db-wal"), log);
+    std::fs::rename(place.path("moved.db"), place.path("a.db")).unwrap();
+    place.serve(&["--db", "a.db"]).get("/api/v1/me", &key).expect(200);
+}
+
+#[test]
+fn a_file_is_made_whole_or_not_at_all() {
+    let place = Place::new();
+    // A process that was killed left this of its file.
+    place.write("a.db.new", "half a file");
+    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    assert_eq!((mode(&place.path("a.db")), place.path("a.db.new").exists()), (0o600, false));
+    // Many at once make one.
+    let commands: Vec<_> = (0..8).map(|number| format!("a{number}@example.org")).collect();
+    let place = &place;
+    std::thread::scope(|scope| {
+        for email in &commands {
+            scope.spawn(move || place.run(&["bootstrap-admin", "--db", "b.db", "--email", email]).succeeded());
+        }
+    });
+    assert_eq!(place.number("b.db", "SELECT count(*) FROM users"), 8);
+    assert!(!place.path("b.db.new").exists());
+}

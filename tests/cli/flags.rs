@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{HR_SECRET, Place};
 
 /// Every command with its options; the variable of each follows from its name.
-const COMMANDS: [(&str, &[&str]); 21] = [
+const COMMANDS: [(&str, &[&str]); 22] = [
     (
         "serve",
         &[
@@ -15,11 +15,15 @@ const COMMANDS: [(&str, &[&str]); 21] = [
             "demo",
             "rate-limit",
             "signup-limit",
+            "min-free",
+            "attachments-max",
             "trusted-proxy",
+            "security-contact",
             "metrics-listen",
             "hr-retry-schedule",
             "hr-timeout",
             "allow-private-hr-targets",
+            "usage-retention-days",
             "log-format",
         ],
     ),
@@ -28,7 +32,8 @@ const COMMANDS: [(&str, &[&str]); 21] = [
     ("import", &["db", "format", "organization", "role", "partial"]),
     ("export", &["db", "with-secrets"]),
     ("backup", &["db"]),
-    ("check", &["db"]),
+    ("check", &["db", "chain-head"]),
+    ("activity", &["db", "json", "limit"]),
     ("hr-deliveries", &["db", "json"]),
     ("user list", &["db", "json"]),
     ("user create", &["db", "email", "name", "platform-role"]),
@@ -165,6 +170,9 @@ fn wrong_flags_are_status_2_and_do_nothing() {
         (&["serve", "--metrics-listen", ":9"], "--metrics-listen"),
         (&["serve", "--trusted-proxy", "10.0.0.0/33"], "--trusted-proxy"),
         (&["serve", "--trusted-proxy", "10.0.0.0/8,proxy"], "--trusted-proxy"),
+        (&["serve", "--security-contact", "security"], "--security-contact"),
+        (&["serve", "--security-contact", "http://example.com"], "--security-contact"),
+        (&["serve", "--security-contact", "a@example.com,"], "--security-contact"),
         (&["serve", "--base-url", "jobs.example.com"], "--base-url"),
         (&["serve", "--base-url", "ftp://jobs.example.com"], "--base-url"),
         (&["serve", "--base-url", "https://a:b@jobs.example.com"], "--base-url"),

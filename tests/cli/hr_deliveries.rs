@@ -187,10 +187,10 @@ fn a_file_of_version_1_is_refused_until_serve_has_upgraded_it() {
     place.change("a.db", "PRAGMA application_id = 1381002081; PRAGMA user_version = 1;");
     let bytes = place.read("a.db");
     let list = ["hr-deliveries", "--db", "a.db"];
-    place.run(&list).failed(1, "a.db has version 1, this program writes 7; start `appliance serve` on it once");
+    place.run(&list).failed(1, "a.db has version 1, this program writes 8; start `appliance serve` on it once");
     assert!(place.read("a.db") == bytes, "it was changed");
     place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
-    place.run(&["hr-deliveries", "--db", "a.db.before-version-7"]).failed(1, "has version 1");
+    place.run(&["hr-deliveries", "--db", "a.db.before-version-8"]).failed(1, "has version 1");
     let lines = stuck(&place);
     let why = |id: &str| lines.iter().find(|line| line[0] == id).unwrap()[8].clone();
     assert_eq!(

@@ -96,7 +96,7 @@ fn keys_are_listed_the_newest_first_with_their_use() {
             "admin",
             "root@example.org",
             "enabled",
-            "candidates:read,candidates:write,roles:read,roles:write,pipeline:write"
+            "candidates:read,candidates:write,roles:read,roles:write,pipeline:write,admin:read,admin:write"
         ]
     );
     assert_eq!(lines[1][2..5], ["Ours", "Owner@Acme.example", "enabled"]);

@@ -68,7 +68,10 @@ fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, E
 /// The lines about requests. What a service says of itself is of another form.
 fn lines(ended: &Ended) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
-    ended.stderr.lines().filter(|line| !own.iter().any(|own| line.starts_with(own))).collect()
+    let own_within = ["sign-in succeeded ", " and is not trusted, so all its clients count as one address."];
+    let is_own =
+        |line: &&str| own.iter().any(|own| line.starts_with(own)) || own_within.iter().any(|own| line.contains(own));
+    ended.stderr.lines().filter(|line| !is_own(line)).collect()
 }
 
 fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Answer)]) {
@@ -204,4 +207,39 @@ fn lines_that_were_dropped_are_counted_in_a_line_of_their_own() {
     let logged = lines.iter().filter(|line| line.contains(" GET /healthz 200 ")).count();
     assert!(dropped.iter().sum::<usize>() > 0, "{dropped:?}");
     assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
+}
+
+/// The words of a line behind its time.
+fn sign_in_words(line: &str) -> Option<Vec<String>> {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    (words.get(2).map(String::as_str) == Some("sign-in")).then(|| words[3..].to_vec())
+}
+
+#[test]
+fn each_sign_in_has_a_line_with_account_and_address_as_keyed_hashes() {
+    let place = Place::new();
+    place.imported("a.db");
+    let password = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
+    place.run_with(&password, &[], b"correct horse battery").succeeded();
+    let serving = place.serve(&["--db", "a.db"]);
+    serving.sign_in("owner@acme.example", "correct horse battery").expect(200);
+    serving.sign_in("OWNER@acme.example", "wrong horse battery").expect(401);
+    serving.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
+    let ended = serving.stop("TERM").succeeded();
+    let lines: Vec<Vec<String>> = ended.stderr.lines().filter_map(sign_in_words).collect();
+    let outcomes: Vec<&str> = lines.iter().map(|words| words[0].as_str()).collect();
+    assert_eq!(outcomes, ["succeeded", "failed", "failed"], "{ended:?}");
+    assert_eq!(lines[0][1], lines[1][1], "the same account");
+    assert_ne!(lines[1][1], lines[2][1], "another account");
+    assert_eq!(lines[0][2], lines[2][2], "the same address");
+    assert!(lines[0][1].starts_with("account=") && lines[0][1].len() == "account=".len() + 16, "{lines:?}");
+    assert!(!ended.stderr.contains("acme.example") && !ended.stderr.contains("127.0.0.1 "), "{ended:?}");
+    // Another file has another secret, so its hashes are others.
+    let other = Place::new();
+    other.imported("a.db");
+    let serving = other.serve(&["--db", "a.db"]);
+    serving.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
+    let ended = serving.stop("TERM").succeeded();
+    let line = ended.stderr.lines().find_map(sign_in_words).unwrap();
+    assert_ne!(line[1], lines[2][1]);
 }

@@ -184,6 +184,45 @@ fn listening_everywhere_without_a_base_url_is_warned_about() {
 }
 
 #[test]
+fn a_proxy_that_must_be_there_and_is_not_trusted_is_warned_about_at_the_start() {
+    let place = Place::new();
+    let warning = |args: &[&str]| {
+        let ended = place.serve(&[&["--db", "a.db"], args].concat()).stop("TERM").succeeded();
+        ended.stderr.lines().find(|line| line.starts_with("warning: ")).map(str::to_owned)
+    };
+    let https = ["--base-url", "https://jobs.example.com"];
+    let warned = warning(&https).expect("nobody can reach it but through a proxy");
+    assert!(warned.contains("--trusted-proxy 127.0.0.1/32") && warned.contains("loopback"), "{warned}");
+    assert_eq!(warning(&[&https[..], &["--trusted-proxy", "10.0.0.0/8"]].concat()), None);
+    assert_eq!(warning(&[&https[..], &["--listen", "0.0.0.0:0"]].concat()), None);
+    assert_eq!(warning(&["--base-url", "http://127.0.0.1:8080"]), None);
+}
+
+#[test]
+fn a_proxy_that_is_not_trusted_is_reported_once() {
+    let place = Place::new();
+    let key = place.admin_key("a.db");
+    let reports = |args: &[&str], headers: &[(&str, &str)]| {
+        let serving = place.serve(&[&["--db", "a.db"], args].concat());
+        let authorization = format!("Bearer {key}");
+        for _ in 0..3 {
+            let headers = [headers, &[("Authorization", authorization.as_str())]].concat();
+            for path in ["/api/v1/me", "/api/admin/api-keys"] {
+                serving.send("GET", path, &headers, "").expect(200);
+            }
+        }
+        let ended = serving.stop("TERM").succeeded();
+        assert!(!ended.stderr.contains("192.0.2.7"), "{ended:?}");
+        ended.stderr.lines().filter(|line| line.contains("add --trusted-proxy 127.0.0.1")).count()
+    };
+    for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP"] {
+        assert_eq!(reports(&[], &[(name, "192.0.2.7")]), 1, "{name}");
+    }
+    assert_eq!(reports(&[], &[]), 0);
+    assert_eq!(reports(&["--trusted-proxy", "127.0.0.1/32"], &[("X-Forwarded-For", "192.0.2.7")]), 0);
+}
+
+#[test]
 fn links_are_built_on_the_base_url() {
     let place = Place::new();
     place.imported("a.db");
@@ -231,6 +270,10 @@ fn metrics_have_an_address_of_their_own() {
         r#"appliance_request_duration_seconds_count{method="GET",route="/api/v1/me",status="200"} 1"#,
         r#"appliance_request_duration_seconds_count{method="GET",route="-",status="404"} 1"#,
         "appliance_wal_bytes ",
+        "appliance_disk_free_bytes ",
+        "appliance_disk_full 0",
+        "appliance_attachment_bytes 0",
+        "appliance_usage_rows_owed 0",
     ] {
         assert!(metrics.body.contains(series), "{series}: {}", metrics.body);
     }
@@ -241,4 +284,19 @@ fn metrics_have_an_address_of_their_own() {
     serving.send("GET", "/metrics", &[], "").expect(404);
     let off = place.serve(&["--db", "b.db"]).stop("TERM").succeeded();
     assert!(!off.stderr.contains("metrics"), "{off:?}");
+}
+
+#[test]
+fn contacts_for_security_reports_come_from_the_flag() {
+    let place = Place::new();
+    let path = "/.well-known/security.txt";
+    place.serve(&["--db", "a.db"]).send("GET", path, &[], "").expect(404);
+    let flags = ["--db", "a.db", "--security-contact", "a@example.com", "--security-contact", "https://example.com/s"];
+    let text = place.serve(&flags).send("GET", path, &[], "").expect(200).body;
+    let contacts: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("Contact: ")).collect();
+    assert_eq!(contacts, ["mailto:a@example.com", "https://example.com/s"]);
+    assert!(text.contains("\nExpires: "), "{text}");
+    let variables = [("APPLIANCE_SECURITY_CONTACT", "a@example.com,tel:+1-201-555-0123")];
+    let text = place.serve_with(&["--db", "a.db"], &variables).send("GET", path, &[], "").expect(200).body;
+    assert!(text.starts_with("Contact: mailto:a@example.com\nContact: tel:+1-201-555-0123\nExpires: "), "{text}");
 }

@@ -139,6 +139,10 @@ impl Place {
         let connection = rusqlite::Connection::open(self.path(db)).unwrap();
         connection.busy_timeout(PATIENCE).unwrap();
         connection.execute_batch(sql).unwrap();
+        drop(connection);
+        // SQLite makes a new file readable for everybody.
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(self.path(db), private).unwrap();
     }
 
     /// A number that a query finds in a file.
@@ -225,6 +229,11 @@ impl Serving {
                 Err(why) => panic!("{why}; standard error had {:?}", self.seen),
             }
         }
+    }
+
+    /// The id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal.

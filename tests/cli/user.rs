@@ -23,8 +23,10 @@ fn list(place: &Place) -> Vec<Vec<String>> {
 fn users_are_listed_the_oldest_first() {
     let place = Place::new();
     place.imported("a.db");
-    let id = create(&place, "Ada@Example.org", "Ada \u{7}\tL.", &["--platform-role", "admin"]).succeeded();
+    let id = create(&place, "Ada@Example.org", "Ada L.", &["--platform-role", "admin"]).succeeded();
     assert_eq!(id.stderr, "");
+    // A file from before names were checked may have such a name.
+    place.change("a.db", "UPDATE users SET name = 'Ada ' || char(7) || char(9) || 'L.' WHERE name = 'Ada L.'");
     let lines = list(&place);
     assert!(lines.iter().all(|parts| parts.len() == 6 && parts[5].ends_with('Z')), "{lines:?}");
     assert_eq!(lines[0][..5], ["user_owner", "Owner@Acme.example", "The Owner", "user", "enabled"]);

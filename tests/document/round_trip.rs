@@ -59,9 +59,9 @@ fn everything_that_was_given_comes_out() {
     set(
         &mut document,
         &format!("{ROLE}/description"),
-        json!({ "n": [0.1, 1e300, 0.300_000_000_000_000_04, -5, null] }),
+        json!({ "n": [0.1, 1e300, 0.300_000_000_000_000_04, -5, null], "text": "ä\u{1f600}\"\\\n" }),
     );
-    let role = json!({ "id": "role_2", "name": "ä\u{1f600}\"\\\n", "createdAt": "2030-01-01T00:00:00.000000Z",
+    let role = json!({ "id": "role_2", "name": "ä\u{1f600}\"\\", "createdAt": "2030-01-01T00:00:00.000000Z",
         "department": "D", "location": "L", "workType": "remote", "collarType": "blue", "salaryMin": 0.1,
         "salaryMax": 1234567.89, "salaryCurrency": "CHF", "salaryPeriod": "month", "status": "closed", "public": true,
         "positions": 7, "steps": [], "candidates": [] });
@@ -312,4 +312,21 @@ fn whoever_is_held_or_erased_stays_so() {
     assert_within(&erased, &candidates[2], "");
     assert_eq!(candidates[0].get("erasedAt"), None);
     assert_eq!(candidates[1].get("holdReason"), None);
+}
+
+#[test]
+fn a_role_that_is_open_without_steps_gets_one() {
+    let mut document = sound();
+    set(&mut document, &format!("{ROLE}/steps"), json!([]));
+    set(&mut document, CANDIDATES, json!([]));
+    let notice = format!("{ROLE}: the role is open and has no steps, so it gets the step Application");
+    assert_eq!(read(&document).notices(), [notice]);
+    let came_out = through(&document);
+    let step = &came_out.pointer(&format!("{ROLE}/steps")).unwrap()[0];
+    assert_within(&json!({ "name": "Application", "stepType": "application" }), step, "");
+    assert_eq!(through(&came_out), came_out);
+    for status in ["draft", "closed"] {
+        set(&mut document, &format!("{ROLE}/status"), json!(status));
+        assert_eq!(through(&document).pointer(&format!("{ROLE}/steps")), Some(&json!([])), "{status}");
+    }
 }

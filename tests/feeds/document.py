@@ -10,12 +10,15 @@ HOSTILE = [
     "</script></title></textarea><img src=x onerror=window.canary=1>",
     "]]><job><title>injected</title></job><![CDATA[",
     "<!-- <script> & \" ' ` {{7*7}} ${7*7} %3Cscript%3E &lt;b&gt; &amp;amp;",
-    "\u2028\u2029\u202e\ufeff\u200b ü 漢字 🛠️ \U0010ffff",
+    "ü 漢字 🛠️ \U0010ffff",
     "--> ]]> ?> %> \\u003c/script\\u003e \\",
 ]
 
 DESCRIPTIONS = [
-    *HOSTILE,
+    *HOSTILE[:4],
+    # The service refuses these line breaks and unseen characters in a name.
+    "\u2028\u2029\u202e\ufeff\u200b ü 漢字 🛠️ \U0010ffff",
+    *HOSTILE[5:],
     "[a](javascript:window.canary=1) [b](data:text/html,x) <javascript:x> [c]: javascript:x\n\n![d](x onerror=y)",
     "# One\n\n<iframe src=//evil.example></iframe>\n\n* [ok](https://example.com/?a=1&b=2 \"t\") **bold** `code <b>`",
     "> " * 200 + "deep\n\n" + "".join("  " * depth + "- a\n" for depth in range(40)),

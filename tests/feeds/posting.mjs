@@ -78,7 +78,9 @@ function check(organization, role, url, posting) {
   assert.equal(posting.url, url);
   assert.equal(posting.directApply, true);
   assert.equal(posting.identifier.value, role.id);
-  assert.equal(posting.datePosted, role.createdAt.slice(0, 10));
+  const zone = organization.timeZone ?? 'UTC';
+  const day = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(role.createdAt));
+  assert.equal(posting.datePosted, day);
   assert.equal(posting.hiringOrganization.name, organization.name);
   assert.ok(!('validThrough' in posting), 'a role has no end');
   assert.equal(posting.jobLocationType, role.workType === 'remote' ? 'TELECOMMUTE' : undefined);

@@ -61,7 +61,10 @@ impl<'a> Ledger<'a> {
         });
         let deliveries = deliveries.unwrap().map(Result::unwrap).collect();
         let mut actions: HashMap<String, Vec<String>> = HashMap::new();
-        for (application, action) in pairs(&file, "SELECT candidate_role_id, action FROM activities ORDER BY rowid") {
+        for (application, action) in pairs(
+            &file,
+            "SELECT candidate_role_id, action FROM activities WHERE candidate_role_id IS NOT NULL ORDER BY rowid",
+        ) {
             actions.entry(application).or_default().push(action);
         }
         let statuses = pairs(&file, "SELECT id, status FROM candidate_roles").into_iter().collect();

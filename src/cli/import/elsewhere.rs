@@ -2,16 +2,15 @@
 //!
 //! Rows and items that are refused are data, and go to standard output, before anything is imported.
 
-use std::cell::Cell;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::{Args, failed, lock_for, misused, only, read};
+use super::way::Way;
+use super::{Args, Format, INPUT_BYTES_MAX, lock_for, misused, only, read, record};
 use crate::cli::{Failure, say};
 use crate::document::csv::{self, Table};
 use crate::document::greenhouse::{self, Export, Resource};
-use crate::document::{self, Refused, Sorted};
+use crate::document::{self, Counts, Refused, Sorted};
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
@@ -21,8 +20,8 @@ use crate::world::World;
 
 /// What a table may hold.
 pub(super) const CSV_HELP: &str =
-    "A table is CSV in UTF-8 (RFC 4180), its separator a comma or a semicolon, its first \
-line the headings, in any order and case. White space around a cell is dropped. Columns:
+    "A table is CSV in UTF-8 (RFC 4180), its separator a comma, a semicolon or a tab, its \
+first line the headings, in any order and case. UTF-16 with a byte order mark and windows-1252 are read too. White space around a cell is dropped. Columns:
   name                the candidate's name; one who is there already, by their address, keeps theirs
   email               the candidate's address; the same in several rows is one candidate with several applications
   role                the role's id, or its name where only one role has it; not needed with --role
@@ -39,7 +38,8 @@ line the headings, in any order and case. White space around a cell is dropped. 
 
 A Greenhouse export is what the Harvest API answers, saved as jobs.json, candidates.json, applications.json and, where there
 are any, job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or one object with these
-members. Jobs become roles that the portal does not show yet. Prospects are passed over.";
+members. Jobs become roles that the portal does not show yet. Prospects are passed over. Jobs and applications that an earlier
+import brought are passed over and counted, so items that it refused can come once they are mended.";
 
 /// How it is done.
 pub(super) const EXAMPLES: &str = "Examples:
@@ -53,7 +53,8 @@ pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let organization = organization(args)?;
     let source = only(&args.documents)?;
     let name = source.display();
-    let bytes = read(source).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    let bytes =
+        read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
     let table = Table::parse(&bytes, world.now());
     drop(bytes);
     let table =
@@ -70,9 +71,10 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
         return Err(misused("--role is not for a Greenhouse export, whose applications name their jobs"));
     }
     let mut export = Export::default();
+    let mut bytes_left = INPUT_BYTES_MAX;
     for source in &args.documents {
         for file in files(source, &mut export)? {
-            read_into(&mut export, &file)?;
+            bytes_left -= read_into(&mut export, &file, bytes_left)?;
         }
     }
     let nothing = |sentence: String| Failure::new(format!("nothing was imported: {sentence}"));
@@ -101,9 +103,13 @@ fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-fn read_into(export: &mut Export, file: &Path) -> Result<(), Failure> {
-    let bytes = read(file).map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display())))?;
-    export.read(&name_of(file), &bytes).map_err(|error| Failure::new(format!("nothing was imported: {error}")))
+/// Reads a file into the export. How many bytes it has.
+fn read_into(export: &mut Export, file: &Path, bytes_max: u64) -> Result<u64, Failure> {
+    let unreadable = |error: io::Error| Failure::new(format!("{} cannot be read: {error}", file.display()));
+    let bytes = read(file, bytes_max).map_err(unreadable)?;
+    let wrong = |error| Failure::new(format!("nothing was imported: {error}"));
+    export.read(&name_of(file), &bytes).map_err(wrong)?;
+    Ok(bytes.len() as u64)
 }
 
 /// The name of a file, without the way to it.
@@ -131,7 +137,7 @@ fn bring(
 ) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
-    let _lock = lock_for(path, applications)?;
+    let lock = lock_for(path, applications)?;
     let sorted = store::read_alone(path, world, |tx| match store::organization::with_slug(tx, slug)? {
         Some(id) => sort(tx, id),
         None => Err(Refusal::bad_request(no_organization(path, slug)).into()),
@@ -145,20 +151,20 @@ fn bring(
             if args.partial { "" } else { "; mend what standard output tells, or give --partial for the others" };
         return Err(Failure::new(format!("{verdict}, nothing was imported{advice}")));
     }
-    let began = Cell::new(Duration::ZERO);
-    let counts = store::act_alone(path, world, |tx| {
-        began.set(world.monotonic());
-        document::add(tx, &addition)
-    });
-    let held = world.monotonic().saturating_sub(began.get()).as_millis();
-    let counts = counts.map_err(failed)?;
-    let (roles, candidates, applications) = (counts.roles, counts.candidates, counts.applications);
+    let way = Way::of(path, addition.applications(), lock)?;
+    let format = if args.format == Format::Csv { "csv" } else { "greenhouse" };
+    let on_record = |tx: &Tx<'_>, counts: Counts| record(tx, world, format, &counts).map(|()| counts);
+    let all = |tx: &Tx<'_>| on_record(tx, document::add(tx, &addition)?);
+    let frame = |tx: &Tx<'_>| on_record(tx, document::add_frame(tx, &addition)?);
+    let came = way.bring(path, world, all, frame, || document::addition_rows(&addition))?;
+    let (roles, candidates, applications) = (came.counts.roles, came.counts.candidates, came.counts.applications);
     say(&format!(
-        "imported into {} for {}: roles {roles}, candidates {candidates}, applications {applications}; the write lock \
-         was held for {held} ms",
+        "imported into {} for {}: roles {roles}, candidates {candidates}, applications {applications}; {}",
         path.display(),
-        slug.as_str()
+        slug.as_str(),
+        came.held
     ));
+    came.require_all()?;
     if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the others were imported"))) }
 }
 

@@ -11,10 +11,12 @@ pub use place::place;
 
 use self::row::{Heading, Row};
 use self::text::Records;
+use crate::domain::charset;
 use crate::domain::timestamp::Timestamp;
 
-/// What may stand between two cells. Programs in countries whose decimal sign is the comma write the semicolon.
-const SEPARATORS: [u8; 2] = [b',', b';'];
+/// What may stand between two cells. Programs in countries whose decimal sign is the comma write the semicolon, and
+/// those that write UTF-16 the tab.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
 /// The columns that are read, as the documentation spells them.
 pub const COLUMNS: &[&str] = Heading::COLUMNS;
@@ -33,14 +35,17 @@ impl Table {
     /// # Errors
     /// A sentence each for what is wrong with the headings, with their line.
     pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let decoded = charset::decode(bytes);
+        let bytes = &*decoded.bytes;
         // The separator is the one by which more of the headings are known; the first of them where none decides.
         let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
         let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
         let mut records = Records::of(bytes, separator);
         let heading = Heading::read(records.next())?;
         let rows = records.map(|record| Row::read(&heading, record, now)).collect();
-        Ok(Self { rows, has_role: heading.has_role(), notices: heading.unknown() })
+        let read_as = |from| format!("the table is not in UTF-8 and was read as {from}; look at its accented letters");
+        let notices = decoded.from.map(read_as).into_iter().chain(heading.unknown()).collect();
+        Ok(Self { rows, has_role: heading.has_role(), notices })
     }
 
     /// How many rows it has.
@@ -59,14 +64,19 @@ mod tests {
 
     #[test]
     fn headings_are_known_in_any_order_case_and_by_either_separator() {
-        for text in
-            ["Email,NAME,role\na@b,A,r", "\u{feff}role;\"name\"; email \r\nr;A;a@b\r\n", "email;name\n", "name,email"]
-        {
+        for text in [
+            "Email,NAME,role\na@b,A,r",
+            "Email\tname\nA@b\tA",
+            "\u{feff}role;\"name\"; email \r\nr;A;a@b\r\n",
+            "email;name\n",
+            "name,email",
+        ] {
             assert!(table(text).is_ok(), "{text}");
         }
         let notices = table("name,email,a;b,,\"x\u{7}\"\n").unwrap().notices;
-        assert_eq!(notices.len(), 3, "{notices:?}");
-        assert!(notices[0].contains("a;b") && notices[1].contains("column 4") && notices[2].contains("\\u{7}"));
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        let told = "passed over, because they are not known: \"a;b\", column 4 without a heading, \"x\\u{7}\"; known are name, ";
+        assert!(notices[0].contains(told), "{notices:?}");
     }
 
     #[test]
@@ -77,6 +87,6 @@ mod tests {
         for text in ["", "\n\r\n", "\u{feff}", "\"name,email\n", "na\0me,email\n"] {
             assert_eq!(table(text).unwrap_err().len(), 1, "{text:?}");
         }
-        assert!(Table::parse(b"\xff\xfen\0a\0m\0e\0,\0", Timestamp::from_micros(0)).unwrap_err()[0].contains("UTF-8"));
+        assert!(Table::parse(b"\xff\xfen\0a\0m\0e\0,", Timestamp::from_micros(0)).unwrap_err()[0].contains("UTF-8"));
     }
 }

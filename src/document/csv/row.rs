@@ -5,11 +5,15 @@
 use super::text::Record;
 use crate::document::findings::escaped;
 use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
-use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
+use crate::domain::plain::{self, Flaw};
+use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
 /// How much of a cell is told, so that a long one does not bury what is wrong with it.
 const TOLD_CHARACTERS_MAX: usize = 60;
+
+/// Unknown columns that are listed by name; past that they would bury the rest.
+const UNKNOWN_LISTED_MAX: usize = 20;
 
 /// Which cell of a row is which column's.
 pub(super) struct Heading {
@@ -67,12 +71,9 @@ impl Heading {
                 }
                 Some(column) => heading.places[column] = Some(place),
                 None if cell.trim().is_empty() => {
-                    heading.unknown.push(format!("column {} has no heading and is passed over", place + 1));
+                    heading.unknown.push(format!("column {} without a heading", place + 1));
                 }
-                None => heading.unknown.push(escaped(&format!(
-                    "the column {:?} is not known and is passed over; known are {columns}",
-                    told(cell.trim())
-                ))),
+                None => heading.unknown.push(format!("{:?}", told(cell.trim()))),
             }
         }
         for column in ["name", "email"] {
@@ -91,9 +92,15 @@ impl Heading {
         self.place("role").is_some()
     }
 
-    /// A sentence for each column that is not read.
-    pub(super) fn unknown(self) -> Vec<String> {
-        self.unknown
+    /// One sentence for all columns that are not read, however many there are.
+    pub(super) fn unknown(&self) -> Option<String> {
+        let count = self.unknown.len();
+        let listed = self.unknown.iter().take(UNKNOWN_LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = count.saturating_sub(UNKNOWN_LISTED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let columns = Self::COLUMNS.join(", ");
+        let told = format!("columns passed over, because they are not known: {listed}{more}; known are {columns}");
+        (count > 0).then(|| escaped(&told))
     }
 }
 
@@ -140,8 +147,8 @@ impl Row {
         let name = cells.required("name", &format!("a text of at most {NAME_CHARACTERS_MAX} characters"), |text| {
             (text::characters(text) <= NAME_CHARACTERS_MAX).then(|| text.to_owned())
         });
-        let must_be = format!("an email address of at most {EMAIL_CHARACTERS_MAX} characters");
-        let email = cells.required("email", &must_be, Email::parse);
+        let name = name.and_then(|name| cells.plain("name", name, plain::flaw_of_line));
+        let email = cells.required("email", EMAIL_MUST_BE, Email::parse);
         let role = cells.cell("role").map(str::to_owned);
         let applied_at = cells.time("appliedAt").flatten().unwrap_or(now);
         let step = cells.cell("step").map(str::to_owned);
@@ -193,10 +200,23 @@ impl<'a> Cells<'a> {
         value
     }
 
-    fn text(&mut self, column: &str, characters_max: usize) -> Option<Option<String>> {
-        self.optional(column, &format!("a text of at most {characters_max} characters"), |text| {
+    fn text(&mut self, column: &str, characters_max: usize, flaw: fn(&str) -> Option<Flaw>) -> Option<Option<String>> {
+        let text = self.optional(column, &format!("a text of at most {characters_max} characters"), |text| {
             (text::characters(text) <= characters_max).then(|| text.to_owned())
-        })
+        })?;
+        let Some(text) = text else { return Some(None) };
+        self.plain(column, text, flaw).map(Some)
+    }
+
+    /// A text without a flaw, which is a fault otherwise.
+    fn plain(&mut self, column: &str, text: String, flaw: fn(&str) -> Option<Flaw>) -> Option<String> {
+        match flaw(&text) {
+            Some(flaw) => {
+                self.faults.push(format!("{column} {}, and is {:?}", flaw.sentence(), told(&text)));
+                None
+            }
+            None => Some(text),
+        }
     }
 
     fn time(&mut self, column: &str) -> Option<Option<Timestamp>> {
@@ -208,11 +228,11 @@ impl<'a> Cells<'a> {
     fn outcome(&mut self, now: Timestamp) -> Option<Outcome> {
         let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
         let rejected_at = self.time("rejectedAt");
-        let outcome_type = self.text("outcomeType", OUTCOME_CHARACTERS_MAX);
-        let outcome_reason = self.text("outcomeReason", OUTCOME_CHARACTERS_MAX);
-        let notes = self.text("outcomeNotes", NOTES_CHARACTERS_MAX);
+        let outcome_type = self.text("outcomeType", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
+        let outcome_reason = self.text("outcomeReason", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
+        let notes = self.text("outcomeNotes", NOTES_CHARACTERS_MAX, plain::flaw_of_lines);
         let hired_date = self.time("hiredDate");
-        let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX);
+        let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_what_does_not_go_with(status);
         // What is wrong is among the faults, and the rest is still worth a look at the role's steps.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Resource;
 use crate::document::addition::Refused;
+use crate::domain::plain;
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 
@@ -101,10 +102,20 @@ impl Item {
     /// A text that must be there and not be blank, trimmed.
     pub(super) fn name(&mut self, path: &str, characters_max: usize) -> Option<String> {
         let must_be = format!("a text of 1 to {characters_max} characters that is not blank");
-        self.required(path, &must_be, &format!("is missing; it must be {must_be}"), |value| {
+        let name = self.required(path, &must_be, &format!("is missing; it must be {must_be}"), |value| {
             let text = value.as_str()?.trim();
             (!text.is_empty() && text::characters(text) <= characters_max).then(|| text.to_owned())
-        })
+        });
+        self.plain(path, name)
+    }
+
+    /// A text without a flaw, which is a fault otherwise.
+    fn plain(&mut self, path: &str, text: Option<String>) -> Option<String> {
+        if let Some(flaw) = text.as_deref().and_then(plain::flaw_of_line) {
+            self.fault(format!("{path} {}", flaw.sentence()));
+            return None;
+        }
+        text
     }
 
     /// A text that may be missing or blank, trimmed.
@@ -113,7 +124,7 @@ impl Item {
             let text = value.as_str()?.trim();
             (text::characters(text) <= characters_max).then(|| text.to_owned())
         });
-        text.filter(|text| !text.is_empty())
+        self.plain(path, text.filter(|text| !text.is_empty()))
     }
 
     /// A time that may be missing.

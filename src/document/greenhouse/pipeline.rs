@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::application::AtStage;
 use super::id::{only_step_id, step_id};
-use super::job::{Stage, step_type};
+use super::job::{Job, Stage, step_type};
 use crate::domain::candidate_step::StepType;
+use crate::domain::role::RoleStatus;
 use crate::store::role_step;
 
 /// The steps of a role.
@@ -16,7 +17,7 @@ pub(super) struct Pipeline {
 }
 
 /// The steps of a job. `used` are the stages at which its applications are; `None` where it has none.
-pub(super) fn of(job: u64, mut stages: Vec<Stage>, used: Option<&BTreeMap<u64, &AtStage>>) -> Pipeline {
+pub(super) fn of(job: &Job, mut stages: Vec<Stage>, used: Option<&BTreeMap<u64, &AtStage>>) -> Pipeline {
     // A stage that was deleted is of use to those who are still at it.
     stages.retain(|stage| stage.is_active || used.is_some_and(|used| used.contains_key(&stage.id)));
     stages.sort_by_key(|stage| (stage.priority, stage.id));
@@ -33,12 +34,30 @@ pub(super) fn of(job: u64, mut stages: Vec<Stage>, used: Option<&BTreeMap<u64, &
         step_type: step_type(name),
     };
     let mut steps: Vec<role_step::Record> = (1..).zip(&named).map(step).collect();
-    if steps.is_empty() && used.is_some() {
-        // Its applications need a step to be at.
-        let (id, name) = (only_step_id(job), "Application".to_owned());
+    if steps.is_empty() && (used.is_some() || job.status == RoleStatus::Open) {
+        // Its applications need a step to be at, and so do those that an open role invites.
+        let (id, name) = (only_step_id(job.id), "Application".to_owned());
         steps.push(role_step::Record { id, name, order: 1, step_type: StepType::Application });
     }
     Pipeline { steps, places: named.iter().zip(0..).map(|((id, _), place)| (*id, place)).collect() }
+}
+
+/// The steps of a role that an earlier import made of a job, and the place of each stage among them: the step that was made
+/// of the stage, or else one of the same name that staff have added since.
+pub(super) fn again(
+    steps: Vec<role_step::Record>,
+    stages: &[Stage],
+    used: Option<&BTreeMap<u64, &AtStage>>,
+) -> Pipeline {
+    let place = |id: u64, name: &str| {
+        let is_same = |step: &role_step::Record| step.name.trim().to_lowercase() == name.trim().to_lowercase();
+        let made = steps.iter().position(|step| step.id == step_id(id));
+        made.or_else(|| steps.iter().position(is_same)).map(|place| (id, place))
+    };
+    let listed = stages.iter().filter_map(|stage| place(stage.id, &stage.name));
+    let at = used.into_iter().flatten().filter_map(|(id, stage)| place(*id, &stage.name));
+    let places = listed.chain(at).collect();
+    Pipeline { steps, places }
 }
 
 /// Where a step of this type commonly is in a pipeline.

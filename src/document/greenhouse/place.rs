@@ -1,5 +1,6 @@
 //! What the items of an export become in an organization: jobs are roles, stages steps, applications candidates of theirs.
-//! Ids are made of Greenhouse's, so that what was imported is known again.
+//! Ids are made of Greenhouse's, so that what was imported is known again: it is passed over and counted, and what an earlier
+//! import refused can come once it is mended.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -21,10 +22,10 @@ use crate::store::{self, Error, Tx};
 /// Sorts an export's items by what the file says to them.
 ///
 /// # Errors
-/// A refusal where the export was imported before: every job of it is in the file. Otherwise when SQLite fails.
+/// A refusal where nothing is left to import: all jobs and applications are in the file. Otherwise when SQLite fails.
 pub fn place(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Result<Sorted, Error> {
     let Export { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
-    refuse_a_second_time(tx, &jobs)?;
+    let first = jobs.first().map(|job| role_id(job.id));
     let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
     let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
     let others = people.iter().filter(|person| !applicants.contains(&person.id)).count();
@@ -35,36 +36,41 @@ pub fn place(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Resul
         ids: &ids,
         people: people.into_iter().map(|person| (person.id, Some(person))).collect(),
         jobs: HashMap::new(),
+        in_file: in_file(tx, &organization)?,
         incoming: Vec::new(),
+        organization: organization.clone(),
         applicants: Applicants::of(tx, organization.clone()),
         applied: HashSet::new(),
         reasons,
         offers,
+        passed_over: PassedOver::default(),
         refused,
     };
     places.jobs(jobs, stages, &applications)?;
     for application in applications {
-        if let Err(reasons) = places.application(&application)? {
+        if places.is_in_file(&application)? {
+            places.passed_over.applications += 1;
+        } else if let Err(reasons) = places.application(&application)? {
             places.refused.push(Refused { place: application.place, reasons });
         }
     }
-    let roles = places.incoming.into_iter().map(Incoming::into_added).collect();
+    let roles: Vec<AddedRole> = places.incoming.into_iter().filter_map(Incoming::into_added).collect();
+    if let (Some(first), true) = (first, roles.is_empty() && places.refused.is_empty() && places.passed_over.jobs > 0) {
+        let sentence = format!(
+            "this export was imported before: all its jobs are in the file already, the first as the role {first}"
+        );
+        return Err(Refusal::bad_request(sentence).into());
+    }
+    notices.extend(passed_over(places.passed_over.jobs, "jobs", "they are in the file already"));
+    notices.extend(passed_over(places.passed_over.applications, "applications", "they are in the file already"));
     let addition = Addition { organization, candidates: places.applicants.into_all(), roles };
     Ok(Sorted { addition, refused: places.refused, notices })
 }
 
-/// That not every job is in the file already.
-fn refuse_a_second_time(tx: &Tx<'_>, jobs: &[Job]) -> Result<(), Error> {
-    for job in jobs {
-        if !store::role::exists(tx, &role_id(job.id))? {
-            return Ok(());
-        }
-    }
-    let Some(first) = jobs.first() else { return Ok(()) };
-    let role = role_id(first.id);
-    let sentence =
-        format!("this export was imported before: all its jobs are in the file already, the first as the role {role}");
-    Err(Refusal::bad_request(sentence).into())
+/// The organization's roles, by their ids.
+fn in_file(tx: &Tx<'_>, organization: &OrganizationId) -> Result<HashMap<RoleId, store::role::Record>, Error> {
+    let roles = store::role::of_organization(tx, organization)?;
+    Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
 
 fn passed_over(count: usize, what: &str, why: &str) -> Option<String> {
@@ -80,19 +86,33 @@ struct Places<'t> {
     people: HashMap<u64, Option<Person>>,
     /// The jobs, by their places among what comes; `None` is one that was refused.
     jobs: HashMap<u64, Option<usize>>,
+    /// The roles that the organization has already.
+    in_file: HashMap<RoleId, store::role::Record>,
     incoming: Vec<Incoming>,
+    organization: OrganizationId,
     applicants: Applicants<'t>,
     /// Who applies to what, of the applications that come.
     applied: HashSet<(usize, usize)>,
     reasons: HashMap<u64, Reason>,
     offers: HashMap<u64, Offer>,
+    passed_over: PassedOver,
     refused: Vec<Refused>,
+}
+
+/// How many items an earlier import brought.
+#[derive(Default)]
+struct PassedOver {
+    jobs: usize,
+    applications: usize,
 }
 
 /// A job on its way to become a role.
 struct Incoming {
     job: Job,
     role: Role,
+    /// The seats of a role that an earlier import made of the job.
+    before: Option<Seats>,
+    /// How many of those who come are hired.
     hired: i64,
     /// The places of its stages in the pipeline.
     stages: HashMap<u64, usize>,
@@ -121,11 +141,19 @@ impl Places<'_> {
         let mut taken = HashSet::new();
         for job in jobs {
             let stages = of_job.remove(&job.id).unwrap_or_default();
-            let pipeline = pipeline::of(job.id, stages, used.get(&job.id));
-            let mut reasons = Vec::new();
+            let used = used.get(&job.id);
             let id = role_id(job.id);
+            if let Some(record) = self.in_file.remove(&id) {
+                let steps = store::role_step::of_role(self.tx, &id)?;
+                self.jobs.insert(job.id, Some(self.incoming.len()));
+                self.incoming.push(Incoming::again(record, job, pipeline::again(steps, &stages, used)));
+                self.passed_over.jobs += 1;
+                continue;
+            }
+            let pipeline = pipeline::of(&job, stages, used);
+            let mut reasons = Vec::new();
             if store::role::exists(self.tx, &id)? {
-                reasons.push(format!("the role {id} is already in the file; it was imported before"));
+                reasons.push(format!("the role {id} is already in the file, in another organization"));
             }
             for step in &pipeline.steps {
                 if !taken.insert(step.id.clone()) || store::role_step::exists(self.tx, &step.id)? {
@@ -143,6 +171,28 @@ impl Places<'_> {
         Ok(())
     }
 
+    /// Whether an earlier import brought this application to the role of its job.
+    fn is_in_file(&self, application: &Application) -> Result<bool, Error> {
+        let role = application.job.and_then(|job| self.jobs.get(&job).copied().flatten());
+        let Some(role) = role.map(|role| &self.incoming[role]).filter(|role| role.before.is_some()) else {
+            return Ok(false);
+        };
+        let known = store::candidate_role::find(self.tx, &self.organization, &application_id(application.id))?;
+        Ok(known.is_some_and(|known| known.role_id == role.role.record.id))
+    }
+
+    /// Whether a person applied to a role: before, or among the applications that come.
+    fn has_applied(&self, person: usize, role: usize) -> Result<bool, Error> {
+        if self.applied.contains(&(person, role)) {
+            return Ok(true);
+        }
+        let (Some(candidate), Some(_)) = (self.applicants.in_file(person), self.incoming[role].before) else {
+            return Ok(false);
+        };
+        let role = &self.incoming[role].role.record.id;
+        store::candidate_role::has_applied(self.tx, &self.organization, candidate, role)
+    }
+
     /// Takes an application in, or tells everything that speaks against it.
     fn application(&mut self, application: &Application) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = Vec::new();
@@ -154,7 +204,7 @@ impl Places<'_> {
         }
         if let (Some(role), Some((_, email))) = (role, &person)
             && let Some(number) = self.applicants.known(email)?
-            && self.applied.contains(&(number, role))
+            && self.has_applied(number, role)?
         {
             let (email, job) = (email.as_str(), self.incoming[role].job.id);
             faults.push(format!("{email} is there twice for the job {job}; a candidate applies to a role once"));
@@ -228,7 +278,11 @@ impl Places<'_> {
 
     /// At which of the role's steps, from 0, an application is, or ended.
     fn step(&self, role: usize, application: &Application, faults: &mut Vec<String>) -> Option<usize> {
-        let Incoming { job, stages, .. } = &self.incoming[role];
+        let Incoming { job, stages, role, .. } = &self.incoming[role];
+        if role.steps.is_empty() {
+            faults.push(format!("its job {} is the role {}, which has no steps; add one", job.id, role.record.id));
+            return None;
+        }
         let Some(stage) = &application.stage else { return Some(0) };
         // Who was hired is at the final step, wherever Greenhouse has them.
         if application.status == Status::Hired {
@@ -295,22 +349,34 @@ impl Incoming {
             created_at: job.created_at.unwrap_or(now),
         };
         let pipeline::Pipeline { steps, places } = pipeline;
-        Self {
-            job,
-            role: Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() },
-            hired: 0,
-            stages: places,
-        }
+        let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };
+        Self { job, role, before: None, hired: 0, stages: places }
     }
 
-    /// The role with its seats: one for each who was hired and for each opening that is still open, and at least one.
-    fn into_added(self) -> AddedRole {
-        let Self { job, mut role, hired, .. } = self;
+    /// A job that an earlier import made a role of.
+    fn again(record: store::role::Record, job: Job, pipeline: pipeline::Pipeline) -> Self {
+        let pipeline::Pipeline { steps, places } = pipeline;
+        let before = Some(record.seats);
+        let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };
+        Self { job, role, before, hired: 0, stages: places }
+    }
+
+    /// The role with its seats: one for each who was hired and for each opening that is still open, and at least one. A role
+    /// that was there keeps its positions, unless more people are hired now. `None` where nothing comes to it.
+    fn into_added(self) -> Option<AddedRole> {
+        let Self { job, mut role, before, hired, .. } = self;
         let open = job.openings.iter().filter(|opening| opening.is_open).count() as i64;
+        if let Some(before) = before {
+            let after = Seats { hired: before.hired + hired, ..before };
+            let positions = (after.hired + open).clamp(1, POSITIONS_MAX).max(before.positions);
+            let is_hire = hired > 0;
+            role.record.seats = if is_hire { after.with_positions(positions).unwrap_or(after) } else { before };
+            return (!role.applications.is_empty()).then_some(AddedRole { role, before: Some(before) });
+        }
         let positions = (hired + open).clamp(1, POSITIONS_MAX);
         let is_filled = job.status == RoleStatus::Open && hired == positions;
         let status = if is_filled { RoleStatus::Filled } else { job.status };
         role.record.seats = Seats { status, positions, hired };
-        AddedRole { role, before: None }
+        Some(AddedRole { role, before: None })
     }
 }

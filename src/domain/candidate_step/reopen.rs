@@ -7,7 +7,7 @@
 use super::super::id::CandidateStepId;
 use super::super::refusal::Refusal;
 use super::super::timestamp::Timestamp;
-use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatus};
+use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatus, at_step_since};
 
 /// The body of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +54,10 @@ pub fn reopen(facts: &Facts, record: &[Rejection], wish: &ReopenWish) -> Result<
     }
     let is_rejected = steps.iter().any(|step| step.status == StepStatus::Rejected);
     let status = if is_rejected { ApplicationStatus::NotSelected } else { before_rejection(record) };
+    // As if the rejection had never been: nobody loses their place in the order of the board by a mistake.
+    let back_since = Some(at_step_since(facts.applied_at, &steps));
     let decision = facts.decided(steps, facts.addressed, status, None, facts.seats);
-    Ok(Decision { remark: Some(Remark::Reason(wish.reason.clone())), ..decision })
+    Ok(Decision { back_since, remark: Some(Remark::Reason(wish.reason.clone())), ..decision })
 }
 
 fn require_rejected(facts: &Facts) -> Result<(), Refusal> {
@@ -230,6 +232,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn whoever_is_taken_back_is_there_since_they_came_there_first() {
+        let mut record = Vec::new();
+        let facts_after = rejected(&facts(&[Validated, InProgress, Pending], 1), 1, &mut record);
+        assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(THEN));
+        let first = Facts { applied_at: NOW, ..facts(&[InProgress, Pending], 0) };
+        let facts_after = rejected(&first, 0, &mut record);
+        assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(NOW));
     }
 
     #[test]

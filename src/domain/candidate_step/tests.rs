@@ -33,6 +33,7 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Fac
         candidate_id: CandidateId::parse("cand_1").unwrap(),
         application_id: CandidateRoleId::parse("app_1").unwrap(),
         application_status: ApplicationStatus::InProgress,
+        applied_at: Timestamp::from_micros(0),
         hire: None,
         steps: (1..).zip(statuses).map(|(order, status)| step(order, *status)).collect(),
         addressed,

@@ -1,5 +1,7 @@
 //! What a document is, by its content alone: told while it passes, piece by piece, and without inflating anything.
 
+use super::super::charset::ByteOrder;
+
 /// The types that are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
@@ -13,10 +15,12 @@ pub enum MediaType {
     Text,
     /// Plain text in the eight bits that Windows writes where it is not asked for UTF-8.
     WesternText,
+    /// Plain text in UTF-16 with a byte order mark, which Windows calls Unicode.
+    Utf16Text,
 }
 
 impl MediaType {
-    const ALL: [Self; 5] = [Self::Pdf, Self::Docx, Self::Odt, Self::Text, Self::WesternText];
+    const ALL: [Self; 6] = [Self::Pdf, Self::Docx, Self::Odt, Self::Text, Self::WesternText, Self::Utf16Text];
 
     /// As a `Content-Type` names it.
     pub fn as_str(self) -> &'static str {
@@ -26,6 +30,7 @@ impl MediaType {
             Self::Odt => "application/vnd.oasis.opendocument.text",
             Self::Text => "text/plain; charset=utf-8",
             Self::WesternText => "text/plain; charset=windows-1252",
+            Self::Utf16Text => "text/plain; charset=utf-16",
         }
     }
 
@@ -40,7 +45,7 @@ impl MediaType {
             Self::Pdf => "pdf",
             Self::Docx => "docx",
             Self::Odt => "odt",
-            Self::Text | Self::WesternText => "txt",
+            Self::Text | Self::WesternText | Self::Utf16Text => "txt",
         }
     }
 }
@@ -56,6 +61,7 @@ enum Seen {
     Pdf,
     Archive(Archive),
     Text(Text),
+    Utf16(Utf16),
     Other,
 }
 
@@ -71,6 +77,7 @@ impl Scan {
                 true
             }
             Seen::Text(text) => text.take(piece),
+            Seen::Utf16(text) => text.take(piece),
             Seen::Nothing | Seen::Pdf | Seen::Other => true,
         };
         if !is_still {
@@ -90,6 +97,7 @@ impl Scan {
             Seen::Pdf => Some(MediaType::Pdf),
             Seen::Archive(archive) => archive.media_type(),
             Seen::Text(text) => text.media_type(),
+            Seen::Utf16(text) => text.is_whole().then_some(MediaType::Utf16Text),
         }
     }
 }
@@ -101,6 +109,8 @@ fn begin(piece: &[u8]) -> Seen {
         Seen::Pdf
     } else if piece.starts_with(ENTRY) {
         Seen::Archive(Archive { is_odt: is_odt(piece), ..Archive::default() })
+    } else if let Some(order) = ByteOrder::of(piece) {
+        Seen::Utf16(Utf16 { order, carried: None, high: None })
     } else {
         Seen::Text(Text::default())
     }
@@ -164,6 +174,46 @@ impl Archive {
             (false, true) => Some(MediaType::Docx),
             (false, false) => None,
         }
+    }
+}
+
+/// Text in UTF-16: no control characters but tabs and the ends of lines, and both halves of every pair.
+#[derive(Debug, Clone)]
+struct Utf16 {
+    order: ByteOrder,
+    /// The first byte of a unit of which the other is in the next piece.
+    carried: Option<u8>,
+    /// The first half of a pair of which the other has not passed.
+    high: Option<u16>,
+}
+
+impl Utf16 {
+    /// Whether it can still be text.
+    fn take(&mut self, piece: &[u8]) -> bool {
+        piece.iter().all(|byte| match self.carried.take() {
+            Some(first) => self.take_unit(self.order.unit([first, *byte])),
+            None => {
+                self.carried = Some(*byte);
+                true
+            }
+        })
+    }
+
+    fn take_unit(&mut self, unit: u16) -> bool {
+        let high = self.high.take();
+        match char::decode_utf16(high.into_iter().chain([unit])).next() {
+            Some(Ok(c)) => !c.is_control() || matches!(c, '\t' | '\n' | '\r'),
+            // A first half waits for the other.
+            Some(Err(_)) if high.is_none() && (0xd800..0xdc00).contains(&unit) => {
+                self.high = Some(unit);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.carried.is_none() && self.high.is_none()
     }
 }
 
@@ -283,7 +333,16 @@ mod tests {
             (b"\x89PNG\r\n\x1a\n".to_vec(), None),
             (b"MZ\x90\0".to_vec(), None),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec(), None),
-            (b"\xff\xfet\0e\0x\0t\0".to_vec(), None),
+            (b"\xff\xfet\0e\0x\0t\0".to_vec(), Some(MediaType::Utf16Text)),
+            (b"\xfe\xff\0t\0\n \x13\xd8\x3d\xdc\xbb".to_vec(), Some(MediaType::Utf16Text)),
+            ([&b"\xff\xfe"[..], &b"\x20\x20".repeat(5_000)].concat(), Some(MediaType::Utf16Text)),
+            (b"\xff\xfet\0e".to_vec(), None),
+            (b"\xff\xfet\0\x3d\xd8".to_vec(), None),
+            (b"\xff\xfe\x3d\xd8t\0".to_vec(), None),
+            (b"\xff\xfe\x3d\xd8\x3d\xd8\xbb\xdc".to_vec(), None),
+            (b"\xff\xfe\xbb\xdct\0".to_vec(), None),
+            (b"\xff\xfe\x1b\0".to_vec(), None),
+            (b"\xff\xfe\0\0t\0\0\0".to_vec(), None),
             (b"".to_vec(), None),
         ] {
             assert_eq!(told(&bytes), media_type, "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(60)]));

@@ -3,6 +3,7 @@
 //! What is uploaded is never opened: its type is told by the first bytes and the names that an archive lists, and nothing is
 //! ever inflated.
 
+mod digest;
 mod media_type;
 mod name;
 
@@ -10,7 +11,9 @@ use std::time::Duration;
 
 use super::api_key;
 use super::id;
+use super::refusal::Refusal;
 
+pub use self::digest::{DIGEST_BYTES, Digest};
 pub use self::media_type::{MediaType, Scan};
 pub use self::name::{NAMELESS, file_name};
 
@@ -33,6 +36,12 @@ pub const STAGED_DOCUMENTS_MAX: i64 = 10_000;
 /// The random bytes of a token.
 pub const TOKEN_BYTES: usize = 16;
 
+const NO_ROOM_DETAIL: &str = "a file cannot be taken right now; send the application without one, or try again later";
+
+/// The refusal of a file for which there is no room: the disk is nearly full, or attachments have reached their total.
+/// Somebody has to make room, so it lasts for a while.
+pub const NO_ROOM: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
+
 /// What keeps a document from being taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -44,6 +53,8 @@ pub enum Fault {
     Empty,
     /// It came with another one.
     MoreThanOne,
+    /// The service has no room for it now.
+    NoRoom,
 }
 
 impl Fault {
@@ -54,6 +65,7 @@ impl Fault {
             Self::WrongType => "must be a PDF, DOCX, ODT or plain text file, by its content".to_owned(),
             Self::Empty => "must not be an empty file".to_owned(),
             Self::MoreThanOne => "must be one file".to_owned(),
+            Self::NoRoom => NO_ROOM_DETAIL.to_owned(),
         }
     }
 }

@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (415, "unsupported_media_type"),
             (429, "rate_limited"),
         ]),
-        Route::admin(Method::DELETE, membership, decode_remove, remove).writes(Grade::Durable).answering(READS),
+        Route::admin(Method::DELETE, membership, decode_remove, remove).writes(Grade::Vital).answering(READS),
     ]
 }
 
@@ -80,7 +80,7 @@ struct PutWish {
 /// none of.
 fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
     let mut fields = request.object()?;
-    let org_role = fields.required_text("orgRole", usize::MAX);
+    let org_role = fields.required_any_text("orgRole");
     let must_be = format!("must be one of {}", OrgRole::WORDS.join(", "));
     let org_role = org_role.and_then(|word| OrgRole::parse(&word).or_else(|| fields.fault("orgRole", must_be)));
     let org_role = fields.valid_with(org_role)?;

@@ -3,6 +3,7 @@
 
 pub(super) mod membership;
 pub(super) mod organization;
+pub(super) mod retention;
 pub(super) mod user;
 
 use super::pagination::{Page, no_cursor};

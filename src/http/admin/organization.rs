@@ -12,6 +12,7 @@ use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::route::Route;
 use super::{After, LISTS, NO_ORGANIZATION, READS};
+use crate::document::json;
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{
     DECISION_VISIBLE_AFTER_HOURS, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, PRIVACY_NOTICE_CHARACTERS_MAX,
@@ -98,7 +99,7 @@ impl Wish {
             time_zone: time_zone(ctx, fields),
             pay_transparency: fields.truth("payTransparency"),
             retention_days: fields.change("retentionDays", |fields, name| fields.integer(name, RETENTION_DAYS)),
-            privacy_notice: fields.text("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
+            privacy_notice: fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
             decision_visible_after_hours: fields
                 .change("decisionVisibleAfterHours", |fields, name| fields.integer(name, DECISION_VISIBLE_AFTER_HOURS)),
         }
@@ -155,7 +156,7 @@ impl Wish {
 }
 
 fn logo(fields: &mut Fields) -> Option<String> {
-    let logo = fields.text("logo", usize::MAX)?;
+    let logo = fields.any_text("logo")?;
     if is_logo(&logo) {
         return Some(logo);
     }
@@ -167,17 +168,22 @@ fn logo(fields: &mut Fields) -> Option<String> {
 
 /// The theme's members: what pages and the contract know of them is checked, the rest is the organization's own.
 fn theme(theme: &mut Fields) -> Map<String, Value> {
-    let members = theme.members().clone();
-    theme.truth("showSalary");
-    let color = theme.text("primaryColor", usize::MAX);
-    if color.is_some_and(|color| !is_hex_color(&color)) {
-        theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
+    let members = theme.free_members(|theme| {
+        theme.truth("showSalary");
+        let color = theme.any_text("primaryColor");
+        if color.is_some_and(|color| !is_hex_color(&color)) {
+            theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
+        }
+    });
+    // Each member is within the theme, which is itself an object.
+    for (name, flaw) in members.iter().filter_map(|(name, value)| Some((name, json::flaw_within(value, 1)?))) {
+        theme.fault::<()>(name, flaw);
     }
     members
 }
 
 fn time_zone(ctx: &Ctx, fields: &mut Fields) -> Option<String> {
-    let name = fields.text("timeZone", usize::MAX)?;
+    let name = fields.any_text("timeZone")?;
     let known = ctx.world.time_zone(&name);
     known.or_else(|| {
         fields.fault("timeZone", "must be the name of a time zone that this machine knows, such as Europe/Berlin")
@@ -198,7 +204,7 @@ fn slug(fields: &mut Fields, text: &str) -> Option<Slug> {
 fn decode_create(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let slug = fields.required_text("slug", usize::MAX).and_then(|text| slug(&mut fields, &text));
+    let slug = fields.required_any_text("slug").and_then(|text| slug(&mut fields, &text));
     let wish = Wish { name, slug, ..Wish::read(ctx, &mut fields) };
     fields.valid()?;
     Ok(wish)
@@ -255,7 +261,7 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, Wish), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
-    let slug = fields.text("slug", usize::MAX).and_then(|text| slug(&mut fields, &text));
+    let slug = fields.any_text("slug").and_then(|text| slug(&mut fields, &text));
     let wish = Wish { name, slug, ..Wish::read(ctx, &mut fields) };
     fields.valid()?;
     Ok((OrganizationId::parse(request.param("id")), wish))

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::super::api_key::WireData;
 use super::super::ctx::Ctx;
+use super::super::fields::Fields;
 use super::super::pagination::Page;
 use super::super::reply::Reply;
 use super::super::request::Request;
@@ -12,7 +13,7 @@ use super::super::route::Route;
 use super::{After, LISTS, NO_USER, READS};
 use crate::domain::id::{Id, UserId};
 use crate::domain::refusal::Refusal;
-use crate::domain::text::{EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
+use crate::domain::text::{EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::user::{Admin, PlatformRole};
 use crate::store::membership::Membership;
 use crate::store::user::{Record, User};
@@ -37,7 +38,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         ]),
         Route::admin(Method::GET, users, decode_list, list).answering(LISTS),
         Route::admin(Method::GET, user, decode_id, read).answering(READS),
-        Route::admin(Method::PATCH, user, decode_change, change).with_body().writes(Grade::Durable).answering(&[
+        Route::admin(Method::PATCH, user, decode_change, change).with_body().writes(Grade::Vital).answering(&[
             (200, ""),
             (400, "bad_request"),
             (400, "validation_error"),
@@ -66,9 +67,8 @@ struct NewUser {
 /// is none, or a `platformRole` that there is none of.
 fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
     let mut fields = request.object()?;
-    let email = fields.required_text("email", usize::MAX);
-    let must_be = format!("must be an email address of at most {EMAIL_CHARACTERS_MAX} characters");
-    let email = email.and_then(|email| Email::parse(&email).or_else(|| fields.fault("email", must_be)));
+    let address = fields.required_any_text("email");
+    let email = email(&mut fields, address);
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
     let enabled = fields.truth("enabled").unwrap_or(true);
@@ -80,7 +80,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
 ///
 /// # Errors
 /// `conflict` where another has the address.
-fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &NewUser) -> Result<Reply, Error> {
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &NewUser) -> Result<Reply, Error> {
     let NewUser { email, name, platform_role, enabled } = wish;
     let user = Record {
         id: ctx.world.id(),
@@ -89,10 +89,15 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &NewUser) -> Result<Reply, Er
         platform_role: *platform_role,
         enabled: *enabled,
     };
-    if !store::user::insert_new(tx, &user, tx.now)? {
+    let stamp = store::activity::stamp(&*ctx.world);
+    if !store::user::create(tx, &stamp, Some(who.principal()), &user)? {
         return Err(EMAIL_TAKEN.into());
     }
     found(tx, &user.id)
+}
+
+fn email(fields: &mut Fields, address: Option<String>) -> Option<Email> {
+    Email::parse(&address?).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
 }
 
 struct ListWish {
@@ -119,7 +124,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error
     let users = match &wish.email {
         None => store::user::page(tx, wish.after.as_ref(), wish.page.rows_wanted())?,
         // Nobody has an address that is none, and nobody comes behind the only one who has it.
-        Some(email) => match Email::parse(email).filter(|_| wish.after.is_none()) {
+        Some(email) => match Email::stored(email).filter(|_| wish.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
         },
@@ -146,19 +151,22 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &UserId) -> Result<Reply, Error> {
 
 struct ChangeWish {
     id: Option<UserId>,
+    email: Option<Email>,
     name: Option<String>,
     platform_role: Option<PlatformRole>,
     enabled: Option<bool>,
 }
 
-/// Who a user is to be from now on: only the members that are given change. An address stays.
+/// Who a user is to be from now on: only the members that are given change.
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a field that is not what it must be.
 fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
     let mut fields = request.object()?;
+    let address = fields.any_text("email");
     let wish = ChangeWish {
         id: UserId::parse(request.param("id")),
+        email: email(&mut fields, address),
         name: fields.text_not_blank("name", NAME_CHARACTERS_MAX),
         platform_role: fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse),
         enabled: fields.truth("enabled"),
@@ -167,21 +175,29 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
     Ok(wish)
 }
 
-/// `PATCH /api/admin/users/{id}`: changes a user. The sessions of one who is disabled end, and their keys do not count
-/// until they are enabled again.
+/// `PATCH /api/admin/users/{id}`: changes a user. The sessions of one who is disabled, or who gets another address, end.
+/// Keys of a user who is disabled do not count until they are enabled again.
 ///
 /// # Errors
-/// `not_found` where there is no such user; `conflict` where nobody would be left who is an enabled admin.
-fn change(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ChangeWish) -> Result<Reply, Error> {
+/// `not_found` where there is no such user; `conflict` where another user has the address, or nobody would be left who is
+/// an enabled admin.
+fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &ChangeWish) -> Result<Reply, Error> {
     let id = wish.id.as_ref().ok_or(NO_USER)?;
     let before = store::user::find(tx, id)?.ok_or(NO_USER)?.record;
+    if let Some(email) = &wish.email
+        && store::user::find_by_email(tx, email)?.is_some_and(|other| other.record.id != *id)
+    {
+        return Err(EMAIL_TAKEN.into());
+    }
     let after = Record {
+        email: wish.email.clone().unwrap_or_else(|| before.email.clone()),
         name: wish.name.clone().unwrap_or_else(|| before.name.clone()),
         platform_role: wish.platform_role.unwrap_or(before.platform_role),
         enabled: wish.enabled.unwrap_or(before.enabled),
         ..before.clone()
     };
-    store::user::change(tx, &before, &after)?;
+    let stamp = store::activity::stamp(&*ctx.world);
+    store::user::change(tx, &stamp, Some(who.principal()), &before, &after)?;
     found(tx, id)
 }
 

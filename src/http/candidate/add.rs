@@ -30,9 +30,9 @@ pub(super) struct AddWish {
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let address = fields.required_text("email", usize::MAX);
+    let address = fields.required_any_text("email");
     let address = email(&mut fields, address);
-    let role_id = fields.required_text("roleId", usize::MAX);
+    let role_id = fields.required_any_text("roleId");
     let applied_at = fields.moment("appliedAt");
     let email = fields.valid_with(address)?;
     // An id that none can have is an unknown role, not a fault of form.

@@ -24,11 +24,8 @@ pub(super) struct ChangeWish {
 /// blank or too long.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
     let mut fields = request.object()?;
-    let name = match fields.text("name", NAME_CHARACTERS_MAX) {
-        Some(name) if name.trim().is_empty() => fields.fault("name", "must not be blank"),
-        name => name,
-    };
-    let address = fields.text("email", usize::MAX);
+    let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
+    let address = fields.any_text("email");
     let email = email(&mut fields, address);
     fields.valid()?;
     Ok(ChangeWish { id: CandidateId::parse(request.param("id")), name, email })

@@ -18,7 +18,7 @@ use super::route::{Answer, Route};
 use crate::domain::api_key::Scope;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
-use crate::domain::text::Email;
+use crate::domain::text::{EMAIL_MUST_BE, Email};
 use crate::domain::user::{Principal, Standing};
 use crate::store::candidate::Candidate;
 use crate::store::status_page::sent;
@@ -138,7 +138,7 @@ pub(super) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error>
 /// The address that a body gives a candidate.
 fn email(fields: &mut Fields, text: Option<String>) -> Option<Email> {
     let text = text?;
-    Email::parse(&text).or_else(|| fields.fault("email", EMAIL))
+    Email::parse(&text).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
 }
 
 /// What an address must be.

@@ -36,18 +36,19 @@ impl Employer<'_> {
     }
 }
 
-/// A role as JSON-LD: to stand in a `script` element, as it is.
-pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &Record) -> String {
-    inert(&posting(base, employer, role).to_string())
+/// A role as JSON-LD: to stand in a `script` element, as it is. `posted` is the day that the page shows, which is the
+/// organization's and not that of UTC.
+pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&str>) -> String {
+    inert(&posting(base, employer, role, posted).to_string())
 }
 
-fn posting(base: &str, employer: &Employer<'_>, role: &Record) -> Value {
+fn posting(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&str>) -> Value {
     let mut posting = json!({
         "@context": "https://schema.org",
         "@type": "JobPosting",
         "title": role.name,
         "description": description(role),
-        "datePosted": role.created_at.to_string().split('T').next(),
+        "datePosted": posted,
         "identifier": { "@type": "PropertyValue", "name": employer.name, "value": role.id.as_str() },
         "url": share::role_url(base, employer.slug, role.id.as_str()),
         "directApply": true,
@@ -219,13 +220,16 @@ mod tests {
             },
         });
         let role = role("Rostock, Germany", Some(WorkType::Hybrid));
-        assert_eq!(posting(BASE, &employer(), &role), expected);
-        assert_eq!(serde_json::from_str::<Value>(&json_ld(BASE, &employer(), &role)).unwrap(), expected);
+        assert_eq!(posting(BASE, &employer(), &role, Some("2026-09-21")), expected);
+        assert_eq!(
+            serde_json::from_str::<Value>(&json_ld(BASE, &employer(), &role, Some("2026-09-21"))).unwrap(),
+            expected
+        );
     }
 
     #[test]
     fn work_from_anywhere_says_from_where_it_is_known() {
-        let of = |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)));
+        let of = |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), None);
         let countries = json!([{ "@type": "Country", "name": "DE" }, { "@type": "Country", "name": "AT" }]);
         let germany = of("Germany / Austria");
         assert_eq!(germany["jobLocationType"], "TELECOMMUTE");
@@ -239,7 +243,7 @@ mod tests {
             assert_eq!(nowhere["jobLocationType"], "TELECOMMUTE");
             assert!(nowhere.get("jobLocation").is_none());
         }
-        let onsite = posting(BASE, &employer(), &role("Germany", Some(WorkType::Onsite)));
+        let onsite = posting(BASE, &employer(), &role("Germany", Some(WorkType::Onsite)), None);
         assert!(onsite.get("jobLocationType").is_none());
         assert_eq!(onsite["jobLocation"]["address"]["addressCountry"], "DE");
     }
@@ -249,7 +253,7 @@ mod tests {
         let of = |employer: &Employer<'_>, change: &dyn Fn(&mut Salary)| {
             let mut role = role("", None);
             change(&mut role.salary);
-            posting(BASE, employer, &role)["baseSalary"].clone()
+            posting(BASE, employer, &role, None)["baseSalary"].clone()
         };
         let hidden = Employer { shows_salary: false, ..employer() };
         assert_eq!(of(&hidden, &|_| {}), Value::Null);
@@ -270,7 +274,7 @@ mod tests {
         role.description = r#"{"format":"markdown","body":"</script><script>alert(1)</script>"}"#.to_owned();
         let name = "<!--<script>";
         let employer = Employer { name, domain: "javascript:x", logo: "data:x", ..employer() };
-        let json = json_ld(BASE, &employer, &role);
+        let json = json_ld(BASE, &employer, &role, None);
         assert!(!json.contains(['<', '>', '&', '\u{2028}']), "{json}");
         let read: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&read["title"], &read["hiringOrganization"]["name"]), (&json!(role.name), &json!(name)));
@@ -282,7 +286,7 @@ mod tests {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
         role.description = "{}".to_owned();
-        let posting = posting(BASE, &employer, &role);
+        let posting = posting(BASE, &employer, &role, None);
         assert_eq!(posting["hiringOrganization"]["logo"], "https://jobs.example.com/careers/acme/logo");
         assert_eq!(posting["description"], "<p>Engineer</p>");
     }

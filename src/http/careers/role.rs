@@ -65,6 +65,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
+    let posted = posted.map(|day| (day.to_string(), texts.day(day)));
     let base = &ctx.settings.base_url;
     let employer = employer(&organization, shows_salary);
     let reply = Reply::rendered(&Role {
@@ -74,12 +75,12 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
         excerpt: share::summary(&body),
         work_type: role.work_type.map(|work_type| named(texts, work_type)),
         salary: shows_salary.then(|| texts.salary(&role.salary)).flatten(),
-        posted: posted.map(|day| (day.to_string(), texts.day(day))),
         description: markdown::to_html(&body),
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", home(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
-        posting: posting::json_ld(base, &employer, &role),
+        posting: posting::json_ld(base, &employer, &role, posted.as_ref().map(|(day, _)| day.as_str())),
+        posted,
         role: &role,
     })?;
     kept(reply, texts, &organization, tx)

@@ -12,6 +12,7 @@ use super::super::session;
 use super::Trail;
 use crate::domain::api_key::Secret;
 use crate::domain::refusal::Refusal;
+use crate::domain::usage;
 use crate::domain::user::{Auth, Principal};
 use crate::store::{self, Error, KnownKey, Tx};
 
@@ -64,20 +65,38 @@ pub(super) fn admit(
     Ok(Some(credential))
 }
 
-/// What the request carries: a key goes before a session.
+/// A credential as a request carries it, before it is looked up: a digest.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sent {
+    ApiKey([u8; 32]),
+    Session([u8; 32]),
+}
+
+/// The credential that the request carries: a key goes before a session.
 ///
 /// # Errors
-/// `unauthorized` where there is nothing, or a key that is not in the form of one or does not count.
-fn credential(ctx: &Ctx, request: &Request) -> Result<Credential, Error> {
+/// `unauthorized` where there is nothing, or a key that is not in the form of one.
+pub(super) fn sent(ctx: &Ctx, request: &Request) -> Result<Sent, Refusal> {
     if let Some(value) = request.header_list(&header::AUTHORIZATION) {
         let (scheme, token) = value.split_once(' ').unwrap_or((&value, ""));
         let secret = Secret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
-        let unauthorized = Refusal::Unauthorized { sent: true };
-        let secret = secret.ok_or_else(|| unauthorized.clone())?;
-        return ctx.store.key(&secret.digest())?.map(Credential::ApiKey).ok_or(Error::Refused(unauthorized));
+        return secret.map(|secret| Sent::ApiKey(secret.digest())).ok_or(Refusal::Unauthorized { sent: true });
     }
-    let digest = session::cookie(ctx, request).ok_or(Refusal::Unauthorized { sent: false })?;
-    Ok(Credential::Session(digest))
+    session::cookie(ctx, request).map(Sent::Session).ok_or(Refusal::Unauthorized { sent: false })
+}
+
+/// The credential, looked up.
+///
+/// # Errors
+/// `unauthorized` where there is none, or a key that does not count.
+fn credential(ctx: &Ctx, request: &Request) -> Result<Credential, Error> {
+    match sent(ctx, request)? {
+        Sent::ApiKey(digest) => {
+            let key = ctx.store.key(&digest)?;
+            key.map(Credential::ApiKey).ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
+        }
+        Sent::Session(digest) => Ok(Credential::Session(digest)),
+    }
 }
 
 /// Who the credential is, in this very transaction.
@@ -96,7 +115,7 @@ fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usag
     store::usage::LogEntry {
         key_number,
         method: request.method().to_string().into(),
-        path: request.path().to_owned().into(),
+        path: usage::kept_path(request.path()).to_owned().into(),
         ip: request.client(),
         user_agent: request.user_agent(),
         auth_endpoint: route.path,

@@ -10,6 +10,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use super::super::ctx::Ctx;
 use super::super::reply::StoredFile;
+use crate::domain::document::{DIGEST_BYTES, Digest};
 use crate::domain::id::{DocumentId, RequestId};
 use crate::store::{self, Error};
 
@@ -30,10 +31,14 @@ pub(in crate::http) struct Download {
     next: i64,
     /// Bytes that are still to be sent.
     left: u64,
+    /// The digest of the pieces that were read.
+    digest: Digest,
+    /// The digest that the whole must have.
+    sha256: Option<[u8; DIGEST_BYTES]>,
     reading: Option<Pin<Box<Reading>>>,
 }
 
-type Reading = dyn Future<Output = Result<Option<Vec<u8>>, Error>> + Send;
+type Reading = dyn Future<Output = Result<(Option<Vec<u8>>, Digest), Error>> + Send;
 
 /// A file has broken off: its connection ends short of the length that was told, so that nobody takes it for a whole one.
 #[derive(Debug)]
@@ -49,16 +54,21 @@ impl std::error::Error for BrokenOff {}
 
 impl Download {
     pub(super) fn new(ctx: Arc<Ctx>, request_id: RequestId, file: StoredFile) -> Self {
-        Self { ctx, request_id, id: file.id, next: 1, left: file.bytes.into(), reading: None }
+        let StoredFile { id, bytes, sha256 } = file;
+        Self { ctx, request_id, id, next: 1, left: bytes.into(), digest: Digest::default(), sha256, reading: None }
     }
 
     /// The next piece, once it was read.
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Error>> {
-        let (ctx, id, next) = (&self.ctx, &self.id, self.next);
-        let reading = self.reading.get_or_insert_with(|| Box::pin(read(Arc::clone(ctx), id.clone(), next)));
+        let (ctx, id, next, digest) = (&self.ctx, &self.id, self.next, &self.digest);
+        let read = || read(Arc::clone(ctx), id.clone(), next, digest.clone());
+        let reading = self.reading.get_or_insert_with(|| Box::pin(read()));
         let read = ready!(reading.as_mut().poll(context));
         self.reading = None;
-        Poll::Ready(read.and_then(|piece| self.take(piece)))
+        Poll::Ready(read.and_then(|(piece, digest)| {
+            self.digest = digest;
+            self.take(piece)
+        }))
     }
 
     /// A piece that was read, where it can be one of a whole file.
@@ -68,20 +78,39 @@ impl Download {
             Some(piece) if (1..=self.left).contains(&length) => {
                 self.next += 1;
                 self.left -= length;
+                self.require_whole()?;
                 Ok(piece.into())
             }
             _ => Err(Error::Defect(format!("piece {} of {} is gone or is not as it was", self.next, self.id.as_str()))),
         }
     }
+
+    /// Compares the digests behind the last piece, before that piece is sent: a file with other content never arrives whole.
+    fn require_whole(&self) -> Result<(), Error> {
+        match self.sha256 {
+            Some(sha256) if self.left == 0 && sha256 != self.digest.value() => {
+                let id = self.id.as_str();
+                Err(Error::Defect(format!("the content of {id} does not have its SHA-256; run `appliance check`")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Reads a piece, where it may take a moment. The turn is over when it was read, also where nobody waits for it any more.
-async fn read(ctx: Arc<Ctx>, id: DocumentId, number: i64) -> Result<Option<Vec<u8>>, Error> {
+/// Reads a piece and adds it to the digest, where it may take a moment. The turn is over when it was read, also where nobody waits for it any more.
+async fn read(
+    ctx: Arc<Ctx>,
+    id: DocumentId,
+    number: i64,
+    mut digest: Digest,
+) -> Result<(Option<Vec<u8>>, Digest), Error> {
     let turn = Arc::clone(&ctx.piece_reads).acquire_owned().await;
     let turn = turn.map_err(|error| Error::Unavailable(error.to_string()))?;
     let run = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        ctx.store.read(|tx| store::document::piece(tx, &id, number))
+        let piece = ctx.store.read(|tx| store::document::piece(tx, &id, number))?;
+        piece.iter().for_each(|piece| digest.add(piece));
+        Ok((piece, digest))
     });
     run.await.map_err(|error| Error::Defect(error.to_string()))?
 }
@@ -162,12 +191,20 @@ mod tests {
         let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
         let store = Arc::new(Store::open(&dir.path().join("a.db"), Arc::clone(&world)).unwrap());
         let (base_url, origin) = ("http://a.example".to_owned(), "http://a.example".to_owned());
-        let settings = Settings { base_url, origin, rate: None, signups_per_hour: None, trusted_proxies: Vec::new() };
+        let settings = Settings {
+            base_url,
+            origin,
+            rate: None,
+            signups_per_hour: None,
+            trusted_proxies: Vec::new(),
+            uploads: crate::domain::disk::UploadLimits::default(),
+            security_contacts: Vec::new(),
+        };
         let ctx = Arc::new(Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off))));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let turns = ctx.piece_reads.acquire_many(PIECE_READS_MAX as u32).await.unwrap();
-            let file = StoredFile { id: DocumentId::parse("doc_1").unwrap(), bytes: 70_000 };
+            let file = StoredFile { id: DocumentId::parse("doc_1").unwrap(), bytes: 70_000, sha256: None };
             let mut download = Download::new(Arc::clone(&ctx), ctx.world.id(), file);
             assert_eq!((download.size_hint().exact(), download.is_end_stream()), (Some(70_000), false));
             let waits = poll_fn(|context| Poll::Ready(Pin::new(&mut download).poll_frame(context).is_pending()));

@@ -17,14 +17,16 @@ use multer::{Field, Multipart};
 use self::paced::{Meter, Paced};
 use super::super::body;
 use super::super::ctx::Ctx;
-use super::super::form::{Form, FormRules, Upload};
+use super::super::form::{FileUse, Form, FormRules, Trouble, Upload};
 use super::super::request::{BODY_BYTES_MAX, Request};
 use super::upload::Staging;
 use crate::domain::document::{self, Fault};
+use crate::domain::pace::{self, Pace};
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// How long the next part of a form may take.
+/// How long a form may pause. A form that arrives more slowly than [`pace::BYTES_PER_S_MIN`] is cut off once its pauses
+/// together were longer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a whole form may take: the largest file at the speed of a telephone in the country.
@@ -67,10 +69,15 @@ pub(super) async fn read(
     request: &Request,
     body: &mut Incoming,
     has_begun: &mut bool,
+    refused: Option<(Trouble, FileUse)>,
 ) -> Result<Request, Error> {
+    let trouble = refused.map(|(trouble, _)| trouble);
     let boundary = match kind(rules, request)? {
         Kind::Json => return Ok(request.with_body(body::read(body, BODY_BYTES_MAX).await?)),
-        Kind::Urlencoded => return Ok(request.with_form(urlencoded(&body::read(body, BODY_BYTES_MAX).await?)?)),
+        Kind::Urlencoded => {
+            let form = urlencoded(&body::read(body, BODY_BYTES_MAX).await?)?;
+            return Ok(request.with_form(form.with_trouble(trouble)));
+        }
         Kind::Multipart(boundary) => boundary,
     };
     let bytes_max = bytes_max(rules);
@@ -78,16 +85,27 @@ pub(super) async fn read(
     if is_too_large && rules.file_field.is_none() {
         return Err(Refusal::PayloadTooLarge(bytes_max).into());
     }
-    if is_too_large && request.header_list(&header::EXPECT).is_some() {
-        // Whoever asks first is told before anything was sent.
-        return Ok(request.with_form(Form::new(Vec::new(), Some(Upload::Fault(Fault::TooLarge)))));
+    if is_too_large {
+        // Refused before anything is read: most of it can only be a file that is too large.
+        let form = Form::new(Vec::new(), Some(Upload::Fault(Fault::TooLarge)));
+        return Ok(request.with_form(form.with_trouble(trouble)));
     }
     let overload = || Error::Unavailable("too many forms arrive at once, or from one address".to_owned());
-    let _place = ctx.uploads.take(request.client()).ok_or_else(overload)?;
+    let file_use = refused.map_or(FileUse::Stage, |(_, file_use)| file_use);
+    let (_permit, file_use, trouble) = match ctx.uploads.take(request.client()) {
+        Ok(permit) => (permit, file_use, trouble),
+        // Without a permit for the file, a person's words are still read, so that the form can be shown again.
+        Err(_) if rules.show_again.is_some() => {
+            let permit = ctx.text_forms.take(request.client()).map_err(|_| overload())?;
+            (permit, FileUse::Discard, trouble.or(Some(Trouble::Unavailable)))
+        }
+        Err(_) => return Err(overload()),
+    };
     *has_begun = true;
     let patience = Patience { idle: IDLE_TIMEOUT, whole: FORM_TIMEOUT };
-    let reading = Reading::new(ctx, rules, patience, is_too_large);
-    Ok(request.with_form(reading.read(body, &boundary).await?))
+    let reading = Reading::new(ctx, rules, patience, file_use);
+    let form = reading.read(body, &boundary).await?;
+    Ok(request.with_form(form.with_trouble(trouble)))
 }
 
 fn kind(rules: &FormRules, request: &Request) -> Result<Kind, Refusal> {
@@ -114,7 +132,7 @@ fn kind(rules: &FormRules, request: &Request) -> Result<Kind, Refusal> {
 }
 
 /// The most bytes of a whole form.
-fn bytes_max(rules: &FormRules) -> usize {
+pub(super) fn bytes_max(rules: &FormRules) -> usize {
     let file = if rules.file_field.is_some() { document::BYTES_MAX } else { 0 };
     BODY_BYTES_MAX + OVERHEAD_BYTES_MAX + file
 }
@@ -148,9 +166,9 @@ struct Reading<'a> {
     ctx: &'a Arc<Ctx>,
     file_field: Option<&'static str>,
     patience: Patience,
+    pace: Pace,
     meter: Arc<Meter>,
-    /// Whether it is known from the start that the file must be too large.
-    is_too_large: bool,
+    file_use: FileUse,
     parts: usize,
     fields: Vec<(String, String)>,
     text_bytes: usize,
@@ -161,13 +179,14 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(ctx: &'a Arc<Ctx>, rules: &FormRules, patience: Patience, is_too_large: bool) -> Self {
+    fn new(ctx: &'a Arc<Ctx>, rules: &FormRules, patience: Patience, file_use: FileUse) -> Self {
         Self {
             ctx,
             file_field: rules.file_field,
             patience,
+            pace: Pace::new(patience.idle),
             meter: Arc::new(Meter::new(bytes_max(rules))),
-            is_too_large,
+            file_use,
             parts: 0,
             fields: Vec::new(),
             text_bytes: 0,
@@ -206,8 +225,10 @@ impl<'a> Reading<'a> {
             return Ok(Some(Upload::Fault(fault)));
         }
         let Some(staging) = &mut self.staging else { return Ok(None) };
-        let staged = staging.finish().await?;
-        Ok(Some(staged.map_or(Upload::Fault(Fault::WrongType), Upload::Staged)))
+        match staging.finish().await {
+            Ok(staged) => Ok(Some(staged.map_or(Upload::Fault(Fault::WrongType), Upload::Staged))),
+            Err(error) => self.no_room(error).map(|()| Some(Upload::Fault(Fault::NoRoom))),
+        }
     }
 
     async fn read_parts(&mut self, parts: &mut Multipart<'_>) -> Result<(), Error> {
@@ -253,9 +274,6 @@ impl<'a> Reading<'a> {
     }
 
     async fn read_file(&mut self, part: &mut Field<'_>) -> Result<Go, Error> {
-        if self.is_too_large {
-            return Ok(self.too_large());
-        }
         let name = part.file_name().unwrap_or_default().to_owned();
         let mut is_there = !name.is_empty();
         if is_there {
@@ -301,21 +319,39 @@ impl<'a> Reading<'a> {
         if self.fault.is_some() {
             return Ok(());
         }
+        if self.file_use == FileUse::Discard {
+            self.fault = Some(Fault::NoRoom);
+            return Ok(());
+        }
         let staging = self.staging.get_or_insert_with(|| Staging::new(Arc::clone(self.ctx), name));
-        staging.take(chunk).await?;
+        if let Err(error) = staging.take(chunk).await {
+            return self.no_room(error);
+        }
         if !staging.is_hopeful() {
             self.fault = Some(Fault::WrongType);
         }
         Ok(())
     }
 
-    /// Waits for the next of something, for so long.
-    async fn patiently<T>(&self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
-        let idle = self.patience.idle;
-        let next = tokio::time::timeout(idle, next).await;
-        let next =
-            next.map_err(|_| Refusal::bad_request(format!("the form did not go on for {} s", idle.as_secs())))?;
-        match next {
+    /// A file that cannot be kept now is the file's fault alone: the rest of the form is read, so that it can be shown again.
+    fn no_room(&mut self, error: Error) -> Result<(), Error> {
+        match error {
+            Error::Full(why) | Error::Unavailable(why) => {
+                self.ctx.telemetry.note(self.ctx.world.now(), None, &format!("an upload was refused: {why}"));
+            }
+            Error::Refused(Refusal::Unavailable { .. }) => {}
+            other => return Err(other),
+        }
+        self.fault = Some(Fault::NoRoom);
+        Ok(())
+    }
+
+    /// Waits for the next of something, as long as the sender keeps the pace. Only waiting for the sender counts.
+    async fn patiently<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
+        let (begun, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
+        let next = tokio::time::timeout(self.pace.credit(), next).await;
+        self.pace = self.pace.after(begun.elapsed(), self.meter.bytes() - bytes_before);
+        match next.map_err(|_| too_slow(self.patience.idle))? {
             Ok(next) => {
                 self.meter.go_on();
                 Ok(next)
@@ -329,6 +365,13 @@ impl<'a> Reading<'a> {
             Err(_) => Err(Refusal::bad_request("the head of one of the form's parts cannot be read")),
         }
     }
+}
+
+fn too_slow(idle: Duration) -> Refusal {
+    let (idle_s, pace) = (idle.as_secs(), pace::BYTES_PER_S_MIN);
+    Refusal::bad_request(format!(
+        "the form stopped for {idle_s} s, or arrived more slowly than {pace} bytes a second; send it again"
+    ))
 }
 
 fn head_too_long() -> Refusal {

@@ -12,9 +12,12 @@
 //! A feed that is not kept is made in its turn ([`turn`]); whoever waited for it looks again for what is kept.
 
 mod admission;
+mod again;
 mod download;
+mod end;
 mod form;
 mod once;
+mod proxy;
 mod short;
 #[cfg(test)]
 mod tests;
@@ -40,7 +43,7 @@ pub(super) use self::short::begin as begin_short;
 use self::transaction::Settled;
 use super::body;
 use super::ctx::Ctx;
-use super::form::{Form, Upload};
+use super::form::{Form, Look, LookFirst, Upload};
 use super::kept::{Asked, Kept};
 use super::reply::{self, Reply};
 use super::request::{self, Request};
@@ -86,6 +89,8 @@ struct Trail {
     key: Option<Arc<KnownKey>>,
     /// Whether a form was begun to be read, whatever was made of it.
     has_begun_form: bool,
+    /// Whether the connection is closed behind the answer.
+    closes: bool,
     /// The usage row that is owed: there once a key was seen, gone once the row is written.
     owed: Option<LogEntry>,
 }
@@ -103,6 +108,7 @@ impl Trail {
             left: None,
             key: None,
             has_begun_form: false,
+            closes: false,
             owed: None,
         }
     }
@@ -121,7 +127,8 @@ pub(super) async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Requ
     };
     drop(turn);
     if !body.is_end_stream() && (!expects_continue || has_begun_form) {
-        body::drain(body).await;
+        // The client gets its answer at once, and can go on sending meanwhile.
+        tokio::spawn(body::drain(body));
     }
     response
 }
@@ -185,6 +192,10 @@ async fn respond(
 ) -> Result<Reply, Error> {
     let path = parts.uri.path();
     let found = request::check_head(&parts.uri, &parts.headers, parts.version);
+    let found = found.and_then(|()| {
+        // Where the body ends is in doubt, so nothing more is read from this connection.
+        request::check_framing(&parts.headers).inspect_err(|_| trail.closes = true)
+    });
     let found = found.and_then(|()| ctx.table.find(&parts.method, path));
     let (route, params) = match found.inspect_err(|_| {
         trail.page = ctx.table.is_page(path);
@@ -200,6 +211,7 @@ async fn respond(
     trail.page = route.page;
     trail.parameters = route.parameters;
     let client = request::client(peer, &parts.headers, &ctx.settings.trusted_proxies);
+    proxy::report(ctx, peer, &parts.headers);
     let mut request = Arc::new(Request::new(parts, params?, client));
     if route.page {
         trail.texts = texts::of(&request).unwrap_or(trail.texts);
@@ -207,6 +219,9 @@ async fn respond(
     for _ in 0..TURNS_MAX {
         let outcome = carry_out(ctx, route, &mut request, body, trail).await;
         if let Settled::Yes(outcome) = transaction::settle(ctx, trail, outcome).await {
+            if matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { sent: true }))) {
+                end::write(ctx, &request).await;
+            }
             return outcome;
         }
     }
@@ -222,22 +237,45 @@ async fn carry_out(
 ) -> Result<Reply, Error> {
     let credential = admission::admit(ctx, route, request, trail)?;
     if let Some(rules) = route.form.as_ref().filter(|_| !request.has_body()) {
-        if let Some(look_first) = rules.look_first
-            && let Some(reply) = ctx.store.read(|tx| look_first(ctx, tx, request))?
-        {
-            return Ok(reply);
-        }
-        *request = Arc::new(form::read(ctx, rules, request, body, &mut trail.has_begun_form).await?);
+        let look = |look_first: LookFirst| ctx.store.read(|tx| look_first(ctx, tx, request));
+        let refused = match rules.look_first.map(look).transpose()? {
+            Some(Look::Answered(reply)) => return Ok(*reply),
+            Some(Look::Refused(trouble, file_use)) => Some((trouble, file_use)),
+            Some(Look::On) | None => None,
+        };
+        refuse_coded(route, request, body)?;
+        let read = form::read(ctx, rules, request, body, &mut trail.has_begun_form, refused).await?;
+        *request = Arc::new(read);
     } else if route.takes_body && !request.has_body() {
+        refuse_coded(route, request, body)?;
         *request = Arc::new(request.with_body(body::read(body, route.body_bytes_max).await?));
     }
-    let outcome = conclude(ctx, route, credential, request, trail).await;
+    let mut outcome = conclude(ctx, route, credential, request, trail).await;
+    if let Err(Error::Full(_) | Error::Unavailable(_)) = &outcome {
+        outcome = again::show(ctx, route, request, trail, outcome);
+    }
+    let outcome = outcome.map(|reply| reply.with_unknown(request.unknown()));
     if let Some(Upload::Staged(staged)) = request.form().and_then(Form::upload)
         && !outcome.as_ref().is_ok_and(|reply| reply.keeps(staged))
     {
         upload::remove(Arc::clone(ctx), staged.id.clone()).await;
     }
     outcome
+}
+
+/// Refuses a body with a `Content-Encoding` before any of it is read: no route decodes one (RFC 9110 §8.4).
+///
+/// # Errors
+/// `payload_too_large` where its announced length is over the limit too; otherwise `unsupported_media_type`.
+fn refuse_coded(route: &Route, request: &Request, body: &Incoming) -> Result<(), Refusal> {
+    if body.is_end_stream() || !request.headers().contains_key(header::CONTENT_ENCODING) {
+        return Ok(());
+    }
+    let bytes_max = route.form.as_ref().map_or(route.body_bytes_max, form::bytes_max);
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(Refusal::PayloadTooLarge(bytes_max));
+    }
+    Err(Refusal::ContentEncoding)
 }
 
 /// The handler's two halves, once all of the request is there.
@@ -272,7 +310,8 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
     let mut reply = match outcome {
         Ok(reply) => reply,
         Err(error) => {
-            if let Error::Unavailable(why) | Error::Defect(why) = &error {
+            if let Error::Full(why) | Error::Unavailable(why) | Error::Defect(why) | Error::OutcomeUnknown(why) = &error
+            {
                 ctx.telemetry.note(ctx.world.now(), Some(trail.request_id.as_str()), why);
             }
             let number = trail.request_id.as_str();
@@ -283,6 +322,9 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
             }
         }
     };
+    if trail.closes {
+        reply = reply.with(header::CONNECTION, "close");
+    }
     if trail.cors {
         reply = reply
             .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
@@ -332,13 +374,16 @@ pub(super) fn broken_off(ctx: &Ctx) -> Response<Outgoing> {
     reply::with_request_id(response, request_id).map(Outgoing::Whole)
 }
 
-/// The answer to what could not be read as a request, and its body.
-pub(super) fn unread(ctx: &Ctx, refusal: Refusal) -> (Response<()>, Bytes) {
+/// The answer where no request was read, and its body.
+pub(super) fn unread(ctx: &Ctx, error: Error) -> (Response<()>, Bytes) {
     let trail = Trail { method: OTHER, ..Trail::of(ctx, &Method::GET) };
-    let reply = finish(ctx, &trail, Err(refusal.into()));
+    let reply = finish(ctx, &trail, Err(error));
     let body = reply.body();
-    let response = reply.into_unnamed();
+    let mut response = reply.into_unnamed();
     told(ctx, &trail, Instant::now(), &response);
+    if ctx.settings.is_https() {
+        reply::require_https(response.headers_mut());
+    }
     (reply::with_request_id(response, trail.request_id).map(drop), body)
 }
 

@@ -21,6 +21,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, Principal, Standing};
 use crate::store::{self, Error, Tx, access};
 
+const NOT_FOUND: u16 = 404;
+
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A request that is to be carried out once.
@@ -85,7 +87,9 @@ impl Once {
         if let Err(refusal) = self.entry.accept(who).and_then(|()| self.entry.admit(who)) {
             return Ok(Err(refusal));
         }
-        if let Some(kept) = store::idempotency_key::find(tx, number, &self.key)? {
+        // A 404 may be there from an older version of this program, which stored it.
+        let kept = store::idempotency_key::find(tx, number, &self.key)?;
+        if let Some(kept) = kept.filter(|kept| kept.status != NOT_FOUND) {
             return self.repeat(tx, who, &kept);
         }
         let outcome = act(Some(who.clone()))?;
@@ -98,8 +102,8 @@ impl Once {
     fn repeat(&self, tx: &Tx<'_>, who: &Principal, kept: &Kept) -> Result<Outcome, Error> {
         const HIDDEN: Refusal = Refusal::NotFound("there is no such thing, or this key may not see it");
         let answer = kept.answer_to(&self.fingerprint);
-        // What is not told, or was not there to be seen, needs no authority.
-        if answer != Err(Refusal::IdempotencyKeyReused) && kept.status != 404 {
+        // What is not told needs no authority.
+        if answer != Err(Refusal::IdempotencyKeyReused) {
             let standing = self.place.standing(tx, who)?;
             let may = standing.ok_or(HIDDEN).and_then(|standing| standing.map_or(Ok(()), Standing::require_manager));
             if let Err(refusal) = may {

@@ -21,8 +21,9 @@ use super::super::reply::{self, Reply};
 use super::super::request;
 use super::super::route::{Entry, OfCaller, Route};
 use super::super::table::Found;
+use super::admission::Sent;
 use super::transaction::{Recording, recording};
-use super::{RATE_LIMIT, RATE_LIMIT_POLICY, TURNS_MAX, Trail, finish, left_value, policy_value, told};
+use super::{RATE_LIMIT, RATE_LIMIT_POLICY, TURNS_MAX, Trail, end, finish, left_value, policy_value, proxy, told};
 use crate::domain::api_key;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Auth;
@@ -57,6 +58,7 @@ pub(in crate::http) fn begin(ctx: &Arc<Ctx>, peer: SocketAddr, request: &Request
         user_agent: request::user_agent(request.headers()),
         auth_endpoint: route.path,
     };
+    proxy::report(ctx, peer, request.headers());
     trail.route = Some(route.path);
     trail.key = Some(Arc::clone(&key));
     let recording = recording(ctx, Arc::clone(&key), row);
@@ -94,7 +96,12 @@ impl Short {
     pub(in crate::http) async fn answer(mut self, ctx: &Arc<Ctx>) -> Response<Full<Bytes>> {
         let response = match self.until_recorded(ctx).await {
             Ok(()) => self.response(ctx),
-            Err(error) => finish(ctx, &self.trail, Err(error)).into_unnamed(),
+            Err(error) => {
+                if matches!(error, Error::Refused(Refusal::Unauthorized { .. })) {
+                    end::write_of(ctx, Sent::ApiKey(*self.key.digest())).await;
+                }
+                finish(ctx, &self.trail, Err(error)).into_unnamed()
+            }
         };
         told(ctx, &self.trail, self.started, &response);
         reply::with_request_id(response, self.trail.request_id)
@@ -106,7 +113,10 @@ impl Short {
         for _ in 0..TURNS_MAX {
             let row = match self.recording.outcome().await? {
                 Recorded::Logged => return Ok(()),
-                Recorded::Ended => return Err(UNAUTHORIZED),
+                Recorded::Ended => {
+                    ctx.store.note_expired(&self.key);
+                    return Err(UNAUTHORIZED);
+                }
                 Recorded::Changed(row) => row,
             };
             self.key = ctx.store.key(self.key.digest())?.ok_or(UNAUTHORIZED)?;

@@ -2,17 +2,19 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::Method;
 use serde_json::{Value, json};
 
 use super::super::ctx::{Settings, UPLOADS_MAX, UPLOADS_OF_ONE_MAX};
-use super::super::form::Upload;
+use super::super::form::{Look, Upload};
 use super::super::health;
 use super::super::server::Server;
 use super::super::table::Table;
 use super::*;
+use crate::domain::disk::UploadLimits;
 use crate::domain::document::BYTES_MAX;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Grade, Store, Tx};
@@ -49,7 +51,7 @@ impl Place {
         let form = Route::open(Method::POST, "/form", decode, act)
             .with_upload("cv", |_, _, request| {
                 let is_turned_away = request.raw_query() == "no";
-                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(None) }
+                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(Look::On) }
             })
             .or_json()
             .writes(Grade::Durable);
@@ -68,6 +70,8 @@ impl Place {
             rate: None,
             trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()],
             signups_per_hour: None,
+            security_contacts: Vec::new(),
+            uploads: UploadLimits::default(),
         };
         let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
         ctx.table = Table::of([health::routes(), routes].into_iter().flatten().collect());
@@ -274,35 +278,87 @@ fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
     }
 }
 
+/// Begins a form from an address: whether it may go on, and its connection.
+fn begin_form(place: &Place, address: &str) -> (u16, TcpStream) {
+    let client = format!("X-Forwarded-For: {address}");
+    let fields = format!("{MULTIPART}\r\n{client}\r\nExpect: 100-continue\r\nContent-Length: 1000");
+    let mut stream = place.send(&head(&fields));
+    (answer(&mut stream).0, stream)
+}
+
 #[test]
 fn so_many_forms_arrive_at_once_and_no_more() {
     let place = Place::new();
-    let fields = |client: usize| {
-        let client = format!("X-Forwarded-For: 192.0.2.{client}");
-        format!("{MULTIPART}\r\n{client}\r\nExpect: 100-continue\r\nContent-Length: 1000")
-    };
-    let begin = |client: usize| {
-        let mut stream = place.send(&head(&fields(client)));
-        (answer(&mut stream).0, stream)
-    };
     let mut waiting = Vec::new();
     for nth in 0..UPLOADS_MAX {
-        let (status, stream) = begin(nth / UPLOADS_OF_ONE_MAX);
+        let (status, stream) = begin_form(&place, &format!("192.0.2.{}", nth.saturating_sub(UPLOADS_OF_ONE_MAX - 1)));
         assert_eq!(status, 100);
         waiting.push(stream);
         // Of one address come some of them, while there is room for others.
         if nth + 1 == UPLOADS_OF_ONE_MAX {
-            assert_eq!(begin(0).0, 503);
+            assert_eq!(begin_form(&place, "192.0.2.0").0, 503);
         }
     }
-    assert_eq!(begin(200).0, 503);
+    assert_eq!(begin_form(&place, "192.0.2.200").0, 503);
     waiting.pop();
     let began = Instant::now();
-    while begin(200).0 == 503 {
+    while begin_form(&place, "192.0.2.200").0 == 503 {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
     drop(waiting);
     place.until_empty();
+}
+
+#[test]
+fn a_line_with_many_64s_leaves_permits_for_others() {
+    let place = Place::new();
+    let line: Vec<_> = (0..UPLOADS_MAX).map(|nth| begin_form(&place, &format!("2001:db8:0:{nth:x}::1"))).collect();
+    assert_eq!(line.iter().filter(|(status, _)| *status == 100).count(), 2 * UPLOADS_OF_ONE_MAX);
+    let others: Vec<_> = (0..13).map(|nth| begin_form(&place, &format!("192.0.2.{nth}"))).collect();
+    assert!(others.iter().all(|(status, _)| *status == 100));
+    // Eight addresses, each of which takes all that it can.
+    let more: Vec<_> = (0..80).map(|nth| begin_form(&place, &format!("198.51.100.{}", nth / 10))).collect();
+    assert!(more.iter().any(|(status, _)| *status == 503));
+    assert_eq!(begin_form(&place, "203.0.113.1").0, 100, "a newcomer among many that take all they can");
+    drop((line, others, more));
+    place.until_empty();
+}
+
+#[test]
+fn many_sign_ins_of_one_address_leave_permits_for_others() {
+    static ENTERED: AtomicUsize = AtomicUsize::new(0);
+    static IS_RELEASED: AtomicBool = AtomicBool::new(false);
+    let decode = |_: &Ctx, _: &Request| {
+        ENTERED.fetch_add(1, Ordering::SeqCst);
+        while !IS_RELEASED.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    };
+    let act = |_: &Ctx, _: &Tx<'_>, (): &()| Ok(Reply::json(&"in"));
+    let place = Place::of(vec![Route::open(Method::POST, "/in", decode, act).with_hashing()]);
+    let send = |address: &str| {
+        place.send(
+            format!("POST /in HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {address}\r\nContent-Length: 0\r\n\r\n")
+                .as_bytes(),
+        )
+    };
+    // All that are refused are answered while those with a permit wait.
+    let mut stranger: Vec<TcpStream> = (0..100).map(|_| send("192.0.2.1")).collect();
+    let began = Instant::now();
+    let refused = |place: &Place| {
+        place.ctx.telemetry.prometheus(&[]).lines().any(|line| line.contains("429") && line.ends_with(" 84"))
+    };
+    while ENTERED.load(Ordering::SeqCst) < 2 || !refused(&place) {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", place.ctx.telemetry.prometheus(&[]));
+        std::thread::yield_now();
+    }
+    let mut others: Vec<TcpStream> = (2..12).map(|nth| send(&format!("192.0.2.{nth}"))).collect();
+    IS_RELEASED.store(true, Ordering::SeqCst);
+    assert!(others.iter_mut().all(|stream| answer(stream).0 == 200));
+    let statuses: Vec<u16> = stranger.iter_mut().map(|stream| answer(stream).0).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 16);
+    assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 84);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::super::ctx::Ctx;
+use super::super::permits::NoPermit;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::route::{Act, Next, Route, Work};
@@ -16,6 +17,9 @@ use crate::domain::refusal::Refusal;
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, KnownKey, Recorded, Tx};
 
+/// After how many seconds a network whose sign-ins wait may send more: those that wait take about one.
+const HASHING_RETRY_AFTER_S: u64 = 1;
+
 /// How the store tells what became of a job.
 type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
@@ -23,13 +27,19 @@ type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 pub(super) type Outcome = Result<Reply, Refusal>;
 
 /// The handler's first half. One that hashes runs on a thread of its own, two at once.
+///
+/// # Errors
+/// `rate_limited` where the client's network has as many waiting as it may; [`Error::Unavailable`] where all permits are taken.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<Next, Error> {
     if !route.hashes {
         let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
         return decoded.unwrap_or_else(|_| Err(Error::Defect("a body's reader panicked".to_owned())));
     }
     let overload = || Error::Unavailable("too many sign-ins wait".to_owned());
-    let _place = ctx.hashing_queue.try_acquire().map_err(|_| overload())?;
+    let _permit = ctx.hashing_queue.take(request.client()).map_err(|why| match why {
+        NoPermit::OfNetwork => Error::Refused(Refusal::RateLimited { retry_after_s: HASHING_RETRY_AFTER_S }),
+        NoPermit::OfAll => overload(),
+    })?;
     let _turn = ctx.hashing.acquire().await.map_err(|_| overload())?;
     let (decode, ctx, request) = (Arc::clone(&route.decode), Arc::clone(ctx), Arc::clone(request));
     let run = tokio::task::spawn_blocking(move || decode(&ctx, &request));
@@ -71,8 +81,11 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     let reply = run.await.map_err(|error| Error::Defect(error.to_string()))??;
     if let Some(digest) = session {
         let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
-        if !outcome_of(|done| ctx.store.write(Grade::Logged, touch, done)).await? {
-            return Err(Refusal::Unauthorized { sent: true }.into());
+        match outcome_of(|done| ctx.store.write(Grade::Logged, touch, done)).await {
+            // On a full disk reads go on. The session was proven above; only its last use is not noted.
+            Ok(true) | Err(Error::Full(_)) => {}
+            Ok(false) => return Err(Refusal::Unauthorized { sent: true }.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(reply)
@@ -127,20 +140,34 @@ pub(super) enum Settled {
 
 /// Writes the usage row that is still owed, before the answer leaves: the answer of a read, or a refusal of the gate.
 pub(super) async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, Error>) -> Settled {
-    let unlogged = matches!(outcome, Err(Error::Unavailable(_) | Error::Refused(Refusal::RateLimited { .. })));
+    let unlogged = outcome.as_ref().is_err_and(is_unlogged);
     let owed = trail.key.clone().zip(trail.owed.take()).filter(|_| !unlogged);
     let Some((key, entry)) = owed else { return Settled::Yes(outcome) };
-    let error = match recording(ctx, key, entry).outcome().await {
+    let error = match recording(ctx, Arc::clone(&key), entry).outcome().await {
         Ok(Recorded::Logged) => return Settled::Yes(outcome),
         Ok(Recorded::Changed(_)) => return Settled::Again,
-        Ok(Recorded::Ended) => Refusal::Unauthorized { sent: true }.into(),
+        Ok(Recorded::Ended) => {
+            ctx.store.note_expired(&key);
+            Refusal::Unauthorized { sent: true }.into()
+        }
         Err(error) => error,
     };
-    // An answer without its row would be a broken promise. Only a defect is told all the same.
+    // An answer without its row would be a broken promise. Only a defect and an unknown outcome are told all the same.
     Settled::Yes(match outcome {
-        Err(Error::Defect(why)) => Err(Error::Defect(why)),
+        Err(error @ (Error::Defect(_) | Error::OutcomeUnknown(_))) => Err(error),
         _ => Err(error),
     })
+}
+
+/// Whether a request that failed so has no usage row: it was answered 429 or 503.
+fn is_unlogged(error: &Error) -> bool {
+    let is_refused_for_now =
+        |refusal: &Refusal| matches!(refusal, Refusal::RateLimited { .. } | Refusal::Unavailable { .. });
+    match error {
+        Error::Full(_) | Error::Unavailable(_) => true,
+        Error::Refused(refusal) => is_refused_for_now(refusal),
+        Error::Defect(_) | Error::OutcomeUnknown(_) => false,
+    }
 }
 
 /// A usage row that waits to be written.

@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 
 use super::super::ctx::Ctx;
 use super::transaction::outcome_of;
-use crate::domain::document::{PIECE_BYTES_MAX, Scan, TOKEN_BYTES, Token, file_name};
+use crate::domain::document::{Digest, NO_ROOM, PIECE_BYTES_MAX, Scan, TOKEN_BYTES, Token, file_name};
 use crate::domain::id::DocumentId;
 use crate::store::document::{self, Staged};
 use crate::store::{Error, Grade, Tx};
@@ -21,6 +21,7 @@ pub(super) struct Staging {
     /// Whether something of it may be in the file that does not stay.
     is_begun: bool,
     scan: Scan,
+    digest: Digest,
     /// What was not written yet: less than a piece.
     waiting: Vec<u8>,
     pieces: i64,
@@ -38,6 +39,7 @@ impl Staging {
             given_name: given_name.to_owned(),
             is_begun: false,
             scan: Scan::default(),
+            digest: Digest::default(),
             waiting: Vec::new(),
             pieces: 0,
             bytes: 0,
@@ -52,7 +54,8 @@ impl Staging {
     /// Some more of it. What makes a piece is in the file when this is done.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where it cannot be written now.
+    /// [`document::NO_ROOM`](crate::domain::document::NO_ROOM) where the disk, or the total of all attachments, has no room for it; [`Error::Unavailable`] where it
+    /// cannot be written now.
     pub(super) async fn take(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let room = PIECE_BYTES_MAX - self.waiting.len();
@@ -80,7 +83,9 @@ impl Staging {
         let (id, token, bytes) = (self.id.clone(), self.token.clone(), self.bytes);
         let file_name = file_name(&self.given_name, Some(media_type));
         let staged = Staged { id: id.clone(), token, file_name: file_name.clone(), media_type, bytes };
-        self.write(piece, move |tx| document::finish(tx, &id, &file_name, media_type, bytes)).await?;
+        let sha256 = self.digest.value();
+        let finish = move |tx: &Tx<'_>| document::finish(tx, &id, &file_name, media_type, bytes, &sha256);
+        self.write(piece, finish).await?;
         // It stays.
         self.is_begun = false;
         Ok(Some(staged))
@@ -97,6 +102,7 @@ impl Staging {
     fn next_piece(&mut self) -> Bytes {
         let piece = std::mem::take(&mut self.waiting);
         self.scan.take(&piece);
+        self.digest.add(&piece);
         self.bytes += u32::try_from(piece.len()).unwrap_or(u32::MAX);
         piece.into()
     }
@@ -107,6 +113,11 @@ impl Staging {
         piece: Bytes,
         beside: impl Fn(&Tx<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
+        let bytes = piece.len() as u64;
+        let limits = self.ctx.settings.uploads;
+        if !limits.has_free_space(self.ctx.store.reserve().disk(), bytes) {
+            return Err(NO_ROOM.into());
+        }
         // From now on, for who waits for it may give up meanwhile.
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         self.pieces += i64::from(!piece.is_empty());
@@ -115,6 +126,9 @@ impl Staging {
         let job = move |tx: &Tx<'_>| {
             if is_first {
                 document::begin(tx, &id, &token, &name)?;
+            }
+            if !limits.has_room_beside(document::total_bytes(tx)?, bytes) {
+                return Err(NO_ROOM.into());
             }
             if !piece.is_empty() {
                 document::append(tx, &id, number, &piece)?;
@@ -139,7 +153,7 @@ pub(super) async fn remove(ctx: Arc<Ctx>, id: DocumentId) {
     loop {
         let id = id.clone();
         let job = move |tx: &Tx<'_>| document::drop_some(tx, &id);
-        match outcome_of(|done| ctx.store.write(Grade::Logged, job, done)).await {
+        match outcome_of(|done| ctx.store.write(Grade::Upkeep, job, done)).await {
             Ok(false) => {}
             Ok(true) | Err(_) => return,
         }

@@ -42,6 +42,9 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cooki
         let told = object(Some(operation.take()));
         *operation = Value::Object(complete(told, route, &mut components, &problems));
     }
+    for operation in paths.values().filter_map(Value::as_object).flat_map(|operations| operations.values()) {
+        accept_warnings(operation, member(&mut components, "schemas"));
+    }
     document.insert("tags".to_owned(), Value::Array(tags));
     document.insert("paths".to_owned(), Value::Object(paths));
     prune(&mut components, &document["paths"]);
@@ -141,7 +144,10 @@ fn entry_words(entry: Entry) -> String {
         Entry::Signed => "Needs an API key or a session.".to_owned(),
         Entry::Session => "Needs a session.".to_owned(),
         Entry::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
-        Entry::Admin => "Needs an API key of a platform admin.".to_owned(),
+        Entry::Admin(scope) => format!(
+            "Needs an API key of a platform admin. A key that was made with explicit scopes needs `{}` among them.",
+            scope.as_str()
+        ),
     }
 }
 
@@ -151,7 +157,7 @@ fn security(entry: Entry) -> Value {
         Entry::Signed => json!([{ "apiKey": [] }, { "session": [] }]),
         Entry::Session => json!([{ "session": [] }]),
         Entry::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
-        Entry::Admin => json!([{ "apiKey": [] }]),
+        Entry::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),
     }
 }
 
@@ -292,6 +298,26 @@ fn content(told: &Object, schemas: &mut Object) -> Option<Value> {
         None => {}
     }
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
+}
+
+/// Lets the answers to a JSON body have `warnings`, which name members of the body that are not known. Once all operations
+/// are complete: several share a schema, and no example is to have them.
+fn accept_warnings(operation: &Value, schemas: &mut Object) {
+    if operation["requestBody"]["content"].get("application/json").is_none() {
+        return;
+    }
+    let responses = operation["responses"].as_object().into_iter().flatten();
+    for (_, response) in responses.filter(|(status, _)| status.starts_with('2')) {
+        let name = example::referred(&response["content"]["application/json"]["schema"]).unwrap_or_default();
+        let Some(schema) = schemas.get_mut(name).and_then(Value::as_object_mut) else { continue };
+        member(schema, "properties").entry("warnings").or_insert_with(|| {
+            json!({
+                "type": "array",
+                "description": "Members of the body that are not known here and were ignored. Missing where there are none.",
+                "items": reference("Warning")
+            })
+        });
+    }
 }
 
 fn default_returns(told: &Object) -> &'static str {

@@ -71,6 +71,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("activity.json"),
     include_str!("document.json"),
     include_str!("erasure.json"),
+    include_str!("retention.json"),
     include_str!("portal.json"),
     include_str!("careers.json"),
     include_str!("feed.json"),

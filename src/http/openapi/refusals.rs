@@ -21,8 +21,8 @@ pub(super) fn of(route: &Route, components: &mut Object, problems: &Object) -> O
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // What came of the state of things is given to repeats, too.
-        let is_repeated = is_repeatable(route) && [400, 404, 409].contains(&status);
+        // What came of the state of things is given to repeats, too. A 404 is not: it may come of missing rights.
+        let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.page => "Page",
             () if is_repeated => "Repeatable",

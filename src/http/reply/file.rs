@@ -6,6 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::super::gzip;
 use super::Reply;
+use crate::domain::document::DIGEST_BYTES;
 use crate::domain::id::DocumentId;
 use crate::store::document::{Document, Staged};
 
@@ -16,6 +17,8 @@ pub(in crate::http) struct StoredFile {
     pub(in crate::http) id: DocumentId,
     /// How large it is.
     pub(in crate::http) bytes: u32,
+    /// The SHA-256 of its content.
+    pub(in crate::http) sha256: Option<[u8; DIGEST_BYTES]>,
 }
 
 /// A larger file is kept only compressed: a sixth or so.
@@ -66,7 +69,8 @@ impl Reply {
             .remove(b'|')
             .remove(b'~');
         let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&document.file_name, NAME));
-        let file = Some(Box::new(StoredFile { id: document.id.clone(), bytes: document.bytes }));
+        let (id, bytes, sha256) = (document.id.clone(), document.bytes, document.sha256);
+        let file = Some(Box::new(StoredFile { id, bytes, sha256 }));
         Self { file, ..Self::ok(document.media_type.as_str(), Bytes::new()) }
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::CONTENT_DISPOSITION, &disposition)

@@ -55,8 +55,10 @@ impl Reply {
         let (status, _, headers) = verdict(error, realm);
         let common = &texts.common;
         let (title, more) = match status.as_u16() {
+            500 if matches!(error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),
             404 | 410 => (common.not_found, common.not_found_more),
             429 => (common.too_many, common.too_many_more),
+            503 => (common.unavailable, common.unavailable_more),
             500.. => (common.failed, common.failed_more),
             _ => (common.refused, common.refused_more),
         };

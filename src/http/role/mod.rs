@@ -266,7 +266,7 @@ struct CloseWish {
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `reason`.
 fn decode_close(_: &Ctx, request: &Request) -> Result<CloseWish, Error> {
     let mut fields = request.object()?;
-    let reason = fields.required_text("reason", CLOSE_REASON_CHARACTERS_MAX);
+    let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);
     let reason = fields.valid_with(reason)?;
     Ok(CloseWish { id: RoleId::parse(request.param("id")), reason })
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::api_key::WireData;
 use super::super::ctx::Ctx;
 use super::super::fields::Fields;
-use super::super::form as sent;
+use super::super::form::{self as sent, Look};
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::texts;
@@ -24,13 +24,13 @@ use crate::store::{self, Error, Tx};
 const LOCALE: &str = "locale";
 
 /// As for the form: whether there is such a link, and whether its address has sent too much.
-pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Option<Reply>, Error> {
+pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
     if store::invitation::follow(tx, request.param("token"))?.is_none() {
         return Err(NOWHERE.into());
     }
     let taken = ctx.signup_limit.take(request.client(), ctx.world.monotonic());
     taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
-    Ok(None)
+    Ok(Look::On)
 }
 
 pub(super) struct Sent {
@@ -45,7 +45,8 @@ pub(super) struct Sent {
 /// What was sent, with every fault at once.
 ///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `payload_too_large` for a file that is; `validation_error` with every
+/// `bad_request` for a body that is no JSON object; `payload_too_large` for a file that is; `unavailable`
+/// where there is no room for a file; `validation_error` with every
 /// field at fault.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
     let browser = texts::of(request)?.tag;
@@ -98,6 +99,7 @@ impl Read {
             Some(sent::Upload::Fault(document::Fault::TooLarge)) => {
                 return Err(Refusal::PayloadTooLarge(document::BYTES_MAX).into());
             }
+            Some(sent::Upload::Fault(document::Fault::NoRoom)) => return Err(document::NO_ROOM.into()),
             Some(sent::Upload::Fault(fault)) => read.fault(FILE_FIELD, fault.detail()),
             None => {}
         }
@@ -118,11 +120,11 @@ impl Read {
     }
 
     fn of_object(mut fields: Fields) -> Self {
-        let mut text = |name| fields.text(name, usize::MAX).unwrap_or_default();
+        let mut text = |name| fields.any_text(name).unwrap_or_default();
         let (name, email, phone, note) = (text("name"), text("email"), text("phone"), text("note"));
         let links = fields.texts("links").unwrap_or_default();
         let consents = fields.truth("consent").unwrap_or_default();
-        let locale = fields.text(LOCALE, usize::MAX);
+        let locale = fields.any_text(LOCALE);
         let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
         Self { typed: Typed { name, email, phone, links, note, consents }, locale, document: None, errors }
     }

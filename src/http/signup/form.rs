@@ -47,6 +47,12 @@ pub(super) fn signed(ctx: &Ctx, visit: &Visit) -> String {
     Form::new(&random, ctx.world.now()).signed(ctx.store.form_secret(), &visit.token)
 }
 
+/// The refusal of a form that the service cannot take now.
+const UNAVAILABLE: Refusal = Refusal::Unavailable {
+    retry_after_s: 5,
+    detail: "the service cannot take the application right now; send it again",
+};
+
 /// A form that is filled, and what is wrong with it.
 #[derive(Default)]
 pub(super) struct Sheet {
@@ -70,8 +76,17 @@ impl Sheet {
 
     /// The refusal that it is answered with. The page says it in the reader's words.
     fn refusal(&self) -> Refusal {
-        if self.faults.contains(&(Field::Cv, Wrong::File(document::Fault::TooLarge))) {
+        match self.problem {
+            Some(Problem::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },
+            Some(Problem::Unavailable) => return UNAVAILABLE,
+            _ => {}
+        }
+        let has_fault = |fault| self.faults.contains(&(Field::Cv, Wrong::File(fault)));
+        if has_fault(document::Fault::TooLarge) {
             return Refusal::PayloadTooLarge(document::BYTES_MAX);
+        }
+        if has_fault(document::Fault::NoRoom) {
+            return document::NO_ROOM;
         }
         let fields = self.faults.iter().map(|(field, _)| field.as_str());
         let errors = fields.map(|field| FieldError { field: field.to_owned(), detail: String::new() });
@@ -104,7 +119,7 @@ struct FormPage<'a> {
     slug: &'a str,
     sheet: &'a Sheet,
     staged: Option<&'a Staged>,
-    problem: Option<&'static str>,
+    problem: Option<String>,
     faults: Vec<Told>,
 }
 

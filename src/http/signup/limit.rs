@@ -1,26 +1,22 @@
-//! How many applications come from each client address, in memory: a restart forgets them.
+//! How many applications come from each client network, in memory: a restart forgets them.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::super::throttle::network;
+use super::super::throttle::make_room;
+use crate::domain::network::{self, Network};
 use crate::domain::rate::Hour;
 
-/// Addresses that are remembered: more than send something in an hour, and a few megabytes at the most.
-const REMEMBERED_MAX: usize = 50_000;
-
-/// How many of those whose hour began first are forgotten at once when there are too many.
-const FORGOTTEN_AT_ONCE: usize = 5_000;
-
-/// The applications of each address.
+/// The applications of each network.
 pub(in crate::http) struct Limit {
     per_hour: Option<u32>,
-    hours: Mutex<HashMap<IpAddr, Hour>>,
+    hours: Mutex<HashMap<Network, Hour>>,
 }
 
 impl Limit {
+    /// `per_hour` is for one address, or one IPv6 /64; wider networks have a higher limit.
     pub(in crate::http) fn new(per_hour: Option<u32>) -> Self {
         Self { per_hour, hours: Mutex::default() }
     }
@@ -31,21 +27,17 @@ impl Limit {
     /// The whole seconds after which one is let through; nothing is counted.
     pub(super) fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let Some(per_hour) = self.per_hour else { return Ok(()) };
-        let address = network(address);
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
-        if hours.len() >= REMEMBERED_MAX && !hours.contains_key(&address) {
-            make_room(&mut hours, now);
+        let limits = network::of(address).map(|(network, factor)| (network, per_hour.saturating_mul(factor)));
+        let wait = limits.clone().filter_map(|(network, limit)| hours.get(&network)?.wait(limit, now)).max();
+        if let Some(wait) = wait {
+            return Err(wait);
         }
-        hours.entry(address).or_insert_with(|| Hour::beginning(now)).take(per_hour, now)
-    }
-}
-
-fn make_room(hours: &mut HashMap<IpAddr, Hour>, now: Duration) {
-    hours.retain(|_, hour| !hour.is_over(now));
-    if hours.len() >= REMEMBERED_MAX {
-        let mut times: Vec<Duration> = hours.values().map(|hour| hour.began_at).collect();
-        let (_, until, _) = times.select_nth_unstable(FORGOTTEN_AT_ONCE - 1);
-        hours.retain(|_, hour| hour.began_at > *until);
+        for (network, limit) in limits {
+            make_room(&mut hours, &network, |hour| hour.is_over(now), |hour| hour.began_at);
+            hours.entry(network).or_insert_with(|| Hour::beginning(now)).take(limit, now)?;
+        }
+        Ok(())
     }
 }
 
@@ -66,16 +58,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn a_56_has_twice_and_a_48_four_times_the_limit() {
+        let limit = Limit::new(Some(10));
+        let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
+        let line = (0..256).filter(|n| take(&format!("2001:db8:0:{n:x}::1"))).count();
+        assert_eq!(line, 20);
+        assert_eq!((1..256).filter(|n| take(&format!("2001:db8:0:{n:x}00::1"))).count(), 20);
+        assert!(take("2001:db8:1::1"));
+    }
+
+    #[test]
+    fn a_refused_application_uses_up_nothing_of_the_wider_networks() {
         let limit = Limit::new(Some(1));
-        let address = |number: usize| IpAddr::from((number as u32).to_be_bytes());
-        for number in 0..REMEMBERED_MAX + 10 {
-            limit.take(address(number), Duration::from_millis(number as u64)).unwrap();
-        }
-        let hours = limit.hours.lock().unwrap();
-        assert_eq!(hours.len(), REMEMBERED_MAX + 10 - FORGOTTEN_AT_ONCE);
-        assert!(
-            !hours.contains_key(&address(FORGOTTEN_AT_ONCE - 1)) && hours.contains_key(&address(FORGOTTEN_AT_ONCE))
-        );
+        let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
+        assert!(take("2001:db8::1"));
+        assert!((0..10).all(|_| !take("2001:db8::1")));
+        assert!(take("2001:db8:0:1::1"));
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::open_or_idle(Method::POST, PATH, submit::decode, submit::act, submit::refuse)
             .for_people()
             .with_upload(FILE_FIELD, submit::look_first)
+            .showing_again(submit::show_again)
             .evenly()
             .writes(Grade::Durable)
             .answering(&[

@@ -83,18 +83,6 @@ fn say_ended(visit: &Visit, invitation: Option<&Invitation>, more: Option<&str>)
     Reply::rendered_refusal(&refusal, &page)
 }
 
-/// For an address that has sent too much.
-pub(super) fn limited(visit: &Visit, invitation: &Invitation, retry_after_s: u64) -> Result<Reply, Error> {
-    let texts = &visit.texts.signup;
-    let minutes = retry_after_s.div_ceil(60).to_string();
-    let page = SaidPage {
-        frame: visit.frame(Some(invitation), texts.limited.to_owned()),
-        paragraphs: vec![texts.not_sent.to_owned(), fill(texts.limited_more, &[("minutes", &minutes)])],
-        ways: Vec::new(),
-    };
-    Reply::rendered_refusal(&Refusal::RateLimited { retry_after_s }, &page)
-}
-
 /// For a browser that only looks and has applied to the role.
 pub(super) fn applied(visit: &Visit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Ok(Reply::rendered(&already(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))

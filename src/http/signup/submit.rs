@@ -3,7 +3,7 @@
 use hyper::header;
 
 use super::super::ctx::Ctx;
-use super::super::form as sent;
+use super::super::form::{self as sent, FileUse, Look, Trouble};
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::route::Decoded;
@@ -25,16 +25,19 @@ const DOCUMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
 /// Looks before anything is read whether there is such a link, and whether its address has sent too much: each form that
-/// comes counts, whatever is wrong with it, because each may bring a file.
-pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Option<Reply>, Error> {
+/// comes counts, whatever is wrong with it, because each may bring a file. A form too many is read all the same, so that it
+/// can be shown again. As many forms an hour as are allowed keep their file then; of further ones only the texts are read,
+/// so that nobody fills the disk that way.
+pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
     let visit = Visit::of(request)?;
-    let Some(invitation) = visit.follow(tx)? else {
-        return said::not_sent(&visit, None).map(Some);
-    };
-    match ctx.signup_limit.take(request.client(), ctx.world.monotonic()) {
-        Ok(()) => Ok(None),
-        Err(retry_after_s) => said::limited(&visit, &invitation, retry_after_s).map(Some),
+    if visit.follow(tx)?.is_none() {
+        return said::not_sent(&visit, None).map(|reply| Look::Answered(Box::new(reply)));
     }
+    let (client, now) = (request.client(), ctx.world.monotonic());
+    let Err(retry_after_s) = ctx.signup_limit.take(client, now) else { return Ok(Look::On) };
+    let is_kept = ctx.shown_again_limit.take(client, now).is_ok();
+    let file_use = if is_kept { FileUse::Stage } else { FileUse::Discard };
+    Ok(Look::Refused(Trouble::Limited { retry_after_s }, file_use))
 }
 
 /// A form that nothing is wrong with.
@@ -60,10 +63,10 @@ pub(super) struct Refused {
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refused>, Error> {
     let visit = Visit::of(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
-    let mut sheet = Sheet { typed: typed(form), ..Sheet::default() };
-    let made = signature(ctx, &visit, form, &mut sheet);
-    let is_kept = made.is_some() && sheet.problem != Some(Problem::Robot);
-    upload(form, is_kept, &mut sheet);
+    if let Some(trouble) = form.trouble() {
+        return Ok(Decoded::Idle(troubled(ctx, visit, form, trouble)));
+    }
+    let (made, mut sheet) = filled(ctx, &visit, form);
     let checked = sheet.typed.check();
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
@@ -81,6 +84,34 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
             Ok(Decoded::Idle(Refused { visit, sheet }))
         }
     }
+}
+
+/// The sheet that a form was filled to, and the form that it was filled on.
+fn filled(ctx: &Ctx, visit: &Visit, form: &sent::Form) -> (Option<Form>, Sheet) {
+    let mut sheet = Sheet { typed: typed(form), ..Sheet::default() };
+    let made = signature(ctx, visit, form, &mut sheet);
+    let is_kept = made.is_some() && sheet.problem != Some(Problem::Robot);
+    upload(form, is_kept, &mut sheet);
+    (made, sheet)
+}
+
+/// The form once more, because of a trouble that is not the sender's: faults of what was typed are not looked for.
+fn troubled(ctx: &Ctx, visit: Visit, form: &sent::Form, trouble: Trouble) -> Refused {
+    let (_, mut sheet) = filled(ctx, &visit, form);
+    sheet.problem = Some(match trouble {
+        Trouble::Limited { retry_after_s } => Problem::Limited { retry_after_s },
+        Trouble::Unavailable => Problem::Unavailable,
+    });
+    Refused { visit, sheet }
+}
+
+/// `POST /signup/{token}`: the form once more where it could not be taken now.
+///
+/// # Errors
+/// As [`refuse`].
+pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Trouble) -> Result<Reply, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    refuse(ctx, tx, &troubled(ctx, Visit::of(request)?, form, trouble))
 }
 
 fn typed(form: &sent::Form) -> Typed {
@@ -104,6 +135,8 @@ fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> 
     sheet.signed = if age == Age::TooOld { form::signed(ctx, visit) } else { text.to_owned() };
     sheet.problem = match age {
         _ if form.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(Problem::Robot),
+        // Its age is not known, and not what is wrong with it.
+        _ if form.is_unread() => None,
         Age::TooYoung => Some(Problem::TooSoon),
         Age::TooOld => Some(Problem::TooOld),
         Age::Good => None,

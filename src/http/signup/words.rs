@@ -22,17 +22,29 @@ pub(super) enum Problem {
     Robot,
     /// It came sooner than anybody fills one.
     TooSoon,
+    /// Too many came from its network.
+    Limited {
+        /// Whole seconds after which the next one is taken.
+        retry_after_s: u64,
+    },
+    /// The service cannot take it now.
+    Unavailable,
     /// It is too old, or was made for another link, or by nobody here.
     TooOld,
 }
 
 /// The sentence about a form as a whole.
-pub(super) fn of_problem(texts: &'static Signup, problem: Problem) -> &'static str {
-    match problem {
+pub(super) fn of_problem(texts: &'static Signup, problem: Problem) -> String {
+    let text = match problem {
+        Problem::Limited { retry_after_s } => {
+            return fill(texts.limited, &[("minutes", &retry_after_s.div_ceil(60).to_string())]);
+        }
+        Problem::Unavailable => texts.unavailable,
         Problem::Robot => texts.robot,
         Problem::TooSoon => texts.too_soon,
         Problem::TooOld => texts.too_old,
-    }
+    };
+    text.to_owned()
 }
 
 /// What a field is called.
@@ -55,7 +67,7 @@ pub(super) fn of_field(texts: &'static Signup, field: Field, wrong: Wrong) -> St
         Wrong::Typed(Fault::Missing) => missing(texts, field).to_owned(),
         Wrong::Typed(Fault::TooLong(most)) if field == Field::Links => counted(texts.link_too_long, most),
         Wrong::Typed(Fault::TooLong(most)) => counted(texts.too_long, most),
-        Wrong::Typed(Fault::Unreadable) => texts.unreadable.to_owned(),
+        Wrong::Typed(Fault::Unreadable(_)) => texts.unreadable.to_owned(),
         Wrong::Typed(Fault::NoAddress) => texts.no_address.to_owned(),
         Wrong::Typed(Fault::TooMany(most)) => counted(texts.too_many_links, most),
         Wrong::Typed(Fault::NoLink) => texts.no_link.to_owned(),
@@ -63,6 +75,7 @@ pub(super) fn of_field(texts: &'static Signup, field: Field, wrong: Wrong) -> St
         Wrong::File(document::Fault::WrongType) => texts.cv_wrong_type.to_owned(),
         Wrong::File(document::Fault::Empty) => texts.cv_empty.to_owned(),
         Wrong::File(document::Fault::MoreThanOne) => texts.cv_more_than_one.to_owned(),
+        Wrong::File(document::Fault::NoRoom) => texts.cv_no_room.to_owned(),
         Wrong::FileGone => texts.cv_gone.to_owned(),
     }
 }

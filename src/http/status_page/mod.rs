@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::open(Method::POST, "/status/{token}/delete", decode, acts::delete)
             .for_people()
             .evenly()
-            .writes(Grade::Durable)
+            .writes(Grade::Vital)
             .answering(&[(200, ""), (303, ""), (400, "validation_error"), (404, "not_found")]),
     ]
 }

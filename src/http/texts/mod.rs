@@ -96,12 +96,17 @@ pub(super) struct Common {
     pub(super) failed: &'static str,
     /// What it says: nothing was changed, and later it may go.
     pub(super) failed_more: &'static str,
+    /// What it says where the service cannot know whether the request was carried out.
+    pub(super) unknown_more: &'static str,
     /// The title of a page about a request that cannot be carried out as it is, and what it says.
     pub(super) refused: &'static str,
     pub(super) refused_more: &'static str,
     /// The same where there were too many of them.
     pub(super) too_many: &'static str,
     pub(super) too_many_more: &'static str,
+    /// The service cannot do it now.
+    pub(super) unavailable: &'static str,
+    pub(super) unavailable_more: &'static str,
     /// What to do about either: `{number}`, the request's id.
     pub(super) ask: &'static str,
 }
@@ -214,6 +219,7 @@ pub(super) struct Signup {
     pub(super) cv_empty: &'static str,
     pub(super) cv_more_than_one: &'static str,
     pub(super) cv_gone: &'static str,
+    pub(super) cv_no_room: &'static str,
     /// What is wrong with a form as a whole: the field for robots was filled, it came too soon, it is not good any more.
     pub(super) robot: &'static str,
     pub(super) too_soon: &'static str,
@@ -230,9 +236,10 @@ pub(super) struct Signup {
     pub(super) closed_more: &'static str,
     /// What became of an application that was sent to either.
     pub(super) not_sent: &'static str,
-    /// Too many applications from one address, and when it goes on: `{minutes}`.
+    /// The form cannot be taken now: too many came from one address, and when it goes on (`{minutes}`); or for another
+    /// reason.
     pub(super) limited: &'static str,
-    pub(super) limited_more: &'static str,
+    pub(super) unavailable: &'static str,
     /// For a browser that has applied (`{role}`), the link to where that stands, and the one to the form all the same.
     pub(super) already: &'static str,
     pub(super) already_more: &'static str,

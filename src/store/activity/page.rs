@@ -4,7 +4,9 @@ use rusqlite::Row;
 
 use super::id;
 use crate::domain::activity::{Action, BEGINNING, Subject};
-use crate::domain::id::{ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, RoleId};
+use crate::domain::id::{
+    ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId,
+};
 use crate::domain::timestamp::Timestamp;
 use crate::store::tx::{self, Error, Tx};
 
@@ -87,7 +89,8 @@ pub fn page(
     rows_max: usize,
 ) -> Result<Vec<Activity>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    let (organization, action) = (subject.organization_id.as_str(), action.map(Action::as_str));
+    let organization = subject.organization_id.as_ref().map(OrganizationId::as_str);
+    let action = action.map(Action::as_str);
     match (&subject.role_id, &subject.candidate_id, action) {
         (Some(role), _, action) => {
             let params = (organization, before, role.as_str(), action, rows_max);
@@ -115,10 +118,11 @@ pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<O
     let sql = "SELECT number
                FROM activities
                WHERE id = $1 AND organization_id = $2";
-    tx.one(sql, (activity.as_str(), subject.organization_id.as_str()), |row| Ok(row.get(0)?))
+    let organization = subject.organization_id.as_ref().map(OrganizationId::as_str);
+    tx.one(sql, (activity.as_str(), organization), |row| Ok(row.get(0)?))
 }
 
-fn activity(row: &Row<'_>) -> Result<Activity, Error> {
+pub(super) fn activity(row: &Row<'_>) -> Result<Activity, Error> {
     let actor = match row.get(3)? {
         Some(id) => Some(Actor { id, name: row.get(4)?, email: row.get(5)? }),
         None => None,

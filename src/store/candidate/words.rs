@@ -58,6 +58,15 @@ pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
     each(tx, |candidate| index(tx, &candidate.worded()))
 }
 
+/// Makes the words of all candidates anew: those of a file of a version before were folded in another way.
+///
+/// # Errors
+/// When SQLite fails.
+pub(in crate::store) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
+    tx.run("DELETE FROM candidate_words", [])?;
+    each(tx, |candidate| if candidate.is_erased { Ok(()) } else { index(tx, &candidate.worded()) })
+}
+
 /// Candidates who are not found by all their words, and how many words lead to nobody.
 ///
 /// # Errors

@@ -45,12 +45,26 @@ const WRONG: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// The sum of all attachments is what a recount gives.
+fn total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = "SELECT coalesce(sum(length(content)), 0)
+               FROM document_pieces";
+    let counted: i64 = tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    let sql = "SELECT bytes
+               FROM attachment_totals
+               WHERE id = 1";
+    let stored: Option<i64> = tx.one(sql, [], |row| Ok(row.get(0)?))?;
+    let finding = || format!("attachments have {counted} bytes, their sum says {}", stored.unwrap_or(0));
+    Ok(if stored == Some(counted) { Vec::new() } else { vec![finding()] })
+}
+
 /// A finding for each thing that is not, up to so many of a kind.
 pub(in super::super) fn wrong(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let findings_max = i64::try_from(findings_max).unwrap_or(i64::MAX);
-    let mut findings = Vec::new();
+    let mut findings = total(tx)?;
     for (sql, noun, what) in WRONG {
         findings.extend(tx.all(sql, [findings_max], |row| Ok(format!("{noun} {} {what}", row.get::<_, String>(0)?)))?);
     }
+    findings.extend(super::digest::mismatches(tx, usize::try_from(findings_max).unwrap_or(usize::MAX))?);
     Ok(findings)
 }

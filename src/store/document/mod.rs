@@ -4,16 +4,19 @@
 //! `sweep` does that with what nobody came back for.
 
 pub(super) mod check;
+pub(super) mod digest;
+mod record;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 use rusqlite::Row;
 
+pub use self::record::record_opened;
 pub(super) use self::sweep::{start as start_sweeping, sweep_detached};
 use super::tx::{self, Error, Tx};
 use crate::domain::document::{
-    BYTES_MAX, MediaType, NAMELESS, STAGED_BYTES_MAX, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token,
+    BYTES_MAX, DIGEST_BYTES, MediaType, NAMELESS, STAGED_BYTES_MAX, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token,
 };
 use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
@@ -46,6 +49,8 @@ pub struct Document {
     pub bytes: u32,
     /// When it was uploaded.
     pub created_at: Timestamp,
+    /// The SHA-256 of its content.
+    pub sha256: Option<[u8; DIGEST_BYTES]>,
 }
 
 /// Begins a document: nothing of it is there yet.
@@ -70,6 +75,19 @@ pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Re
     Ok(())
 }
 
+/// Bytes of the content of all attachments, staged ones too.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
+    let sql = "SELECT bytes
+               FROM attachment_totals
+               WHERE id = 1";
+    let bytes = tx.one(sql, [], |row| Ok(row.get::<_, i64>(0)?))?;
+    let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::Defect("the file does not have the sum of all attachments".to_owned()))
+}
+
 /// Adds the next piece, numbered from 1.
 ///
 /// # Errors
@@ -86,11 +104,19 @@ pub fn append(tx: &Tx<'_>, id: &DocumentId, piece_number: i64, content: &[u8]) -
 ///
 /// # Errors
 /// As [`append`].
-pub fn finish(tx: &Tx<'_>, id: &DocumentId, file_name: &str, media_type: MediaType, bytes: u32) -> Result<(), Error> {
+pub fn finish(
+    tx: &Tx<'_>,
+    id: &DocumentId,
+    file_name: &str,
+    media_type: MediaType,
+    bytes: u32,
+    sha256: &[u8; DIGEST_BYTES],
+) -> Result<(), Error> {
     let sql = "UPDATE documents
-               SET file_name = $1, media_type = $2, bytes = $3
-               WHERE id = $4 AND bytes IS NULL AND digest IS NOT NULL";
-    if tx.run(sql, (file_name, media_type.as_str(), bytes, id.as_str()))? == 1 { Ok(()) } else { Err(swept()) }
+               SET file_name = $1, media_type = $2, bytes = $3, sha256 = $4
+               WHERE id = $5 AND bytes IS NULL AND digest IS NOT NULL";
+    let params = (file_name, media_type.as_str(), bytes, sha256, id.as_str());
+    if tx.run(sql, params)? == 1 { Ok(()) } else { Err(swept()) }
 }
 
 fn swept() -> Error {
@@ -105,7 +131,8 @@ const NO_TIME: i64 = 0;
 /// erasures are told of, by [`super::erasure::erase`] or [`super::erasure::Erasures::taken_away`]: that wakes the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
-               SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL, created_at = $2
+               SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
+                 sha256 = NULL, created_at = $2
                WHERE signup_id = $3";
     tx.run(sql, (NAMELESS, NO_TIME, signup.as_str()))?;
     Ok(())
@@ -121,7 +148,7 @@ const DROPPED_PIECES: usize = 8;
 /// When SQLite fails.
 pub fn drop_some(tx: &Tx<'_>, id: &DocumentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
-               SET digest = NULL, media_type = NULL, bytes = NULL, created_at = $1
+               SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
                WHERE id = $2 AND signup_id IS NULL
                RETURNING number";
     let Some(number) = tx.one(sql, (NO_TIME, id.as_str()), |row| Ok(row.get::<_, i64>(0)?))? else { return Ok(true) };
@@ -182,7 +209,7 @@ pub fn find(
     candidate: &CandidateId,
     id: &DocumentId,
 ) -> Result<Option<Document>, Error> {
-    let sql = "SELECT d.id, d.file_name, d.media_type, d.bytes, d.created_at
+    let sql = "SELECT d.id, d.file_name, d.media_type, d.bytes, d.created_at, d.sha256
                FROM documents d
                JOIN signups s ON s.id = d.signup_id
                JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
@@ -230,7 +257,7 @@ fn document(row: &Row<'_>) -> Result<Document, Error> {
     read(row, 0)
 }
 
-/// A document whose columns (its id, `file_name`, `media_type`, `bytes` and `created_at`) begin at this one.
+/// A document whose columns (its id, `file_name`, `media_type`, `bytes`, `created_at` and `sha256`) begin at this one.
 pub(super) fn read(row: &Row<'_>, column: usize) -> Result<Document, Error> {
     Ok(Document {
         id: tx::word(&row.get::<_, String>(column)?, DocumentId::parse)?,
@@ -238,5 +265,6 @@ pub(super) fn read(row: &Row<'_>, column: usize) -> Result<Document, Error> {
         media_type: tx::word(&row.get::<_, String>(column + 2)?, MediaType::parse)?,
         bytes: row.get(column + 3)?,
         created_at: tx::time(row, column + 4)?,
+        sha256: row.get(column + 5)?,
     })
 }

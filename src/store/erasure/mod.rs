@@ -5,26 +5,31 @@
 //! older copies of the file), `page` and `wipe` (what a page of the file holds between its rows), and the write-ahead log,
 //! which the checkpoints cut once they are told ([`Erasures`]).
 
+pub(super) mod asked;
+mod changed;
 mod list;
+mod on_record;
 mod page;
 mod restore;
-mod retention;
+pub mod retention;
 pub(super) mod signup;
 mod wipe;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+pub(super) use self::list::{path as list_path, whole_lines};
+pub(super) use self::on_record::write_missing_list;
 pub use self::restore::ErasedAgain;
-pub(super) use self::restore::restore;
-pub(super) use self::retention::start as start_retention;
+pub(super) use self::restore::{reported, restore};
 pub(super) use self::wipe::start as start_wiping;
 use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};
 use super::status_page::claims;
 use super::tx::{self, Error, Tx};
-use super::{candidate_role, idempotency_key, outbox};
+use super::{candidate_role, idempotency_key, outbox, staging};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::{self, Facts};
@@ -32,12 +37,14 @@ use crate::domain::id::{CandidateId, OrganizationId, SignupId};
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::world::World;
-use list::Entry;
 pub use list::ListError;
+use list::{Entry, Line};
 
 /// What erasures leave to do outside of their transactions, and the list of who was erased.
 pub struct Erasures {
     list: list::List,
+    /// Where the list ended before the transaction that is under way added its first line to it.
+    added_behind: Mutex<Option<u64>>,
     /// A transaction that erases is under way.
     is_under_way: AtomicBool,
     /// Transactions that were committed and erased somebody, or left something else to do.
@@ -56,6 +63,7 @@ impl Erasures {
     pub(super) fn of(path: &Path, is_unfinished: bool) -> Self {
         Self {
             list: list::List::of(path),
+            added_behind: Mutex::default(),
             is_under_way: AtomicBool::new(false),
             committed: AtomicU64::new(u64::from(is_unfinished)),
             swept: AtomicU64::new(0),
@@ -72,10 +80,26 @@ impl Erasures {
 
     /// A transaction was committed: what it erased can be wiped and cut from now on.
     pub(super) fn committed(&self) {
+        *self.added_behind.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.is_under_way.load(Ordering::Relaxed) {
             self.committed.fetch_add(1, Ordering::SeqCst);
             self.is_under_way.store(false, Ordering::SeqCst);
         }
+    }
+
+    /// A transaction was undone: takes its lines off the list, on the disk, before anybody is answered that nothing was
+    /// changed. Otherwise the next start would carry the erasure out.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where the list cannot be written. Whether the next start erases is unknown then.
+    pub(super) fn undone(&self) -> Result<(), Error> {
+        let mut added_behind = self.added_behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(end) = *added_behind {
+            self.list.cut(end)?;
+            *added_behind = None;
+            self.is_under_way.store(false, Ordering::SeqCst);
+        }
+        Ok(())
     }
 
     /// The transaction that is under way takes away what somebody sent, and erases nobody: the file and its log are to hold
@@ -84,7 +108,7 @@ impl Erasures {
     /// # Errors
     /// [`Error::Unavailable`] where the list cannot be written.
     pub(super) fn taken_away(&self, signup: &SignupId) -> Result<(), Error> {
-        self.note(std::iter::once(Entry::Signup(signup.clone())))
+        self.note(&[signup_line(signup.clone())])
     }
 
     /// How many transactions there were that left something to do.
@@ -107,22 +131,31 @@ impl Erasures {
         self.swept.store(behind, Ordering::SeqCst);
     }
 
-    /// Cuts the log by `cut`, where that is due; it says whether it could.
-    pub(super) fn cut(&self, cut: impl FnOnce() -> bool) {
+    /// Cuts the log by `cut`, which says whether it could. Whether it did; `None` where nothing is due.
+    pub(super) fn cut(&self, cut: impl FnOnce() -> bool) -> Option<bool> {
         let wiped = self.wiped.load(Ordering::SeqCst);
-        if wiped > self.cut.load(Ordering::SeqCst) && cut() {
+        let is_cut = (wiped > self.cut.load(Ordering::SeqCst)).then(cut);
+        if is_cut == Some(true) {
             self.cut.store(wiped, Ordering::SeqCst);
         }
+        is_cut
     }
 
     /// Puts on the list, on the disk, who is erased, before the erasure is committed: so nobody whose erasure was answered is
-    /// missing on it. The other way round it may be that somebody is on it whose erasure failed; then the next start
-    /// carries it out.
-    fn note(&self, entries: impl Iterator<Item = Entry>) -> Result<(), Error> {
-        self.list.append(entries)?;
+    /// missing on it. Where the transaction is undone, [`Erasures::undone`] takes the lines back.
+    fn note(&self, lines: &[Line]) -> Result<(), Error> {
+        let mut added_behind = self.added_behind.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = self.list.end()?;
+        // Before the write: one that fails may have written all of it.
+        added_behind.get_or_insert(end);
+        self.list.add(end, lines)?;
         self.is_under_way.store(true, Ordering::SeqCst);
         Ok(())
     }
+}
+
+fn signup_line(id: SignupId) -> Line {
+    Line { entry: Entry::Signup(id), changed: None }
 }
 
 /// A candidate, as what erases them knows them.
@@ -136,10 +169,7 @@ pub struct Candidate {
     pub organization_id: OrganizationId,
 }
 
-/// What is to be known of an organization's candidate before they are erased, held or released.
-///
-/// # Errors
-/// When SQLite fails.
+/// What is to be known of an organization's candidate before they are erased, held or released. Fails when SQLite does.
 pub fn facts(tx: &Tx<'_>, organization: &OrganizationId, candidate: &CandidateId) -> Result<Option<Facts>, Error> {
     let sql = "SELECT number, hold_reason, erased_at
                FROM candidates
@@ -160,18 +190,37 @@ pub fn erase(
     who: Option<&Principal>,
     candidates: &[Candidate],
 ) -> Result<(), Error> {
-    let mut entries: Vec<Entry> = candidates.iter().map(|candidate| Entry::Candidate(candidate.id.clone())).collect();
+    let mut lines = Vec::new();
     for candidate in candidates {
-        entries.extend(signups(tx, candidate)?);
+        lines.push(changed::line(tx, Entry::Candidate(candidate.id.clone()), &candidate.id)?);
     }
-    erasures.note(entries.into_iter())?;
+    for candidate in candidates {
+        lines.extend(signups(tx, candidate)?);
+    }
+    erasures.note(&lines)?;
     take_away(tx, world, who, candidates)
+}
+
+/// Erases candidates whose time of retention is over, by the service itself. Their lines on the list are on record only: the
+/// retention decides anew about whoever an older copy of the file brings back.
+///
+/// # Errors
+/// As [`erase`].
+fn erase_by_retention(
+    tx: &Tx<'_>,
+    erasures: &Erasures,
+    world: &dyn World,
+    candidates: &[Candidate],
+) -> Result<(), Error> {
+    let line = |candidate: &Candidate| Line { entry: Entry::Retention(candidate.id.clone()), changed: None };
+    erasures.note(&candidates.iter().map(line).collect::<Vec<_>>())?;
+    take_away(tx, world, None, candidates)
 }
 
 /// What a candidate applied with, for the list. They may have become one only when somebody else was erased: in an older copy
 /// of the file what they sent is there, and they are not.
-fn signups(tx: &Tx<'_>, candidate: &Candidate) -> Result<impl Iterator<Item = Entry>, Error> {
-    Ok(signup::of_candidate(tx, &candidate.id)?.into_iter().map(Entry::Signup))
+fn signups(tx: &Tx<'_>, candidate: &Candidate) -> Result<impl Iterator<Item = Line>, Error> {
+    Ok(signup::of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
 
 /// Erases a candidate who wanted it by the link of their page. What others have sent under the same address stays, as if they
@@ -180,8 +229,10 @@ fn signups(tx: &Tx<'_>, candidate: &Candidate) -> Result<impl Iterator<Item = En
 /// # Errors
 /// As [`erase`].
 pub fn erase_own(tx: &Tx<'_>, erasures: &Erasures, world: &dyn World, candidate: &Candidate) -> Result<(), Error> {
+    let line = changed::line(tx, Entry::Own(candidate.id.clone()), &candidate.id)?;
     let later = claims::let_go(tx, &candidate.id)?;
-    erasures.note(std::iter::once(Entry::Own(candidate.id.clone())).chain(signups(tx, candidate)?))?;
+    let lines: Vec<Line> = std::iter::once(line).chain(signups(tx, candidate)?).collect();
+    erasures.note(&lines)?;
     take_away_own(tx, world, candidate, &later)
 }
 
@@ -196,6 +247,8 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
     // What was decided and is no message yet would be told from facts that are gone.
     outbox::take_up_all(tx)?;
     for candidate in candidates {
+        asked::forget(tx, candidate)?;
+        staging::settle(tx, &candidate.id)?;
         forget_words(tx, candidate)?;
         signup::forget_all(tx, &candidate.id)?;
         forget_person(tx, candidate)?;
@@ -203,6 +256,7 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
         forget_activities(tx, candidate)?;
         outbox::forget_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
         idempotency_key::forget_candidate(tx, &candidate.id)?;
+        retention::due::take_off(tx, candidate.number)?;
         withdraw(tx, world, who, candidate)?;
         let detail = activity::detail(&None::<Erased>, &Erased { erased_at: tx.now.to_string() })?;
         activity::append(tx, &activity::stamp(world), who, Action::CandidateErased, &subject(candidate), &detail)?;
@@ -250,7 +304,7 @@ fn free_address(tx: &Tx<'_>, candidate: &Candidate) -> Result<Email, Error> {
                FROM candidates
                WHERE organization_id = $1 AND email_key = $2 AND number <> $3";
     for attempt in 0.. {
-        let address = tx::word(&erasure::address(&candidate.id, candidate.number, attempt), Email::parse)?;
+        let address = tx::word(&erasure::address(&candidate.id, candidate.number, attempt), Email::stored)?;
         if !tx.exists(sql, (candidate.organization_id.as_str(), address.key(), candidate.number))? {
             return Ok(address);
         }
@@ -331,6 +385,8 @@ pub fn set_hold(
     if tx.run(sql, (reason, candidate.number, candidate.organization_id.as_str()))? != 1 {
         return Err(Error::Defect(format!("candidate {} is not as the rule saw them", candidate.id)));
     }
+    // Once released, they become due anew.
+    retention::due::take_off(tx, candidate.number)?;
     let detail = activity::detail(&Hold { hold_reason: before.hold_reason.as_deref() }, &Hold { hold_reason: reason })?;
     let action = if reason.is_some() { Action::CandidateHeld } else { Action::CandidateReleased };
     activity::append(tx, stamp, Some(who), action, &subject(candidate), &detail)

@@ -1,6 +1,8 @@
 //! The start of a service: whoever is on the list and in the file with a name is erased again, and what somebody had deleted
-//! is deleted again, because an older copy of the file was put in its place.
+//! is deleted again, because an older copy of the file was put in its place. Candidates who changed after they were put on
+//! the list are not erased, but reported: somebody has decided about them since.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::OpenError;
@@ -8,7 +10,9 @@ use super::super::connection::{self, Use};
 use super::super::status_page::{acts, claims};
 use super::super::tx::{self, Error, Tx};
 use super::super::{document, schema};
-use super::{Candidate, Entry, Erasures, take_away, take_away_own, wipe};
+use super::list::{Entries, ListError};
+use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
+use crate::domain::erasure::Changed;
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
 use crate::world::World;
 
@@ -16,21 +20,24 @@ use crate::world::World;
 const ENTRIES_OF_SLICE: usize = 256;
 
 /// What the start erased again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErasedAgain {
     /// Candidates.
     pub candidates: usize,
     /// What was sent and deleted, of them or of others.
     pub signups: usize,
+    /// Candidates who are on the list and were changed or held after their line was written. They are not erased.
+    pub changed: Vec<CandidateId>,
 }
 
 /// Erases whoever the list says, whether held or not, and what it says: an older copy does not know what came later. How many
-/// they were. What was left of them in the file and its log is gone then, too.
+/// they were. What was left of them in the file and its log is gone then, too. Candidates who changed after they were put on
+/// the list stay, with all that they sent.
 ///
 /// # Errors
 /// [`OpenError::NoList`] where the list cannot be read; [`OpenError::Store`] where the file cannot be written.
 pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, ErasedAgain), OpenError> {
-    let entries: Vec<Entry> = Erasures::of(path, false).list.read().map_err(OpenError::NoList)?.into_iter().collect();
+    let entries = Erasures::of(path, false).list.read().map_err(OpenError::NoList)?;
     // A process that was killed may have left something to wipe behind an erasure.
     let erasures = Erasures::of(path, !entries.is_empty());
     if entries.is_empty() {
@@ -38,11 +45,13 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     }
     let connection = connection::open(path, Use::Write)?;
     schema::use_wal(&connection)?;
+    let stay = tx::snapshot(&connection, world.now(), |tx| changed_since(tx, &entries))?;
+    let entries: Vec<Entry> = entries.into_keys().collect();
     let mut again = ErasedAgain::default();
     // In the order of their kinds: what was deleted alone makes nobody a candidate of their own, and who is on the list with
     // all that came under their address leaves nothing of it.
     for entries in entries.chunks(ENTRIES_OF_SLICE) {
-        let found = tx::snapshot(&connection, world.now(), |tx| still_there(tx, entries))?;
+        let found = tx::snapshot(&connection, world.now(), |tx| still_there(tx, entries, &stay))?;
         if !found.is_empty() {
             tx::act(&connection, world.now(), |tx| found.take_away(tx, world))?;
             again.candidates += found.own.len() + found.candidates.len();
@@ -54,7 +63,37 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
         wipe::whole(&connection)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(Error::from)?;
     }
+    again.changed = stay.into_iter().collect();
     Ok((erasures, again))
+}
+
+/// The candidates of this file who are on the list beside it, and were changed or held after their line was written.
+///
+/// # Errors
+/// [`ListError`] where the list cannot be read.
+pub(in super::super) fn reported(tx: &Tx<'_>, path: &Path) -> Result<Result<Vec<CandidateId>, ListError>, Error> {
+    let entries = match list::List::of(path).read() {
+        Ok(entries) => entries,
+        Err(error) => return Ok(Err(error)),
+    };
+    Ok(Ok(changed_since(tx, &entries)?.into_iter().collect()))
+}
+
+/// The candidates on the list who are in the file and not erased, and have changed since.
+fn changed_since(tx: &Tx<'_>, entries: &Entries) -> Result<BTreeSet<CandidateId>, Error> {
+    let mut stay = BTreeSet::new();
+    for (entry, recorded) in entries {
+        let (Entry::Own(id) | Entry::Candidate(id)) = entry else { continue };
+        if with_name(tx, id)?.is_some() && is_beyond(tx, id, *recorded)? {
+            stay.insert(id.clone());
+        }
+    }
+    Ok(stay)
+}
+
+fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<Changed>) -> Result<bool, Error> {
+    let Some(recorded) = recorded else { return Ok(false) };
+    Ok(super::changed::of(tx, id)?.is_beyond(recorded))
 }
 
 /// What is in the file although the list has it.
@@ -80,15 +119,24 @@ impl Found {
     }
 }
 
-fn still_there(tx: &Tx<'_>, entries: &[Entry]) -> Result<Found, Error> {
-    let sql = "SELECT 1
-               FROM signups
-               WHERE id = $1";
+fn still_there(tx: &Tx<'_>, entries: &[Entry], stay: &BTreeSet<CandidateId>) -> Result<Found, Error> {
+    let sql = "SELECT a.candidate_id
+               FROM signups s
+               LEFT JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
+               WHERE s.id = $1";
     let mut found = Found::default();
     for entry in entries {
         match entry {
-            Entry::Signup(id) if tx.exists(sql, [id.as_str()])? => found.signups.push(id.clone()),
-            Entry::Signup(_) => {}
+            Entry::Signup(id) => {
+                let candidate = tx.one(sql, [id.as_str()], |row| Ok(row.get::<_, Option<String>>(0)?))?;
+                let stays = |candidate: &Option<String>| {
+                    candidate.as_deref().is_some_and(|id| stay.iter().any(|one| one.as_str() == id))
+                };
+                found.signups.extend(candidate.filter(|candidate| !stays(candidate)).map(|_| id.clone()));
+            }
+            // An older copy does not know why the candidate was due, so the retention decides anew.
+            Entry::Retention(_) => {}
+            Entry::Own(id) | Entry::Candidate(id) if stay.contains(id) => {}
             Entry::Own(id) => found.own.extend(with_name(tx, id)?),
             Entry::Candidate(id) => found.candidates.extend(with_name(tx, id)?),
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::super::connection::{self, Use};
+use super::super::health::{Health, Job};
 use super::super::job::Grade;
 use super::super::thread::Periodic;
 use super::super::tx::{self, Error, Tx};
@@ -30,7 +31,12 @@ const WIPED_PAGES: usize = 64;
 const FIRST: u32 = 2;
 
 /// Starts the thread.
-pub(in super::super) fn start(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Periodic, Error> {
+pub(in super::super) fn start(
+    path: &Path,
+    erasures: Arc<Erasures>,
+    writer: Arc<Writer>,
+    health: &Arc<Health>,
+) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     // Where the next slice begins, and behind how many erasures.
     let mut under_way = None;
@@ -39,15 +45,19 @@ pub(in super::super) fn start(path: &Path, erasures: Arc<Erasures>, writer: Arc<
         if under_way.is_none() && committed > erasures.wiped.load(Ordering::SeqCst) {
             under_way = Some((FIRST, committed));
         }
-        let Some((first, behind)) = under_way else { return };
+        let (first, behind) = under_way?;
         // What fails now, because of a full disk or another process's lock, is tried again at the next look.
-        let Ok(next) = slice(&connection, &writer, first) else { return };
+        let next = match slice(&connection, &writer, first) {
+            Ok(next) => next,
+            Err(error) => return Some(Err(error)),
+        };
         under_way = next.map(|next| (next, behind));
         if next.is_none() {
             erasures.wiped.store(behind, Ordering::SeqCst);
         }
+        Some(Ok(()))
     };
-    Periodic::start("wiping", LOOK_EVERY, look)
+    Periodic::reporting(health, Job::Wiping, LOOK_EVERY, look)
 }
 
 /// Wipes a slice; where the next one begins, if there is one.
@@ -56,7 +66,7 @@ fn slice(connection: &Connection, writer: &Writer, first: u32) -> Result<Option<
     for pages in found.chunks(WIPED_PAGES) {
         let (done, ended) = mpsc::channel();
         let pages = pages.to_vec();
-        writer.submit(Grade::Logged, move |tx| wipe(tx, &pages), move |outcome| drop(done.send(outcome)));
+        writer.submit(Grade::Upkeep, move |tx| wipe(tx, &pages), move |outcome| drop(done.send(outcome)));
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))?;
     }
     Ok(next)

@@ -6,8 +6,8 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::activity;
 use super::tx::{self, Error, Tx};
+use super::{activity, erasure};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, SLUG_TAKEN, TIME_ZONE_DEFAULT};
@@ -112,6 +112,9 @@ pub fn change(
     }
     let Some(detail) = activity::detail_of_changes(&Told::of(before)?, &Told::of(after)?)? else { return Ok(()) };
     update(tx, after)?;
+    if before.retention_days != after.retention_days {
+        erasure::retention::due::take_off_all(tx, &after.id)?;
+    }
     let subject = Subject::of_organization(after.id.clone());
     activity::append(tx, stamp, who, Action::OrganizationChanged, &subject, &detail)
 }

@@ -110,7 +110,8 @@ fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -
                  failed_attempts, created_at, next_attempt_at)
                VALUES ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $7)";
     let (at, event) = (told.at.micros(), told.event.as_str());
-    let next_attempt_at = (waiting == 0).then_some(at);
+    // The decision may have been made on a clock that was ahead.
+    let next_attempt_at = (waiting == 0).then_some(at.min(tx.now.micros()));
     tx.run(sql, (id.as_str(), &told.organization.id, application, event, payload, at, next_attempt_at))?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! nor a receiver's 410 touches what is owed, however much that is.
 
 mod erased;
+mod forward;
 mod intake;
 mod payload;
 
@@ -17,6 +18,7 @@ use crate::domain::hr_turn::Due;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 pub(super) use erased::forget_candidate;
+pub use forward::{Late, bring_forward, late};
 pub(super) use intake::not_taken_up;
 pub use intake::{TAKEN_UP_MAX, has_more, take_up, take_up_all};
 
@@ -47,10 +49,10 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
 /// When SQLite fails.
 pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
-               SET next_attempt_at = created_at, failed_attempts = 0
-               WHERE state = 'pending' AND organization_id = $1 AND next_attempt_at IS NOT NULL
-                 AND (next_attempt_at > $2 OR failed_attempts > 0)";
-    tx.run(sql, (organization.as_str(), tx.now.micros()))?;
+               SET next_attempt_at = CASE WHEN created_at < $1 THEN created_at ELSE $1 END, failed_attempts = 0
+               WHERE state = 'pending' AND organization_id = $2 AND next_attempt_at IS NOT NULL
+                 AND (next_attempt_at > $1 OR failed_attempts > 0)";
+    tx.run(sql, (tx.now.micros(), organization.as_str()))?;
     Ok(())
 }
 
@@ -77,7 +79,9 @@ pub fn due(tx: &Tx<'_>) -> Result<Vec<Due>, Error> {
                  FROM owed o
                  JOIN hr_integrations h ON h.organization_id = o.organization_id AND h.enabled = 1
                  UNION ALL
-                 SELECT organization_id, created_at FROM hr_deliveries WHERE type = 'ping' AND state = 'pending'
+                 SELECT organization_id, coalesce(next_attempt_at, created_at)
+                 FROM hr_deliveries
+                 WHERE type = 'ping' AND state = 'pending'
                )
                SELECT e.organization_id, min(e.since), h.timed_out
                FROM earliest e

@@ -98,7 +98,7 @@ impl Deleted<'_> {
             }
             beside_others(tx, self.world, self.shown, applied)
         } else {
-            self.erase(&applied.candidate)
+            self.erase(&applied.candidate, Some(applied))
         }
     }
 
@@ -107,14 +107,62 @@ impl Deleted<'_> {
         self.erasures.taken_away(id)?;
         forget_later(self.tx, id, former)?;
         let Some(former) = former else { return Ok(()) };
-        if claims::are_there(self.tx, &former.id, None)? { Ok(()) } else { self.erase(former) }
+        if claims::are_there(self.tx, &former.id, None)? { Ok(()) } else { self.erase(former, None) }
     }
 
-    fn erase(&self, candidate: &Candidate) -> Result<(), Error> {
-        let (id, organization_id) = (candidate.id.clone(), self.shown.organization.id.clone());
+    /// Erases the candidate; one with a hire that their page does not show yet is erased later. Staff would lose somebody whom
+    /// they have hired otherwise, and a refusal here would tell of the hire.
+    fn erase(&self, candidate: &Candidate, applied: Option<&Applied>) -> Result<(), Error> {
+        let Shown { organization, .. } = self.shown;
+        let (id, organization_id) = (candidate.id.clone(), organization.id.clone());
         let candidate = erasure::Candidate { id, number: candidate.number, organization_id };
-        erasure::erase_own(self.tx, self.erasures, self.world, &candidate)
+        let (tx, hours) = (self.tx, organization.visible_after_hours);
+        if erasure::asked::has_hidden_hire(tx, &organization.id, &candidate.id, hours)? {
+            return self.ask(&candidate, applied);
+        }
+        erasure::erase_own(tx, self.erasures, self.world, &candidate)
     }
+
+    /// The page goes as it would with an erasure, and that the candidate asked is on record.
+    fn ask(&self, candidate: &erasure::Candidate, applied: Option<&Applied>) -> Result<(), Error> {
+        let Self { tx, world, shown, .. } = *self;
+        erasure::asked::insert(tx, candidate, applied.map(|applied| &applied.application.record.id))?;
+        let Some(applied) = applied else {
+            let subject = Subject::of_candidate(candidate.organization_id.clone(), candidate.id.clone());
+            let detail = activity::detail(&None::<Status>, &None::<Status>)?;
+            let action = Action::CandidateErasureAsked;
+            return activity::append(tx, &activity::stamp(world), None, action, &subject, &detail);
+        };
+        take_back(tx, world, shown, applied)?;
+        super::remove(tx, &About::Application(applied.application.record.id.clone()))?;
+        note(tx, world, shown, applied, Action::CandidateRoleDeletionAsked)
+    }
+}
+
+/// Carries out what a candidate asked for while a hire was hidden from them: what the deletion would have done, by what there
+/// is of them now.
+///
+/// # Errors
+/// As [`delete`].
+pub(in crate::store) fn carry_out(
+    tx: &Tx<'_>,
+    erasures: &Erasures,
+    world: &dyn World,
+    candidate: &erasure::Candidate,
+    application: Option<&CandidateRoleId>,
+) -> Result<(), Error> {
+    if !claims::are_there(tx, &candidate.id, application)? {
+        return erasure::erase_own(tx, erasures, world, candidate);
+    }
+    let Some(application) = application else { return Ok(()) };
+    let shown = shown::about(tx, &About::Application(application.clone()))?;
+    let Some((shown, applied)) = shown.as_ref().and_then(|shown| Some((shown, shown.application.as_ref()?))) else {
+        return Ok(());
+    };
+    if let Some(sent) = &shown.sent {
+        erasures.taken_away(&sent.id)?;
+    }
+    beside_others(tx, world, shown, applied)
 }
 
 /// An application that goes on is taken back.
@@ -130,13 +178,14 @@ fn take_back(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied) -
 fn beside_others(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applied) -> Result<(), Error> {
     take_back(tx, world, shown, applied)?;
     super::remove(tx, &About::Application(applied.application.record.id.clone()))?;
+    // On record first: only behind this row may the details of earlier ones be emptied.
+    note(tx, world, shown, applied, Action::CandidateRoleSignupDeleted)?;
     if let Some(sent) = &shown.sent {
         erasure::signup::forget(tx, &sent.id)?;
         claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
     }
-    // Answers that are kept for repeats tell what was sent.
-    idempotency_key::forget_candidate(tx, &applied.candidate.id)?;
-    note(tx, world, shown, applied, Action::CandidateRoleSignupDeleted)
+    // Stored responses contain what was sent.
+    idempotency_key::forget_candidate(tx, &applied.candidate.id)
 }
 
 /// The same of a signup that came later.

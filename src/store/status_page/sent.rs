@@ -61,7 +61,7 @@ macro_rules! sent {
         concat!(
             "SELECT s.id, s.role_id, s.candidate_role_id, s.steps, s.name, s.email, s.phone, s.links, s.note, s.locale,
                s.consented_at, s.created_at, coalesce(p.withdrawn_at, q.withdrawn_at),
-               d.id, d.file_name, d.media_type, d.bytes, d.created_at
+               d.id, d.file_name, d.media_type, d.bytes, d.created_at, d.sha256
              FROM signups s
              LEFT JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id
              LEFT JOIN status_pages q ON q.signup_id = s.id

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use appliance::domain::api_key::{Scope, Secret};
+use appliance::domain::api_key::{Grant, Scope, Secret};
+use appliance::domain::disk::{Disk, UploadLimits};
 use appliance::domain::hr_delivery::Schedule;
 use appliance::domain::id::{Id, UserId};
 use appliance::domain::rate::Policy;
@@ -39,8 +40,12 @@ pub(crate) struct Options {
     pub(crate) per_minute: Option<u32>,
     /// Applications an hour from one address; no limit when not given.
     pub(crate) signups_per_hour: Option<u32>,
+    /// The limits of uploads; the defaults when not given.
+    pub(crate) uploads: UploadLimits,
     /// Networks of proxies that are believed.
     pub(crate) trusted_proxies: Vec<&'static str>,
+    /// Contacts for security reports.
+    pub(crate) security_contacts: Vec<&'static str>,
     /// How deliveries to HR systems are made; none are when not given.
     pub(crate) hr: Option<Hr>,
 }
@@ -68,7 +73,9 @@ impl Default for Options {
             base_url: None,
             per_minute: Some(1_000_000),
             signups_per_hour: None,
+            uploads: UploadLimits::default(),
             trusted_proxies: Vec::new(),
+            security_contacts: vec!["mailto:security@example.com"],
             hr: None,
         }
     }
@@ -189,7 +196,7 @@ impl App {
     pub(crate) fn set_password(&self, email: &str, password: &str) {
         let world: &dyn World = self.world.as_ref();
         let hash = world.hash_password(password);
-        let email = Email::parse(email).unwrap();
+        let email = Email::stored(email).unwrap();
         let set = store::act_alone(&self.path, world, |tx| store::user::set_password(tx, &email, &hash)).unwrap();
         assert!(set, "there is no user {email:?}");
     }
@@ -207,6 +214,11 @@ impl App {
         self.world.pass(Duration::from_secs(seconds));
     }
 
+    /// Sets the space of the disk that the service sees.
+    pub(crate) fn set_disk(&self, free_bytes: u64, total_bytes: u64) {
+        self.world.set_disk(Some(Disk { free_bytes, total_bytes }));
+    }
+
     /// Sets the wall clock to this time.
     pub(crate) fn set_clock(&self, text: &str) {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
@@ -217,9 +229,17 @@ impl App {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// The result of a query on the file, as text: what a test sees that no endpoint shows yet.
+    /// The result of a query on the file, as text: what a test sees that no endpoint shows yet. `activities` are those of
+    /// organizations, numbered from 1, because making a key for a test leaves platform activity; `main.activities` has both.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
+        let view = "CREATE TEMP VIEW activities AS
+                    SELECT row_number() OVER (ORDER BY number) AS number, id, organization_id, at, action, user_id,
+                      api_key_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt,
+                      detail_hash, hash
+                    FROM main.activities
+                    WHERE organization_id IS NOT NULL";
+        connection.execute_batch(view).unwrap();
         let mut statement = connection.prepare(sql).unwrap();
         let columns = statement.column_count();
         let rows = statement.query_map([], |row| {
@@ -293,7 +313,9 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
         base_url,
         rate: options.per_minute.map(|per_minute| Policy { per_minute }),
         signups_per_hour: options.signups_per_hour,
+        uploads: options.uploads,
         trusted_proxies: options.trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
+        security_contacts: options.security_contacts.iter().map(|contact| (*contact).to_owned()).collect(),
     };
     let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();
     let world = Arc::clone(world) as Arc<dyn World>;
@@ -344,7 +366,7 @@ fn make_admin(path: &Path, world: &dyn World) -> String {
             secret: secret.clone(),
             user_id,
             name: "admin".to_owned(),
-            scopes: Scope::ALL.to_vec(),
+            grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
             expires_at: appliance::domain::api_key::expires_at(tx.now, 365),
         };
         store::api_key::insert(tx, &key)

@@ -12,7 +12,7 @@ use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
 /// Header fields that are told of once, for all answers, or belong to HTTP itself.
-const GENERAL: [&str; 18] = [
+const GENERAL: [&str; 19] = [
     "access-control-allow-origin",
     "access-control-expose-headers",
     "cache-control",
@@ -29,6 +29,7 @@ const GENERAL: [&str; 18] = [
     "referrer-policy",
     "transfer-encoding",
     "vary",
+    "strict-transport-security",
     "x-content-type-options",
     "x-robots-tag",
 ];

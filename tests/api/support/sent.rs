@@ -2,6 +2,7 @@
 
 use appliance::domain::status_page::digest;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::{App, Hiring};
 
@@ -43,6 +44,7 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
     let of_signup = quoted(Some(&id).filter(|_| application.is_none()).map(String::as_str));
     let digest: String = digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
     let hex: String = CV.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let sha256: String = Sha256::digest(CV).iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, second) = hex.split_at(16);
     let (later_of, steps) = later(hiring, application, email);
     let (application, bytes) = (quoted(application), CV.len());
@@ -52,8 +54,8 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
            phone, links, note, locale, consented_at, created_at)
          VALUES ('{id}', '{organization}', '{role}', {application}, {later_of}, {steps}, 'Ada <b>Typed</b>', '{email}', lower('{email}'),
            '+44 20 7946', '[\"https://ada.example\"]', 'First line' || char(10) || 'Second line', 'en', {now}, {now});
-         INSERT INTO documents (id, signup_id, file_name, media_type, bytes, created_at)
-         VALUES ('doc_{token}', '{id}', 'My CV.pdf', 'application/pdf', {bytes}, {now});
+         INSERT INTO documents (id, signup_id, file_name, media_type, bytes, created_at, sha256)
+         VALUES ('doc_{token}', '{id}', 'My CV.pdf', 'application/pdf', {bytes}, {now}, x'{sha256}');
          INSERT INTO document_pieces (document_number, number, content)
          SELECT number, 1, x'{first}' FROM documents WHERE id = 'doc_{token}';
          INSERT INTO document_pieces (document_number, number, content)

@@ -23,6 +23,12 @@ pub(crate) fn lines() -> Vec<Line> {
         admin("PATCH /api/admin/organizations/{id}", |_, ground| {
             ask(organization(ground)).with(json!({ "name": "Other" }))
         }),
+        admin("GET /api/admin/organizations/{id}/retention", |_, ground| {
+            ask(format!("{}/retention", organization(ground)))
+        }),
+        admin("POST /api/admin/organizations/{id}/retention/confirm", |_, ground| {
+            ask(format!("{}/retention/confirm", organization(ground))).with(json!({ "dueCount": 0 }))
+        }),
         admin("PUT /api/admin/organizations/{id}/logo", |_, ground| {
             ask(logo(ground)).with_bytes("image/gif", b"GIF89a")
         }),
@@ -44,6 +50,7 @@ pub(crate) fn lines() -> Vec<Line> {
             ask(membership(ground)).with(json!({ "orgRole": "owner" }))
         }),
         admin("DELETE /api/admin/organizations/{id}/memberships/{userId}", |_, ground| ask(membership(ground))),
+        admin("GET /api/admin/activity", |_, _| ask("/api/admin/activity")),
         lists("GET /api/v1/organizations", |_, _| ask("/api/v1/organizations")),
         reads("GET /api/v1/organizations/{id}", |_, ground| {
             ask(format!("/api/v1/organizations/{}", ground.organization_id))

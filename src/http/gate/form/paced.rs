@@ -40,6 +40,11 @@ impl Meter {
         self.fruitless_bytes.load(Ordering::Relaxed) > STUCK_BYTES
     }
 
+    /// How much was given.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     /// Something came of what was given.
     pub(super) fn go_on(&self) {
         self.fruitless_bytes.store(0, Ordering::Relaxed);

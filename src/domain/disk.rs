@@ -1,0 +1,128 @@
+//! Room on the disk: when uploads have to stop, and how much is kept back for what must work on a full disk.
+
+/// The space of the file system that holds the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disk {
+    /// Bytes that this process can still write.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+}
+
+/// The reserve at most: some ten thousand erasures or revocations, while the disk stays full.
+const RESERVE_BYTES_MAX: u64 = 64 << 20;
+
+/// The reserve's share of a small disk.
+const RESERVE_DIVISOR: u64 = 16;
+
+/// The free space that ends uploads at most, where nobody set another (`--min-free`): on a disk of 20 GB and more.
+const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
+
+/// The same as a share of a smaller disk.
+const MIN_FREE_DIVISOR: u64 = 20;
+
+impl Disk {
+    /// How large the reserve is on this disk.
+    pub fn reserve_bytes(self) -> u64 {
+        RESERVE_BYTES_MAX.min(self.total_bytes / RESERVE_DIVISOR)
+    }
+
+    /// Whether the disk has room for so many bytes of the reserve and for some ordinary writes behind them. Without the
+    /// latter, the reserve would be given up again at once.
+    pub fn has_room_for_reserve(self, missing_bytes: u64) -> bool {
+        self.free_bytes >= missing_bytes + self.reserve_bytes() / 4
+    }
+}
+
+/// The limits of uploads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UploadLimits {
+    /// Free bytes of the disk below which no file is taken. When not given, 1 GB or 5 % of the disk, whichever is less.
+    pub min_free_bytes: Option<u64>,
+    /// Bytes of all attachments together; `None` for no limit.
+    pub attachments_bytes_max: Option<u64>,
+}
+
+impl UploadLimits {
+    /// Whether the disk has room for another `bytes` of an upload. Where the disk's space is not known, it has.
+    pub fn has_free_space(self, disk: Option<Disk>, bytes: u64) -> bool {
+        let Some(disk) = disk else { return true };
+        let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);
+        disk.free_bytes >= self.min_free_bytes.unwrap_or_else(default).saturating_add(bytes)
+    }
+
+    /// Whether another `bytes` fit under the total, beside the attachments that are there. Staged ones count.
+    pub fn has_room_beside(self, attachment_bytes: u64, bytes: u64) -> bool {
+        self.attachments_bytes_max.is_none_or(|bytes_max| attachment_bytes.saturating_add(bytes) <= bytes_max)
+    }
+}
+
+/// Bytes as people write them: a number, and `K`, `M`, `G` or `T` (powers of 1024) behind it, or nothing.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return None,
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GB: u64 = 1_000_000_000;
+
+    fn disk(free_bytes: u64, total_bytes: u64) -> Disk {
+        Disk { free_bytes, total_bytes }
+    }
+
+    #[test]
+    fn uploads_end_below_a_gigabyte_or_a_twentieth_of_the_disk() {
+        let limits = UploadLimits::default();
+        for (free, total, has_room) in
+            [(GB, 100 * GB, true), (GB - 1, 100 * GB, false), (50, 1_000, true), (49, 1_000, false), (0, 0, true)]
+        {
+            assert_eq!(limits.has_free_space(Some(disk(free, total)), 0), has_room, "{free} of {total}");
+        }
+        assert!(!limits.has_free_space(Some(disk(GB + 9, 100 * GB)), 10));
+        assert!(limits.has_free_space(Some(disk(GB + 10, 100 * GB)), 10));
+        assert!(limits.has_free_space(None, 10));
+        let given = UploadLimits { min_free_bytes: Some(7), ..limits };
+        assert!(given.has_free_space(Some(disk(7, 100 * GB)), 0) && !given.has_free_space(Some(disk(6, 100 * GB)), 0));
+        let off = UploadLimits { min_free_bytes: Some(0), ..limits };
+        assert!(off.has_free_space(Some(disk(0, GB)), 0));
+    }
+
+    #[test]
+    fn attachments_have_a_total_where_one_is_given() {
+        assert!(UploadLimits::default().has_room_beside(u64::MAX, 1));
+        let limits = UploadLimits { attachments_bytes_max: Some(10), ..UploadLimits::default() };
+        assert!(limits.has_room_beside(9, 1) && !limits.has_room_beside(9, 2) && !limits.has_room_beside(u64::MAX, 1));
+    }
+
+    #[test]
+    fn a_small_disk_has_a_small_reserve() {
+        assert_eq!(disk(0, 100 * GB).reserve_bytes(), 64 << 20);
+        assert_eq!(disk(0, 64 << 20).reserve_bytes(), 4 << 20);
+        let small = disk(5 << 20, 64 << 20);
+        assert!(small.has_room_for_reserve(4 << 20) && !small.has_room_for_reserve((4 << 20) + 1));
+    }
+
+    #[test]
+    fn bytes_are_read_with_their_unit() {
+        for (text, bytes) in
+            [("0", 0), ("1000", 1_000), ("2k", 2_048), ("3M", 3 << 20), ("1G", 1 << 30), ("1t", 1 << 40)]
+        {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
+        }
+        for bad in ["", "G", "1GB", "1 G", "-1", "+1", "1.5G", "ä", "99999999999T", "18446744073709551616"] {
+            assert_eq!(parse_bytes(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Passwords that are easily guessed.
+//!
+//! A password is cut into the fewest pieces: common words, parts of the user's address and name, repeated characters, runs of
+//! neighbours (digits, the alphabet, keys), years, and single characters for the rest. A guesser tries few pieces first, so a
+//! password of fewer than five is refused, however long it is. The list is in `password/common.txt`.
+
+use super::text::Email;
+
+/// The shortest password, in characters.
+pub const CHARACTERS_MIN: usize = 12;
+
+/// The longest password, in characters: hashing a longer one would only cost time.
+pub const CHARACTERS_MAX: usize = 1_000;
+
+/// Pieces of the simplest password that is taken.
+const PIECES_MIN: usize = 5;
+
+/// Words that guessers try first.
+const COMMON: &str = include_str!("password/common.txt");
+
+/// Characters that follow each other on keyboards, in the alphabet and among the digits. They count backwards too.
+const ROWS: [&str; 20] = [
+    "01234567890",
+    "abcdefghijklmnopqrstuvwxyz",
+    "qwertyuiop",
+    "asdfghjkl",
+    "zxcvbnm",
+    "qwertzuiopü",
+    "yxcvbnm",
+    "azertyuiop",
+    "qsdfghjklm",
+    "wxcvbn",
+    "!@#$%^&*()_+",
+    "!\"§$%&/()=?",
+    "1qaz",
+    "2wsx",
+    "3edc",
+    "4rfv",
+    "5tgb",
+    "6yhn",
+    "7ujm",
+    "147258369",
+];
+
+/// The shortest run that counts as one piece.
+const RUN_CHARACTERS_MIN: usize = 3;
+
+/// What is wrong with a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It has this many characters, fewer or more than are taken.
+    Length(usize),
+    /// It repeats fewer than twelve characters.
+    Repeats,
+    /// It is made of little else than the user's address or name.
+    OfUser,
+    /// It is a common one, or made of few common words and runs.
+    Common,
+}
+
+impl Fault {
+    /// What is wrong, in words for the user.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Length(characters) => {
+                format!("a password has {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, this one has {characters}")
+            }
+            Self::Repeats => {
+                format!("this password repeats fewer than {CHARACTERS_MIN} characters, so it is easily guessed; take another one")
+            }
+            Self::OfUser => {
+                "this password is little else than the user's address or name, so it is easily guessed; take another one".to_owned()
+            }
+            Self::Common => "this password is one of those that are guessed first: common words, or runs of digits or keys; \
+                             take several words that do not belong together"
+                .to_owned(),
+        }
+    }
+}
+
+/// Passes for a password that is long enough and not easily guessed.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(password: &str, email: &Email, name: &str) -> Result<(), Fault> {
+    check_length(password)?;
+    let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
+    if repeats(&characters) {
+        return Err(Fault::Repeats);
+    }
+    let common: Vec<Vec<char>> = words(COMMON.lines().filter(|line| !line.starts_with('#')));
+    if pieces(&characters, &common) < PIECES_MIN {
+        return Err(Fault::Common);
+    }
+    let own: Vec<Vec<char>> = own_words(email, name).into_iter().chain(common).collect();
+    if pieces(&characters, &own) < PIECES_MIN { Err(Fault::OfUser) } else { Ok(()) }
+}
+
+/// Passes for a password that is neither too short nor too long: this needs nothing of the user.
+///
+/// # Errors
+/// [`Fault::Length`].
+pub fn check_length(password: &str) -> Result<(), Fault> {
+    let characters = password.chars().count();
+    if (CHARACTERS_MIN..=CHARACTERS_MAX).contains(&characters) { Ok(()) } else { Err(Fault::Length(characters)) }
+}
+
+/// The user's address and name, whole and in parts.
+fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
+    let name = name.to_lowercase();
+    let texts = [email.key(), name.trim()];
+    let (local, domain) = email.key().split_once('@').unwrap_or((email.key(), ""));
+    let parts = texts.into_iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+    let without_spaces: String = name.split_whitespace().collect();
+    let whole = [email.key(), local, domain, name.trim(), without_spaces.as_str()];
+    words(whole.into_iter().chain(parts).filter(|word| word.chars().count() >= RUN_CHARACTERS_MIN))
+}
+
+fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
+    texts.map(|text| text.chars().collect()).collect()
+}
+
+/// Whether the whole is one unit of fewer than twelve characters, over and over.
+fn repeats(characters: &[char]) -> bool {
+    let count = characters.len();
+    (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))
+}
+
+/// The fewest pieces that make up the characters.
+fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
+    // The fewest pieces of what stands before each place.
+    let mut fewest = vec![usize::MAX; characters.len() + 1];
+    fewest[0] = 0;
+    for start in 0..characters.len() {
+        let rest = &characters[start..];
+        let lengths = words.iter().filter(|word| begins_with(rest, word)).map(Vec::len);
+        let lengths = lengths.chain(1..=run(rest).max(year(rest)).max(1));
+        for end in lengths.map(|length| start + length) {
+            fewest[end] = fewest[end].min(fewest[start] + 1);
+        }
+    }
+    fewest[characters.len()]
+}
+
+/// Whether a word stands at the beginning, as it is or with some letters replaced in the ways that everybody knows.
+fn begins_with(rest: &[char], word: &[char]) -> bool {
+    rest.len() >= word.len()
+        && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmasked(*given))
+}
+
+/// The letter that a digit or a sign stands for.
+fn unmasked(character: char) -> char {
+    match character {
+        '@' | '4' => 'a',
+        '3' => 'e',
+        '1' | '!' => 'i',
+        '0' => 'o',
+        '$' | '5' => 's',
+        '7' => 't',
+        _ => character,
+    }
+}
+
+/// Characters of the run that the rest begins with: the same character again, or neighbours in one row. A character that
+/// is there twice counts as a run, other runs need three.
+fn run(rest: &[char]) -> usize {
+    let same = rest.iter().take_while(|c| **c == rest[0]).count();
+    let of_row = |row: &str, forward: bool| {
+        let row: Vec<char> = if forward { row.chars().collect() } else { row.chars().rev().collect() };
+        let from = |at: usize| row[at..].iter().zip(rest).take_while(|(a, b)| a == b).count();
+        (0..row.len()).map(from).max().unwrap_or_default()
+    };
+    let longest = ROWS.iter().flat_map(|row| [of_row(row, true), of_row(row, false)]).max().unwrap_or_default();
+    same.max(if longest >= RUN_CHARACTERS_MIN { longest } else { 0 })
+}
+
+/// 4 where the rest begins with a year that people put behind words.
+fn year(rest: &[char]) -> usize {
+    let digits: String = rest.iter().take(4).collect();
+    let is_year = digits.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
+    if is_year { 4 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(password: &str) -> Result<(), Fault> {
+        check(password, &Email::parse("Ada.Lovelace@acme.example").unwrap(), "Ada Lovelace")
+    }
+
+    #[test]
+    fn common_passwords_are_refused_however_long_they_are() {
+        for password in [
+            "123456789012",
+            "1234567890123456",
+            "098765432109",
+            "qwertyuiop12",
+            "qwertzuiop123",
+            "QWERTYUIOPASDFGHJKL",
+            "asdfghjkl123",
+            "1qaz2wsx3edc",
+            "zaq12wsxcde3",
+            "qazwsxedcrfv",
+            "password1234",
+            "Password123!",
+            "P@ssw0rd1234",
+            "passwort2026",
+            "Welcome2024!",
+            "Willkommen123",
+            "Summer2025!!",
+            "sommer2026!!",
+            "letmein12345",
+            "iloveyou1234",
+            "administrator",
+            "Administrator1!",
+            "changeme1234",
+            "correcthorsebatterystaple",
+            "abcdefghijkl",
+            "abcd1234efgh",
+            "112233445566",
+            "q1w2e3r4t5y6",
+            "a1b2c3d4e5f6",
+            "!@#$%^&*()_+",
+            "passwordadmin",
+            "superman-batman",
+            "football2020",
+        ] {
+            assert_eq!(verdict(password), Err(Fault::Common), "{password}");
+        }
+    }
+
+    #[test]
+    fn a_short_text_repeated_is_refused() {
+        let many = "x".repeat(1_000);
+        for password in [
+            "aaaaaaaaaaaa",
+            "ääääääääääää",
+            "abcabcabcabc",
+            "passwordpassword",
+            "xK9-qxK9-qxK9-q",
+            "121212121212",
+            &many,
+        ] {
+            assert_eq!(verdict(password), Err(Fault::Repeats), "{password}");
+        }
+    }
+
+    #[test]
+    fn the_address_its_local_part_and_the_name_are_refused() {
+        for password in [
+            "ada.lovelace@acme.example",
+            "Ada.Lovelace@ACME.example",
+            "ada.lovelace",
+            "Ada Lovelace",
+            "adalovelace1",
+            "ADA LOVELACE!",
+            "AdaLovelace2026",
+            "lovelace-ada",
+            "acme.example1",
+            "ada@acme.example",
+        ] {
+            assert_eq!(verdict(password), Err(Fault::OfUser), "{password}");
+        }
+    }
+
+    #[test]
+    fn other_passwords_are_taken() {
+        for password in [
+            "correct horse battery",
+            "a raven counts nine lanterns",
+            "kX9$fQ2!vBn7",
+            "three old tin boats",
+            "#{]&)~>-%=;|",
+            "Ada Lovelace sold nine looms",
+            "мой старый зелёный дом",
+            "sieben zwerge am fluss",
+            "99 luftballons im regen",
+            "0e9b7c51d2aa4f6f",
+            "first horse battery",
+            " first horse battery ",
+        ] {
+            assert_eq!(verdict(password), Ok(()), "{password}");
+        }
+    }
+
+    #[test]
+    fn a_password_has_12_to_1000_characters() {
+        let long: String = (0..1_001).map(|n| char::from(b'a' + (n * n % 26) as u8)).collect();
+        assert_eq!(verdict("tin boat old"), Ok(()));
+        assert_eq!((verdict("tin boat ol"), verdict(&long)), (Err(Fault::Length(11)), Err(Fault::Length(1_001))));
+        assert_eq!(verdict(&long[..1_000]), Ok(()));
+    }
+
+    #[test]
+    fn the_list_is_sorted_and_in_lower_case() {
+        let lines: Vec<&str> = COMMON.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(lines.is_sorted() && lines.len() > 300);
+        assert!(lines.iter().all(|line| line.len() >= 3 && **line == line.to_lowercase() && line.trim() == *line));
+    }
+}

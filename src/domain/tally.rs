@@ -1,0 +1,79 @@
+//! Events that a stranger can repeat as often as they like: each kind is on record at most once an hour, with a count, so
+//! that nobody fills the disk with them.
+
+use std::time::Duration;
+
+/// How often an event of one kind is put on record at most.
+pub const PERIOD: Duration = Duration::from_secs(60 * 60);
+
+/// How often an event has happened since it was last put on record. Times are of a clock that never steps back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    recorded_at: Option<Duration>,
+    count: u64,
+}
+
+impl Tally {
+    /// Counts an event. The count to put on record now, where nothing was recorded within the hour.
+    pub fn add(&mut self, now: Duration) -> Option<u64> {
+        self.count = self.count.saturating_add(1);
+        self.due(now)
+    }
+
+    /// The count to put on record now: that of events since the last record, once an hour has passed.
+    pub fn due(&mut self, now: Duration) -> Option<u64> {
+        let waits = self.recorded_at.is_some_and(|at| now.saturating_sub(at) < PERIOD);
+        if waits || self.count == 0 {
+            return None;
+        }
+        self.recorded_at = Some(now);
+        Some(std::mem::take(&mut self.count))
+    }
+
+    /// The count that is not on record yet, at the end of the service.
+    pub fn rest(&mut self) -> Option<u64> {
+        Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
+    }
+
+    /// Takes a count back that could not be recorded.
+    pub fn restore(&mut self, count: u64) {
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// Whether nothing is lost by forgetting it.
+    pub fn is_idle(&self, now: Duration) -> bool {
+        self.count == 0 && self.recorded_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_first_event_is_recorded_at_once_and_others_once_an_hour() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.add(at(10)), Some(1));
+        assert_eq!((tally.add(at(11)), tally.add(at(3_609))), (None, None));
+        assert_eq!(tally.due(at(3_609)), None);
+        assert_eq!(tally.due(at(3_610)), Some(2));
+        assert_eq!(tally.due(at(9_999)), None, "nothing has happened since");
+        assert_eq!(tally.add(at(10_000)), Some(1));
+    }
+
+    #[test]
+    fn no_count_is_lost() {
+        let mut tally = Tally::default();
+        assert!(tally.is_idle(at(0)) && tally.rest().is_none());
+        let count = tally.add(at(0)).unwrap();
+        tally.restore(count);
+        assert_eq!(tally.add(at(1)), None);
+        assert!(!tally.is_idle(at(9_999)));
+        assert_eq!(tally.rest(), Some(2));
+        assert!(tally.is_idle(at(9_999)) && !tally.is_idle(at(1)));
+    }
+}

@@ -1,0 +1,211 @@
+//! The believed clock of a running service, and its heartbeat in the file: the believed time, written every few minutes and
+//! at the end, from which the next start goes on.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::connection::{self, Use};
+use super::job::Grade;
+use super::notice::Notices;
+use super::thread::Periodic;
+use super::tx::{self, Error, Tx};
+use super::writer::Writer;
+use super::{api_key, session};
+use crate::domain::clock::{Reading, follow};
+use crate::domain::timestamp::Timestamp;
+use crate::world::World;
+
+/// How often the thread reads the clocks. A jump that is shorter is not seen, and does nothing.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the heartbeat is written. After a kill the believed time is late by as much, well within the hour that every
+/// start waits.
+const BEAT_EVERY: Duration = Duration::from_secs(300);
+
+/// Looks between two sweeps for keys and sessions that have come to their end.
+const LOOKS_OF_SWEEP: u32 = 10;
+
+/// The believed clock.
+pub struct Clock {
+    world: Arc<dyn World>,
+    started: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    believed: Timestamp,
+    /// The uptime that it was believed at.
+    at: Duration,
+    /// How often an admin has confirmed the wall clock, as far as this process knows.
+    confirmations: i64,
+    /// When the heartbeat was written.
+    beaten_at: Duration,
+}
+
+impl Clock {
+    /// Goes on from the file's heartbeat. A file without one begins now.
+    pub(super) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
+        let connection = connection::open(path, Use::Write)?;
+        let wall = world.now();
+        let heartbeat = match tx::snapshot(&connection, wall, heartbeat)? {
+            Some(heartbeat) => heartbeat,
+            None => tx::act(&connection, wall, begin)?,
+        };
+        let now = world.monotonic();
+        let state =
+            State { believed: heartbeat.believed, at: now, confirmations: heartbeat.confirmations, beaten_at: now };
+        Ok(Self { world, started: now, state: Mutex::new(state) })
+    }
+
+    /// Reads the clocks.
+    pub fn read(&self) -> Reading {
+        self.reading(&mut self.state())
+    }
+
+    fn reading(&self, state: &mut State) -> Reading {
+        let now = self.world.monotonic();
+        let wall = self.world.now();
+        state.believed = follow(state.believed, wall, now.saturating_sub(state.at));
+        state.at = now;
+        Reading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
+    }
+
+    /// Takes over an admin's word from the file, whichever process wrote it.
+    fn heed(&self, heartbeat: &Heartbeat) -> bool {
+        let mut state = self.state();
+        let is_news = state.confirmations != heartbeat.confirmations;
+        if is_news {
+            state.confirmations = heartbeat.confirmations;
+            state.believed = heartbeat.believed;
+            state.at = self.world.monotonic();
+        }
+        is_news
+    }
+
+    /// The heartbeat, where it is due: the believed time, and the confirmations that it knows of.
+    fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
+        let mut state = self.state();
+        let believed = self.reading(&mut state).believed;
+        if !is_last && state.at.saturating_sub(state.beaten_at) < BEAT_EVERY {
+            return None;
+        }
+        state.beaten_at = state.at;
+        Some(Heartbeat { believed, confirmations: state.confirmations })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The row of the file.
+#[derive(Debug, Clone, Copy)]
+struct Heartbeat {
+    believed: Timestamp,
+    confirmations: i64,
+}
+
+fn heartbeat(tx: &Tx<'_>) -> Result<Option<Heartbeat>, Error> {
+    let sql = "SELECT believed_at, confirmations
+               FROM believed_clock
+               WHERE id = 1";
+    tx.one(sql, [], |row| Ok(Heartbeat { believed: tx::time(row, 0)?, confirmations: row.get(1)? }))
+}
+
+fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
+    let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
+               VALUES (1, $1, 0)
+               ON CONFLICT DO NOTHING";
+    tx.run(sql, [tx.now.micros()])?;
+    heartbeat(tx)?.ok_or_else(|| Error::Defect("the file has no heartbeat".to_owned()))
+}
+
+/// Writes the heartbeat, unless an admin has confirmed another time since.
+fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
+    let sql = "UPDATE believed_clock
+               SET believed_at = $1
+               WHERE id = 1 AND confirmations = $2";
+    tx.run(sql, (heartbeat.believed.micros(), heartbeat.confirmations))?;
+    Ok(())
+}
+
+/// An admin says that the wall clock is right: from now on it is believed. The service heeds that within a second.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
+    let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
+               VALUES (1, $1, 1)
+               ON CONFLICT (id) DO UPDATE
+               SET believed_at = excluded.believed_at, confirmations = confirmations + 1";
+    tx.run(sql, [tx.now.micros()])?;
+    Ok(())
+}
+
+/// The thread that reads the clocks, writes the heartbeat, and writes the ends that have come.
+pub(super) fn start(
+    path: &Path,
+    clock: Arc<Clock>,
+    writer: Arc<Writer>,
+    notices: Arc<Notices>,
+) -> Result<Periodic, Error> {
+    let connection = connection::open(path, Use::Read)?;
+    let mut agreed = true;
+    let mut looks = 0;
+    let look = move || {
+        let reading = clock.read();
+        if reading.agrees() != agreed {
+            agreed = reading.agrees();
+            notices.say(told(&reading));
+        }
+        // What fails now is tried again at the next look.
+        if let Ok(Some(heartbeat)) = tx::snapshot(&connection, reading.wall, heartbeat)
+            && clock.heed(&heartbeat)
+        {
+            notices.say(format!("an admin has confirmed the clock: it is {}", reading.wall));
+        }
+        if let Some(heartbeat) = clock.due_beat(false) {
+            let _ = writer.run(move |tx| beat(tx, &heartbeat));
+        }
+        looks += 1;
+        if looks % LOOKS_OF_SWEEP == 0 && reading.agrees() {
+            let _ = sweep(&connection, &writer, reading.wall);
+        }
+    };
+    Periodic::start("clock", LOOK_EVERY, look)
+}
+
+/// Queues the last heartbeat of this process. The writer does what is queued before it stops. Nobody waits here: the
+/// service would accept new jobs for as long as an earlier job takes.
+pub(super) fn stop(clock: &Clock, writer: &Writer) {
+    if let Some(heartbeat) = clock.due_beat(true) {
+        writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());
+    }
+}
+
+/// Writes the ends of keys and sessions that have come, so that they stay where the clock goes back.
+fn sweep(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
+    let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_expired(tx)? || session::any_has_ended(tx)?);
+    if !tx::snapshot(connection, now, has_ended)? {
+        return Ok(());
+    }
+    writer.run_as(Grade::Durable, |tx| {
+        api_key::end_expired(tx, None)?;
+        session::delete_ended(tx, None)
+    })
+}
+
+fn told(reading: &Reading) -> String {
+    let Reading { wall, believed, .. } = reading;
+    if reading.agrees() {
+        return format!("the clock is believed again: it is {wall}");
+    }
+    let hours = reading.wait().as_secs().div_ceil(3_600);
+    format!(
+        "the clock says {wall} where {believed} was expected; retention waits for {hours} hours of uptime, or until an admin \
+         confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
+    )
+}

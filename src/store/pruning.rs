@@ -1,0 +1,62 @@
+//! Pruning the usage log: rows older than the operator keeps them go, in slices that hold nobody up.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::clock::Clock;
+use super::connection::{self, Use};
+use super::thread::Periodic;
+use super::tx::{self, Error};
+use super::usage;
+use super::writer::Writer;
+use crate::domain;
+use crate::domain::timestamp::Timestamp;
+use crate::world::World;
+
+/// How often the thread looks whether rows are too old.
+const LOOK_EVERY: Duration = Duration::from_secs(600);
+
+/// How long the thread rests between two slices. With the size of a slice, that is at most 5,000 rows a second: more than a
+/// busy service logs, and a hundredth of the writer's time.
+const SLICE_EVERY: Duration = Duration::from_millis(100);
+
+/// Rows that one transaction deletes: a millisecond or two of the writer, which others wait for. The commit waits for no disk.
+const SLICE_ROWS: usize = 512;
+
+/// Starts the thread. The first look is at the start.
+pub(super) fn start(
+    path: &Path,
+    world: Arc<dyn World>,
+    clock: Arc<Clock>,
+    writer: Arc<Writer>,
+    days: u32,
+) -> Result<Periodic, Error> {
+    let connection = connection::open(path, Use::Read)?;
+    let mut looked_at = None;
+    let mut is_at_work = false;
+    let step = move || {
+        let now = world.monotonic();
+        if !is_at_work && looked_at.is_some_and(|at| now.saturating_sub(at) < LOOK_EVERY) {
+            return;
+        }
+        looked_at = Some(now);
+        // A clock that is ahead makes no row old.
+        let kept_since = domain::usage::kept_since(clock.read().earliest(), days);
+        // What fails now, because of a full disk or another process's lock, is tried again at the next look.
+        is_at_work = prune(&connection, &writer, kept_since).unwrap_or(false);
+    };
+    Periodic::start("pruning", SLICE_EVERY, step)
+}
+
+/// Deletes the oldest rows from before a time, a slice of them. Whether there may be more.
+fn prune(connection: &Connection, writer: &Writer, kept_since: Timestamp) -> Result<bool, Error> {
+    let rows = tx::snapshot(connection, kept_since, |tx| usage::outdated(tx, kept_since, SLICE_ROWS))?;
+    let is_full = rows.len() == SLICE_ROWS;
+    if !rows.is_empty() {
+        writer.run(move |tx| usage::prune(tx, &rows))?;
+    }
+    Ok(is_full)
+}

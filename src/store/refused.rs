@@ -1,0 +1,122 @@
+//! Refused keys and failed sign-ins, put on record at most once an hour each, with a count. Counted in memory, so that a
+//! refusal costs no write; what is not written yet is written when the service stops.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::activity;
+use super::job::Grade;
+use super::thread::Periodic;
+use super::tx::{Error, Tx};
+use super::writer::Writer;
+use crate::domain::activity::Action;
+use crate::domain::api_key::WhyRefused;
+use crate::domain::id::{ApiKeyId, UserId};
+use crate::domain::tally::Tally;
+use crate::world::World;
+
+/// How often counts are looked at that are due to be written.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Who was refused. Only keys and users that are in the file, so there are no more of them than it has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// A key that is there and does not count.
+    ApiKey(ApiKeyId, WhyRefused),
+    /// A sign-in to a user's account.
+    SignIn(UserId),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_key_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    count: u64,
+}
+
+impl Refused {
+    fn record(&self, tx: &Tx<'_>, world: &dyn World, count: u64) -> Result<(), Error> {
+        let (action, told) = match self {
+            Self::ApiKey(id, why) => {
+                let (api_key_id, reason) = (Some(id.as_str()), Some(why.as_str()));
+                (Action::ApiKeyRefused, Told { api_key_id, user_id: None, reason, count })
+            }
+            Self::SignIn(user) => {
+                let user_id = Some(user.as_str());
+                (Action::SignInFailed, Told { api_key_id: None, user_id, reason: None, count })
+            }
+        };
+        activity::platform::record(tx, &activity::stamp(world), None, action, &None::<()>, &told)
+    }
+}
+
+/// The counts, and the way to the file.
+pub(super) struct Refusals {
+    tallies: Mutex<HashMap<Refused, Tally>>,
+    writer: Arc<Writer>,
+    world: Arc<dyn World>,
+}
+
+impl Refusals {
+    pub(super) fn new(writer: Arc<Writer>, world: Arc<dyn World>) -> Arc<Self> {
+        Arc::new(Self { tallies: Mutex::default(), writer, world })
+    }
+
+    /// Starts the thread that writes what is due.
+    pub(super) fn start(self: &Arc<Self>) -> Result<Periodic, Error> {
+        let ours = Arc::clone(self);
+        Periodic::start("refusals", LOOK_EVERY, move || ours.write_due())
+    }
+
+    /// Counts a refusal.
+    pub(super) fn note(self: &Arc<Self>, refused: Refused) {
+        let now = self.world.monotonic();
+        let count = self.lock().entry(refused.clone()).or_default().add(now);
+        if let Some(count) = count {
+            self.write(refused, count);
+        }
+    }
+
+    fn write_due(self: &Arc<Self>) {
+        let now = self.world.monotonic();
+        let mut tallies = self.lock();
+        let due = |(refused, tally): (&Refused, &mut Tally)| Some((refused.clone(), tally.due(now)?));
+        let due: Vec<(Refused, u64)> = tallies.iter_mut().filter_map(due).collect();
+        tallies.retain(|_, tally| !tally.is_idle(now));
+        drop(tallies);
+        due.into_iter().for_each(|(refused, count)| self.write(refused, count));
+    }
+
+    /// Writes everything that is not written yet: the service stops.
+    pub(super) fn write_rest(self: &Arc<Self>) {
+        let mut tallies = self.lock();
+        let rest: Vec<(Refused, u64)> =
+            tallies.iter_mut().filter_map(|(refused, tally)| Some((refused.clone(), tally.rest()?))).collect();
+        drop(tallies);
+        rest.into_iter().for_each(|(refused, count)| self.write(refused, count));
+    }
+
+    /// Not fsynced: a stranger who has a key that was revoked must not make the disk work.
+    fn write(self: &Arc<Self>, refused: Refused, count: u64) {
+        let (world, subject) = (Arc::clone(&self.world), refused.clone());
+        let job = move |tx: &Tx<'_>| subject.record(tx, world.as_ref(), count);
+        let ours = Arc::clone(self);
+        self.writer.submit(Grade::Logged, job, move |outcome| {
+            if outcome.is_err() {
+                ours.lock().entry(refused).or_default().restore(count);
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Refused, Tally>> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,98 @@
+//! Keys with explicit scopes under `/api/admin`: they enter with `admin:read` or `admin:write` alone, and make no key that is
+//! broader than themselves.
+
+use appliance::http::route::{Entry, Route};
+use appliance::http::table::Table;
+use serde_json::json;
+
+use crate::support::{Answer, App, Client};
+
+crate::tests![
+    each_admin_route_refuses_a_narrow_key_without_its_scope,
+    a_narrow_key_makes_no_broader_key,
+    a_narrow_key_makes_keys_with_some_of_its_scopes,
+    a_key_of_version_7_counts_as_made_without_scopes,
+];
+
+const KEYS: &str = "/api/admin/api-keys";
+
+fn each_admin_route_refuses_a_narrow_key_without_its_scope() {
+    let app = App::start();
+    let (none, reader, writer) =
+        (admin_key(&app, &[]), admin_key(&app, &["admin:read"]), admin_key(&app, &["admin:write"]));
+    let without = app.user("user_admin");
+    let before = changes(&app);
+    let mut count = 0;
+    for route in Table::new().routes().iter().filter(|route| matches!(route.entry, Entry::Admin(_))) {
+        let is_safe = route.method == "GET";
+        let (scope, good, bad) =
+            if is_safe { ("admin:read", &reader, &writer) } else { ("admin:write", &writer, &reader) };
+        let methods: &[&str] = if is_safe { &["GET", "HEAD"] } else { &[route.method.as_str()] };
+        for method in methods {
+            for client in [&none, bad] {
+                let answer = send(client, method, route).expect(403);
+                let challenge = answer.header("www-authenticate").unwrap();
+                let expected = format!("error=\"insufficient_scope\", scope=\"{scope}\"");
+                assert!(challenge.contains(&expected), "{method} {}: {challenge}", route.path);
+            }
+            for client in [good, &without] {
+                assert_ne!(send(client, method, route).status, 403, "{method} {}", route.path);
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 20, "only {count} admin routes");
+    assert_eq!(changes(&app), before);
+}
+
+fn a_narrow_key_makes_no_broader_key() {
+    let app = App::start();
+    let narrow = admin_key(&app, &["admin:write", "roles:read"]);
+    let before = app.sql("SELECT count(*) FROM api_keys");
+    for body in [
+        json!({ "name": "n", "userId": "user_admin" }),
+        json!({ "name": "n", "userId": "user_admin", "scopes": null }),
+        json!({ "name": "n", "userId": "user_admin", "scopes": ["admin:read"] }),
+        json!({ "name": "n", "userId": "user_admin", "scopes": ["admin:write", "candidates:read"] }),
+    ] {
+        let problem = narrow.post(KEYS, &body).refused(403, "forbidden").json();
+        assert!(problem["detail"].as_str().unwrap().contains("explicit scopes"), "{problem}");
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM api_keys"), before);
+}
+
+fn a_narrow_key_makes_keys_with_some_of_its_scopes() {
+    let app = App::start();
+    let narrow = admin_key(&app, &["admin:write", "roles:read"]);
+    for scopes in [&["admin:write", "roles:read"][..], &["roles:read"], &[]] {
+        let body = json!({ "name": "n", "userId": "user_admin", "scopes": scopes });
+        assert_eq!(narrow.post(KEYS, &body).expect(200).json()["data"]["scopes"], json!(scopes));
+    }
+}
+
+/// The upgrade leaves the column at its default, whatever scopes the key has.
+fn a_key_of_version_7_counts_as_made_without_scopes() {
+    let app = App::start();
+    let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });
+    let client = app.key(&app.make_key_with(&body).1);
+    client.get(KEYS).refused(403, "insufficient_scope");
+    app.change("UPDATE api_keys SET scopes_explicit = 0 WHERE scopes = 'roles:read'");
+    app.stop();
+    app.start_again();
+    client.get(KEYS).expect(200);
+    client.post(KEYS, &json!({ "name": "n", "userId": "user_admin" })).expect(200);
+}
+
+fn admin_key(app: &App, scopes: &[&str]) -> Client {
+    app.key(&app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "scopes": scopes })).1)
+}
+
+/// Asks for things that are not there, so that nothing changes.
+fn send(client: &Client, method: &str, route: &Route) -> Answer {
+    let path: Vec<&str> = route.path.split('/').map(|part| if part.starts_with('{') { "none" } else { part }).collect();
+    client.send(method, &path.join("/"), &[("Content-Type", "application/json")], b"{}")
+}
+
+fn changes(app: &App) -> Vec<String> {
+    app.sql("SELECT (SELECT count(*) FROM api_keys) || ' ' || (SELECT count(*) FROM users) || ' ' || (SELECT count(*) FROM organizations)")
+}

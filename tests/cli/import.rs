@@ -1,0 +1,89 @@
+//! `import` beside a running service: others write meanwhile, and what was killed comes whole or not at all.
+
+use std::process::{Child, Command};
+
+use serde_json::json;
+
+use crate::support::{Place, Serving, eventually};
+
+const ROWS: i64 = 1_500;
+
+/// Of the document that the file is made from.
+const THERE: i64 = 2;
+
+const CANDIDATES: &str = "SELECT count(*) FROM candidates";
+
+/// A service with a table of many candidates beside it, and an admin's key.
+fn start(place: &Place) -> (Serving, String) {
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let rows = (0..ROWS).map(|row| format!("Person {row},person-{row}@example.org,role_1\n"));
+    place.write("people.csv", format!("name,email,role\n{}", rows.collect::<String>()));
+    (place.serve(&["--db", "a.db", "--rate-limit", "0"]), key)
+}
+
+const IMPORT: [&str; 8] = ["import", "--db", "a.db", "--format", "csv", "--organization", "acme", "people.csv"];
+
+fn hold(serving: &Serving, key: &str, reason: &str) {
+    let (key, body) = (format!("Bearer {key}"), json!({ "reason": reason }).to_string());
+    serving.send("PUT", "/api/v1/candidates/cand_1/hold", &[("Authorization", &key)], &body).expect(200);
+}
+
+#[test]
+fn others_write_while_a_large_import_comes() {
+    let place = Place::new();
+    let (serving, key) = start(&place);
+    let mut amid = 0;
+    std::thread::scope(|scope| {
+        let import = scope.spawn(|| place.run(&IMPORT));
+        let mut writes = 0;
+        while !import.is_finished() {
+            let before = place.number("a.db", CANDIDATES);
+            hold(&serving, &key, &format!("reason {writes}"));
+            writes += 1;
+            let after = place.number("a.db", CANDIDATES);
+            amid += i64::from(before > THERE && after < THERE + ROWS);
+        }
+        let ended = import.join().unwrap().succeeded();
+        assert!(ended.stderr.contains(&format!("applications {ROWS}; the write lock was held for ")), "{ended:?}");
+    });
+    assert!(amid >= 3, "{amid} writes came between two transactions of the import");
+    assert_eq!(place.number("a.db", CANDIDATES), THERE + ROWS);
+    assert_eq!(place.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)"), 0);
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+/// Starts the import, and kills it once a query finds something.
+fn kill_once(place: &Place, found: &str) {
+    let mut import: Child = place.command(&IMPORT).spawn().unwrap();
+    eventually(|| place.number("a.db", found) > 0);
+    let pid = import.id().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    import.wait().unwrap();
+}
+
+#[test]
+fn an_import_that_is_killed_comes_whole_or_not_at_all() {
+    let place = Place::new();
+    let (serving, _) = start(&place);
+    kill_once(&place, "SELECT count(*) FROM import_rows");
+    let decided = "SELECT count(*) FROM imports WHERE decided_at IS NOT NULL";
+    let whole = |place: &Place| place.number("a.db", CANDIDATES) == THERE + ROWS;
+    if place.number("a.db", decided) == 0 {
+        assert_eq!(place.number("a.db", CANDIDATES), THERE);
+        serving.stop("TERM").succeeded();
+        let serving = place.serve(&["--db", "a.db"]);
+        eventually(|| {
+            place.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)") == 0
+        });
+        assert_eq!(place.number("a.db", CANDIDATES), THERE);
+        // What was dropped is in nobody's way.
+        kill_once(&place, &format!("SELECT count(*) > {THERE} FROM candidates"));
+        eventually(|| whole(&place));
+        serving.stop("TERM").succeeded();
+    } else {
+        eventually(|| whole(&place));
+        serving.stop("TERM").succeeded();
+    }
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}

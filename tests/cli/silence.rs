@@ -1,0 +1,60 @@
+//! What the service does by itself and fails at: a log line, a metric, `/readyz`, and the exit status of a stop.
+
+use crate::support::{Place, eventually, send_to};
+
+#[test]
+fn a_job_that_fails_is_in_the_log_the_metrics_and_readyz_until_it_works_again() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let mut serving = place.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
+    let line = serving.wait_for(|line| line.starts_with("metrics on http://"));
+    let metrics = line.strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
+    let metrics = metrics.parse().unwrap();
+    let is_failing = |expected: u8| {
+        let line = format!("appliance_job_failing{{job=\"hr_intake\"}} {expected}\n");
+        send_to(metrics, "GET", "/metrics", &[], "").expect(200).body.contains(&line)
+    };
+    assert!(is_failing(0));
+    place.change(
+        "a.db",
+        "CREATE TRIGGER broken BEFORE INSERT ON hr_deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END;",
+    );
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    serving.wait_for(|line| line.contains(" job hr_intake has failed for 1") && line.contains("broken"));
+    assert!(is_failing(1));
+    let answer = serving.send("GET", "/readyz", &[], "").expect(503);
+    assert_eq!(answer.json()["code"], "unavailable");
+    assert_eq!(answer.json()["detail"], "failing: hr_intake; the log says why");
+    serving.send("GET", "/healthz", &[], "").expect(200);
+    place.change("a.db", "DROP TRIGGER broken");
+    serving.wait_for(|line| line.ends_with(" job hr_intake works again"));
+    assert!(is_failing(0));
+    serving.send("GET", "/readyz", &[], "").expect(200);
+    let ended = serving.stop("TERM").succeeded();
+    for words in ["job hr_intake has failed", "job hr_intake works again"] {
+        assert_eq!(ended.stderr.matches(words).count(), 1, "{words}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_stop_whose_last_checkpoint_fails_is_status_1_and_loses_nothing() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let reader = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count = |sql: &str| reader.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 0);
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    let ended = serving.stop("TERM");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.lines().last().unwrap().contains("the last checkpoint failed"), "{ended:?}");
+    drop(reader);
+    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    eventually(|| std::fs::metadata(place.path("a.db-wal")).map_or(0, |metadata| metadata.len()) == 0);
+}
