@@ -15,19 +15,20 @@ use super::identity::Identity;
 use super::schema;
 use super::thread::Periodic;
 use super::tx::Error;
+use super::wal::{Checkpoint, Mode};
 use crate::world::World;
 
 /// How often the log's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Pages that wait in the log before they are moved into the file: moving costs least per decision from about here.
-const MOVE_FROM_PAGES: i64 = 10_000;
+const MOVE_FROM_PAGES: u64 = 10_000;
 
 /// Pages from which the log also begins anew. Tried, never waited for: waiting behind a reader would hold the writer up.
-const RESTART_FROM_PAGES: i64 = 16_000;
+const RESTART_FROM_PAGES: u64 = 16_000;
 
 /// Pages that may be left to move then, because the writer waits for them.
-const RESTART_MOVES_PAGES_MAX: i64 = 1_000;
+const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
 /// How long fewer pages wait. Also how soon a reader who stands still is noticed.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
@@ -114,39 +115,38 @@ impl Turn {
     /// Moves what waits in the log into the file, and has the log begin anew, where it is time to. It is not cut then: a commit
     /// that writes over what the log has already is cheaper than one for which it grows. `None` where nothing was to be done.
     fn relieve(&mut self) -> Result<Option<()>, Error> {
-        let (_, mut pages, mut moved) = checkpoint(&self.connection, "NOOP")?;
-        if moved >= pages {
+        let before = Checkpoint::run(&self.connection, Mode::Noop)?;
+        let (pages, moved) = (before.pages(), before.moved());
+        if before.is_complete() {
             self.health.report(Job::Reader, &Ok(()));
         }
         let now = self.world.monotonic();
         let is_due = self.tried_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY);
-        let is_full = pages - moved >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && pages > moved);
-        if pages <= moved || !(is_full || is_due) {
+        let left = pages.saturating_sub(moved);
+        let is_full = left >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && left > 0);
+        if before.is_complete() || !(is_full || is_due) {
             return Ok(None);
         }
         self.tried_at = Some(now);
         self.stamp(now);
-        let before = moved;
-        let is_busy;
-        (is_busy, pages, moved) = checkpoint(&self.connection, "PASSIVE")?;
-        if is_busy {
+        let after = Checkpoint::run(&self.connection, Mode::Passive)?;
+        let (false, Some(left)) = (after.is_busy, after.pages_left()) else {
             return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
-        }
-        self.see_reader(before, pages, moved);
+        };
+        self.see_reader(moved, after.moved(), left);
         // Where nothing is left, the next commit begins it anew by itself.
-        if pages >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&(pages - moved)) {
-            checkpoint(&self.connection, "RESTART")?;
+        if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&left) {
+            Checkpoint::run(&self.connection, Mode::Restart)?;
         }
         Ok(Some(()))
     }
 
     /// Where pages are left and none could be moved, somebody reads an old state of the file and stands still.
-    fn see_reader(&self, before: i64, pages: i64, moved: i64) {
-        if moved > before || moved >= pages {
+    fn see_reader(&self, moved_before: u64, moved: u64, left: u64) {
+        if moved > moved_before || left == 0 {
             self.health.report(Job::Reader, &Ok(()));
         }
-        if moved < pages {
-            let left = pages - moved;
+        if left > 0 {
             let stands = format!("a read transaction stands still and holds {left} pages in the write-ahead log");
             self.health.report(Job::Reader, &Err::<(), _>(Error::Unavailable(stands)));
         }
@@ -171,12 +171,11 @@ const CUT_PAUSE: Duration = Duration::from_millis(2);
 /// Moves everything into the file and cuts the log to nothing, so that it has no older version of any page. Tried, never
 /// waited for, like a new beginning. Whether it is done.
 fn cut(connection: &Connection) -> bool {
-    let is_cut = || -> rusqlite::Result<bool> {
-        let (_, pages, moved) = checkpoint(connection, "PASSIVE")?;
-        if pages - moved > RESTART_MOVES_PAGES_MAX {
-            return Ok(false);
-        }
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+    let is_cut = || -> Result<bool, Error> {
+        let few = Checkpoint::run(connection, Mode::Passive)?
+            .pages_left()
+            .is_some_and(|left| left <= RESTART_MOVES_PAGES_MAX);
+        Ok(few && Checkpoint::run(connection, Mode::Truncate)?.is_complete())
     };
     (0..CUT_TRIES).any(|_| {
         let is_done = is_cut().unwrap_or(false);
@@ -185,12 +184,6 @@ fn cut(connection: &Connection) -> bool {
         }
         is_done
     })
-}
-
-/// Runs one checkpoint; whether somebody else was in its way, how many pages the log has, and how many of them are in the file.
-fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<(bool, i64, i64)> {
-    let sql = format!("PRAGMA wal_checkpoint({how})");
-    connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)? != 0, row.get(1)?, row.get(2)?)))
 }
 
 fn bytes(wal: &Path) -> u64 {

@@ -22,6 +22,7 @@ use super::recording::{self, Recording};
 use super::reserve::Reserve;
 use super::tx::{self, Error, Tx, Undo};
 use super::usage::Ledger;
+use super::wal::{Checkpoint, Mode};
 use super::{change, schema};
 
 /// The one connection that changes the file for the service.
@@ -86,15 +87,15 @@ impl Engine {
     }
 
     fn empty_log(&self) -> Result<(), Error> {
-        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let (pages, moved): (i64, i64) = self.connection.query_row(sql, [], |row| Ok((row.get(1)?, row.get(2)?)))?;
-        if moved >= pages {
+        let checkpoint = Checkpoint::run(&self.connection, Mode::Truncate)?;
+        if checkpoint.is_complete() {
             return Ok(());
         }
-        let left = pages - moved;
-        Err(Error::Unavailable(format!(
-            "{left} pages of the write-ahead log are not in the file: it is in use elsewhere"
-        )))
+        let why = match checkpoint.pages_left() {
+            Some(left) => format!("{left} pages of the write-ahead log are not in the file: it is in use elsewhere"),
+            None => "the write-ahead log is not in the file: another process runs a checkpoint".to_owned(),
+        };
+        Err(Error::Unavailable(why))
     }
 
     /// What hands answers out.
@@ -153,7 +154,7 @@ impl Engine {
                 return outcome;
             }
         }
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let _ = Checkpoint::run(&self.connection, Mode::Passive);
         self.attempt_once(batch)
     }
 

@@ -14,6 +14,8 @@ use rusqlite::Connection;
 
 use super::file::{self, OpenError};
 use super::schema;
+use super::tx::Error;
+use super::wal::{Checkpoint, Mode};
 use crate::world::World;
 
 /// The header of a SQLite file (its file format, 1.3), and what is read of it.
@@ -119,7 +121,7 @@ impl Identity {
     /// Commits the mark of this run, and moves it into the file, by a connection that waits for nobody. Where somebody else is
     /// in the way, it is tried again at the next look. A sentence where everything was moved and the file by itself lacks the
     /// mark: then somebody has written over it.
-    pub(super) fn mark(&self, connection: &Connection, world: &dyn World) -> rusqlite::Result<Option<String>> {
+    pub(super) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
             return Ok(None);
@@ -128,17 +130,13 @@ impl Identity {
             Some(bytes) => bytes,
             None => *mark.bytes.insert(commit_mark(connection, world)?),
         };
-        let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
-        let (busy, pages, moved): (i64, i64, i64) =
-            connection.query_row(checkpoint, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let checkpoint = Checkpoint::run(connection, Mode::Passive)?;
         let page = root_page(connection)?;
         let found = self.finds(page, &bytes);
         if found == Some(true) {
             mark.page = Some(page);
         }
-        // Another connection's checkpoint is under way, so SQLite did not say how far this one came: both counts are -1.
-        let all_moved = busy == 0 && moved >= pages;
-        Ok((all_moved && found == Some(false)).then(|| self.other_copy()))
+        Ok((checkpoint.is_complete() && found == Some(false)).then(|| self.other_copy()))
     }
 
     fn other_copy(&self) -> String {

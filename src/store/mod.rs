@@ -67,6 +67,7 @@ mod thread;
 mod tx;
 pub mod usage;
 pub mod user;
+mod wal;
 mod writer;
 
 use std::path::{Path, PathBuf};

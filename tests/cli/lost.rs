@@ -1,8 +1,6 @@
 //! A service whose files are removed, moved, replaced or overwritten under it: it stops, says so, and leaves what lies there
 //! alone.
 
-use std::path::Path;
-
 use crate::support::{Place, Serving, eventually};
 
 /// A service on `a.db`, with a row in its log, once the file by itself has the mark of this run.
@@ -62,9 +60,19 @@ fn a_file_that_is_moved_keeps_what_was_answered() {
     place.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Writes these bytes into the file that has the name, as `cp` does.
-fn write_over(path: &Path, bytes: &[u8]) {
+/// Writes these bytes into the file that has the name, as `cp` does. Waits before for a checkpoint that is under way: the
+/// service cannot take back the pages that it is writing. The next one is due 10 seconds later.
+fn write_over(place: &Place, name: &str, bytes: &[u8]) {
     use std::io::Write;
+    let path = place.path(name);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    eventually(|| {
+        let counts =
+            |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+        let (busy, pages, moved) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], counts).unwrap();
+        busy == 0 && pages >= 0 && moved == pages
+    });
+    drop(connection);
     let mut file = std::fs::OpenOptions::new().write(true).truncate(true).open(path).unwrap();
     file.write_all(bytes).unwrap();
 }
@@ -100,7 +108,7 @@ fn a_file_that_is_written_over_in_its_place_stops_the_service_and_stays_as_it_is
         place.imported("before.db");
         let service = serving(&place);
         let bytes = make(&place);
-        write_over(&place.path("a.db"), &bytes);
+        write_over(&place, "a.db", &bytes);
         stops(service, sentence);
         assert!(place.read("a.db") == bytes, "{sentence}: it was written to");
     }

@@ -58,3 +58,44 @@ fn a_stop_whose_last_checkpoint_fails_is_status_1_and_loses_nothing() {
     assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
     eventually(|| std::fs::metadata(place.path("a.db-wal")).map_or(0, |metadata| metadata.len()) == 0);
 }
+
+#[test]
+fn a_stop_beside_another_processes_checkpoint_is_status_1_and_loses_nothing() {
+    let place = Place::new();
+    place.imported("a.db");
+    let key = place.admin_key("a.db");
+    let serving = place.serve(&["--db", "a.db"]);
+    let reader = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM candidate_roles").unwrap();
+    let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
+    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    let run = |connection: &rusqlite::Connection, mode: &str| {
+        let sql = format!("PRAGMA wal_checkpoint({mode})");
+        connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+    };
+    std::thread::scope(|scope| {
+        // It holds the lock for checkpoints while it waits for the reader. It does not wait for that lock.
+        let other = rusqlite::Connection::open(place.path("a.db")).unwrap();
+        other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+        let checkpoint = scope.spawn(move || {
+            loop {
+                let found = run(&other, "TRUNCATE").unwrap();
+                if found != (1, -1) {
+                    break found;
+                }
+            }
+        });
+        let beside = rusqlite::Connection::open(place.path("a.db")).unwrap();
+        eventually(|| {
+            std::thread::yield_now();
+            run(&beside, "PASSIVE").is_ok_and(|found| found == (1, -1))
+        });
+        let ended = serving.stop("TERM");
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.lines().last().unwrap().contains("another process runs a checkpoint"), "{ended:?}");
+        reader.execute_batch("COMMIT").unwrap();
+        assert_eq!(checkpoint.join().unwrap(), (0, 0));
+    });
+    drop(reader);
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+}

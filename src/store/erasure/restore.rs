@@ -9,6 +9,7 @@ use super::super::OpenError;
 use super::super::connection::{self, Use};
 use super::super::status_page::{acts, claims};
 use super::super::tx::{self, Error, Tx};
+use super::super::wal::{Checkpoint, Mode};
 use super::super::{document, schema};
 use super::list::{Entries, ListError};
 use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
@@ -61,7 +62,7 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     if again != ErasedAgain::default() {
         document::sweep_detached(&connection)?;
         wipe::whole(&connection)?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(Error::from)?;
+        Checkpoint::run(&connection, Mode::Truncate)?;
     }
     again.changed = stay.into_iter().collect();
     Ok((erasures, again))
