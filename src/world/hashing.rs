@@ -10,15 +10,10 @@ pub struct HashMemory {
     blocks: Vec<Block>,
 }
 
-/// KiB that a memory reserves at least; pages that no hash uses are never touched. glibc maps blocks of this size one by one,
-/// and returns them to the system when they are freed. A smaller one that is freed would raise the size from which it does
-/// so, and the next ones would end up in arenas that keep them (`M_MMAP_THRESHOLD` in mallopt(3); the most is 32 MiB).
-const RESERVED_KIB: usize = 33 * 1_024;
-
 impl HashMemory {
     pub(super) fn hash(&mut self, password: &str, salt: &[u8], params: &Params) -> Option<Output> {
         if self.blocks.len() < params.block_count() {
-            self.blocks.reserve_exact(params.block_count().max(RESERVED_KIB) - self.blocks.len());
+            self.blocks.reserve_exact(params.block_count() - self.blocks.len());
             self.blocks.resize(params.block_count(), Block::new());
         }
         let mut bytes = [0; Output::MAX_LENGTH];
