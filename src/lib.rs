@@ -1,6 +1,6 @@
 //! A recruiting service for small organizations: one binary and one SQLite file.
 //!
-//! Floors are modules, and imports go down only: [`cli`] over [`http`], [`hr`] and [`document`] over [`store`] over
+//! Floors are modules, and imports go down only: [`cli`] over [`http`], [`hr`] and [`interchange`] over [`store`] over
 //! [`domain`], [`world`] and [`telemetry`]. A noun (a key, a role, a candidate's step) has a file of the same name on each floor it
 //! stands on: what it is and may do in `domain`, its SQL in `store`, its endpoints in `http`.
 //!
@@ -56,10 +56,11 @@
 //! `http/gate`.
 
 pub mod cli;
-pub mod document;
+
 pub mod domain;
 pub mod hr;
 pub mod http;
+pub mod interchange;
 pub mod store;
 pub mod telemetry;
 pub mod world;

@@ -5,11 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The modules at the top and their floors. A file of `src` itself is the binary or the map.
-const FLOORS: [(&str, usize); 8] =
-    [("domain", 0), ("world", 0), ("telemetry", 0), ("store", 1), ("document", 2), ("hr", 2), ("http", 2), ("cli", 3)];
+const FLOORS: [(&str, usize); 8] = [
+    ("domain", 0),
+    ("world", 0),
+    ("telemetry", 0),
+    ("store", 1),
+    ("interchange", 2),
+    ("hr", 2),
+    ("http", 2),
+    ("cli", 3),
+];
 
 /// The one import that goes sideways above the ground floor.
-const SIDEWAYS: (&str, &str) = ("http", "document");
+const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
 /// The most lines of a file; one that nears it becomes a folder of the same name.
 const LINES_MAX: usize = 400;
@@ -340,7 +348,7 @@ fn async_stays_at_the_edge(source: &Source) -> Vec<String> {
 
 fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
     let is_handler = source.is_under("http") && !source.is_under("http/gate");
-    if !is_handler && !source.is_under("domain") && !source.is_under("document") {
+    if !is_handler && !source.is_under("domain") && !source.is_under("interchange") {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
@@ -457,9 +465,9 @@ fn a_broken_rule_is_found_where_it_is_broken() {
         (begins_with_its_purpose, "a.rs", "//!\n//! Blank.", "a.rs:1"),
         (imports_go_down, "domain/a.rs", "//! A.\nuse crate::store::Tx;", "a.rs:2: domain must not know `store`"),
         (imports_go_down, "store/a.rs", "\n\nfn a() { crate::http::b() }", "a.rs:3: store must not know `http`"),
-        (imports_go_down, "store/a.rs", "use crate::{domain, document::{x, y}};", "must not know `document`"),
-        (imports_go_down, "document/a.rs", "use crate::http::route::Route;", "document must not know `http`"),
-        (imports_go_down, "http/a.rs", "use crate::{document, hr};", "http must not know `hr`"),
+        (imports_go_down, "store/a.rs", "use crate::{domain, interchange::{x, y}};", "must not know `interchange`"),
+        (imports_go_down, "interchange/a.rs", "use crate::http::route::Route;", "interchange must not know `http`"),
+        (imports_go_down, "http/a.rs", "use crate::{interchange, hr};", "http must not know `hr`"),
         (imports_go_down, "telemetry.rs", "use crate :: cli;", "telemetry must not know `cli`"),
         (imports_go_down, "store/a/b.rs", "use super::super::super::cli::x;", "store must not know `cli`"),
         (imports_go_down, "domain/a.rs", "/* crate::x */ use super::super::http;", "domain must not know `http`"),
@@ -476,7 +484,7 @@ fn a_broken_rule_is_found_where_it_is_broken() {
         (async_stays_at_the_edge, "http/a.rs", "async fn a() {}", "`async`"),
         (async_stays_at_the_edge, "store/a.rs", "a\n.await?", "a.rs:2: `await`"),
         (transactions_are_opened_by_the_gate, "http/a.rs", "ctx\n  .store\n  .write(x)", "a.rs:2: `store.write`"),
-        (transactions_are_opened_by_the_gate, "document/a.rs", "store::act_alone(x)", "`act_alone`"),
+        (transactions_are_opened_by_the_gate, "interchange/a.rs", "store::act_alone(x)", "`act_alone`"),
         (transactions_are_opened_by_the_gate, "http/a.rs", "ctx.store.read(x)", "`store.read`"),
         (nothing_is_unsafe, "store/a.rs", "unsafe { x() }", "`unsafe`"),
         (nothing_is_unwrapped_but_in_tests, "cli/a.rs", "a()\n    .unwrap();", "a.rs:2: `.unwrap()`"),
@@ -496,8 +504,12 @@ fn a_broken_rule_is_found_where_it_is_broken() {
 fn what_keeps_the_rules_is_not_found() {
     let cases: [(Rule, &str, &str); 17] = [
         (begins_with_its_purpose, "a.rs", "//! A.\n"),
-        (imports_go_down, "cli/a.rs", "use crate::{document, domain, http, store, telemetry, world};"),
-        (imports_go_down, "http/a.rs", "use crate::document::json;\nuse super::store_like;\nuse super::super::domain;"),
+        (imports_go_down, "cli/a.rs", "use crate::{interchange, domain, http, store, telemetry, world};"),
+        (
+            imports_go_down,
+            "http/a.rs",
+            "use crate::interchange::json;\nuse super::store_like;\nuse super::super::domain;",
+        ),
         (imports_go_down, "domain/a.rs", "// crate::http\nuse crate::domain::id; const A: &str = \"crate::store::x\";"),
         (imports_go_down, "main.rs", "fn main() { appliance::cli::run() }"),
         (the_ground_floor_knows_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),

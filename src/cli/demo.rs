@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Failure, act_and_print, bootstrap_admin, print, say};
-use crate::document;
 use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
 use crate::domain::text::{Email, Slug};
+use crate::interchange;
 use crate::store::{self, Error, Store, Tx};
 use crate::world::World;
 
@@ -38,12 +38,12 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
             path.display()
         )));
     }
-    let parsed = document::parse(DOCUMENT.as_bytes(), world);
+    let parsed = interchange::parse(DOCUMENT.as_bytes(), world);
     let company = parsed.map_err(|findings| Failure::new(format!("the sample company cannot be read: {findings}")))?;
     let admin = Email::parse(ADMIN).ok_or_else(|| Failure::new("the sample admin has no address"))?;
     say("making the sample company");
     act_and_print(path, world, |tx| {
-        document::import(tx, &company)?;
+        interchange::import(tx, &company)?;
         let key = bootstrap_admin::make(tx, world, &admin, Some("Demo admin"), "demo", EXPIRES_IN_DAYS_DEFAULT)?;
         let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
         store::activity::platform::record_command(tx, world, "serve --demo", &facts)?;

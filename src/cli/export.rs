@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 use serde_json::json;
 
 use super::{DbArg, Failure, say};
-use crate::document::{self, ExportError, Secrets};
+use crate::interchange::{self, ExportError, Secrets};
 use crate::store;
 use crate::store::file;
 use crate::world::World;
@@ -40,7 +40,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let exported = store::read_alone(path, world, |tx| {
         let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);
-        Ok((document::export(tx, secrets, &mut out), left_out))
+        Ok((interchange::export(tx, secrets, &mut out), left_out))
     });
     let (written, (owed, signups)) = exported?;
     match written {

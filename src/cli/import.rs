@@ -13,10 +13,10 @@ use clap::builder::BoolishValueParser;
 use serde_json::json;
 
 use super::{DbArg, EXIT_USAGE, Failure, say, slug};
-use crate::document::{self, Counts, Findings};
 use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::text::Slug;
+use crate::interchange::{self, Counts, Findings};
 use crate::store::file::{self, Lock, Missing, Older};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
@@ -108,14 +108,14 @@ fn document(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (path, name) = (args.db.db.as_path(), source.display());
     let bytes =
         read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
-    let document = document::parse(&bytes, world).map_err(|findings| refused(&findings))?;
+    let document = interchange::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
     if path.try_exists().is_ok_and(|exists| !exists) {
-        require_none(&document::check_for_new_file(&document))?;
+        require_none(&interchange::check_for_new_file(&document))?;
     }
     let lock = lock_for(path, document.applications())?;
     file::prepare(path, Missing::Create, Older::Refuse)?;
-    require_none(&store::read_alone(path, world, |tx| document::check(tx, &document))?)?;
+    require_none(&store::read_alone(path, world, |tx| interchange::check(tx, &document))?)?;
     let way = Way::of(path, document.applications(), lock)?;
     let on_record = |tx: &Tx<'_>, counts: Counts| {
         for user in &document.users {
@@ -124,9 +124,9 @@ fn document(args: &Args, world: &dyn World) -> Result<(), Failure> {
         record(tx, world, "document", &counts)?;
         Ok(counts)
     };
-    let all = |tx: &Tx<'_>| on_record(tx, document::insert(tx, &document)?);
-    let frame = |tx: &Tx<'_>| on_record(tx, document::insert_frame(tx, &document)?);
-    let came = way.bring(path, world, all, frame, || document::rows(&document))?;
+    let all = |tx: &Tx<'_>| on_record(tx, interchange::insert(tx, &document)?);
+    let frame = |tx: &Tx<'_>| on_record(tx, interchange::insert_frame(tx, &document)?);
+    let came = way.bring(path, world, all, frame, || interchange::rows(&document))?;
     for notice in document.notices() {
         say(&notice);
     }

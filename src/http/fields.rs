@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::unknown::UnknownMembers;
-use crate::document::json;
 use crate::domain::invitation;
 use crate::domain::plain::{self, Flaw};
 use crate::domain::refusal::{self, FieldError, Refusal};
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
+use crate::interchange::json;
 
 /// What a moment in a body must look like.
 const MOMENT: &str = "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";

@@ -12,12 +12,12 @@ use percent_encoding::percent_decode_str;
 use super::fields::Fields;
 use super::form::Form;
 use super::unknown::UnknownMembers;
-use crate::document::json;
 use crate::domain::host;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Origin;
 use crate::domain::text;
 use crate::domain::usage::USER_AGENT_CHARACTERS_MAX;
+use crate::interchange::json;
 
 /// The longest target.
 pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;

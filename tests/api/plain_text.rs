@@ -1,6 +1,6 @@
 //! What texts may have in them, whichever endpoint they come by: one rule for lines, one for notes, one for JSON.
 
-use appliance::document::{self, Secrets};
+use appliance::interchange::{self, Secrets};
 use appliance::store;
 use serde_json::{Value, json};
 
@@ -199,9 +199,9 @@ fn what_was_stored_deeper_is_shown_without_its_detail() {
         assert_eq!(shown, (&json!("role.changed"), &Value::Null, &Value::Null, &json!(false)));
     }
     let (world, mut out) = (app.world.as_ref(), Vec::new());
-    let export = |tx: &store::Tx<'_>| Ok(document::export(tx, Secrets::LeftOut, &mut out).unwrap());
+    let export = |tx: &store::Tx<'_>| Ok(interchange::export(tx, Secrets::LeftOut, &mut out).unwrap());
     let notices = store::read_alone(&app.path, world, export).unwrap();
     let left_out = format!("not in the document: the description of the role {}", hiring.role_id);
     assert_eq!(notices, [format!("{left_out}, which is nested more than 32 deep")]);
-    assert!(document::parse(&out, world).is_ok(), "an import takes it");
+    assert!(interchange::parse(&out, world).is_ok(), "an import takes it");
 }

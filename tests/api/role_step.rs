@@ -1,6 +1,6 @@
 //! `/api/v1/roles/{id}/steps`: steps added, renamed, reordered and removed, beside applications that run.
 
-use appliance::document::{self, Secrets};
+use appliance::interchange::{self, Secrets};
 use appliance::store;
 use serde_json::{Value, json};
 
@@ -288,7 +288,7 @@ fn export(app: &App) -> Value {
     let mut out = Vec::new();
     let world = app.world.as_ref();
     let exported =
-        store::read_alone(&app.path, world, |tx| Ok(document::export(tx, Secrets::LeftOut, &mut out).is_ok()));
+        store::read_alone(&app.path, world, |tx| Ok(interchange::export(tx, Secrets::LeftOut, &mut out).is_ok()));
     assert!(exported.unwrap());
     serde_json::from_slice(&out).unwrap()
 }

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::way::Way;
 use super::{Args, Format, INPUT_BYTES_MAX, lock_for, misused, only, read, record};
 use crate::cli::{Failure, say};
-use crate::document::csv::{self, Table};
-use crate::document::greenhouse::{self, Export, Resource};
-use crate::document::{self, Counts, Refused, Sorted};
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
+use crate::interchange::csv::{self, Table};
+use crate::interchange::greenhouse::{self, Export, Resource};
+use crate::interchange::{self, Counts, Refused, Sorted};
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
@@ -154,9 +154,9 @@ fn bring(
     let way = Way::of(path, addition.applications(), lock)?;
     let format = if args.format == Format::Csv { "csv" } else { "greenhouse" };
     let on_record = |tx: &Tx<'_>, counts: Counts| record(tx, world, format, &counts).map(|()| counts);
-    let all = |tx: &Tx<'_>| on_record(tx, document::add(tx, &addition)?);
-    let frame = |tx: &Tx<'_>| on_record(tx, document::add_frame(tx, &addition)?);
-    let came = way.bring(path, world, all, frame, || document::addition_rows(&addition))?;
+    let all = |tx: &Tx<'_>| on_record(tx, interchange::add(tx, &addition)?);
+    let frame = |tx: &Tx<'_>| on_record(tx, interchange::add_frame(tx, &addition)?);
+    let came = way.bring(path, world, all, frame, || interchange::addition_rows(&addition))?;
     let (roles, candidates, applications) = (came.counts.roles, came.counts.candidates, came.counts.applications);
     say(&format!(
         "imported into {} for {}: roles {roles}, candidates {candidates}, applications {applications}; {}",

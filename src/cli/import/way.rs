@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::failed;
 use crate::cli::Failure;
-use crate::document::Counts;
+use crate::interchange::Counts;
 use crate::store::file::Lock;
 use crate::store::staging::{Row, Staging};
 use crate::store::{self, Error, OpenError, Tx};

@@ -12,7 +12,6 @@ use super::super::reply::Reply;
 use super::super::request::Request;
 use super::super::route::Route;
 use super::{After, LISTS, NO_ORGANIZATION, READS};
-use crate::document::json;
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{
     DECISION_VISIBLE_AFTER_HOURS, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, PRIVACY_NOTICE_CHARACTERS_MAX,
@@ -22,6 +21,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::{NAME_CHARACTERS_MAX, SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
+use crate::interchange::json;
 use crate::store::organization::{Organization, Record};
 use crate::store::{self, Error, Grade, Tx};
 

@@ -3,13 +3,13 @@
 
 use super::place::Place;
 use super::{feed, share};
-use crate::document::json;
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::domain::text::Slug;
 use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::{markdown, portal, xml};
+use crate::interchange::json;
 use crate::store::feed::{Entry, entries};
 use crate::store::portal::Organization;
 use crate::store::role::Record;

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::place::{self, Place};
 use super::share;
-use crate::document::json;
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::http::{markdown, page};
+use crate::interchange::json;
 use crate::store::role::Record;
 
 /// Who a role is with.

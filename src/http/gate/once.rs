@@ -14,11 +14,11 @@ use super::super::request::Request;
 use super::super::route::{Entry, Route};
 use super::REALM;
 use super::transaction::Outcome;
-use crate::document::json;
 use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
 use crate::domain::idempotency_key::{self, IdempotencyKey, Kept};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, Principal, Standing};
+use crate::interchange::json;
 use crate::store::{self, Error, Tx, access};
 
 const NOT_FOUND: u16 = 404;

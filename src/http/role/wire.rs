@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::document::json;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::interchange::json;
 use crate::store::Error;
 use crate::store::role::{Applications, Role};
 use crate::store::role_step::Step;

@@ -1,6 +1,6 @@
 //! The secret of an integration: made, given, kept or replaced, and never shown again.
 
-use appliance::document::{self, Secrets};
+use appliance::interchange::{self, Secrets};
 use appliance::store;
 use serde_json::{Value, json};
 
@@ -170,7 +170,7 @@ pub(super) fn a_secret_is_shown_nowhere() {
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
     let mut exported = Vec::new();
     let export = |tx: &store::Tx<'_>| {
-        document::export(tx, Secrets::LeftOut, &mut exported).unwrap();
+        interchange::export(tx, Secrets::LeftOut, &mut exported).unwrap();
         Ok(())
     };
     store::read_alone(&app.path, app.world.as_ref(), export).unwrap();

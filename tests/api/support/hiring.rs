@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use appliance::document;
+use appliance::interchange;
 use appliance::store;
 use appliance::world::World;
 use serde_json::{Value, json};
@@ -193,9 +193,9 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
 
 /// Imports a document into a file, whether a service runs on it or not.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
-    let document = match document::parse(document.to_string().as_bytes(), world) {
+    let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,
         Err(findings) => panic!("the test's document is wrong: {findings}"),
     };
-    store::act_alone(path, world, |tx| document::import(tx, &document)).unwrap();
+    store::act_alone(path, world, |tx| interchange::import(tx, &document)).unwrap();
 }

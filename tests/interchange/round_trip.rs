@@ -1,6 +1,6 @@
 //! What is imported comes out again.
 
-use appliance::document::{self, Secrets};
+use appliance::interchange::{self, Secrets};
 use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
@@ -12,7 +12,7 @@ fn through(document: &Value) -> Value {
     assert_eq!(first.unsound(), Vec::<String>::new());
     let exported = first.export(Secrets::Included);
     let second = File::new();
-    second.import(&document::parse(exported.as_bytes(), world()).unwrap()).unwrap();
+    second.import(&interchange::parse(exported.as_bytes(), world()).unwrap()).unwrap();
     assert_eq!(second.export(Secrets::Included), exported);
     serde_json::from_str(&exported).unwrap()
 }
@@ -38,14 +38,14 @@ fn assert_within(part: &Value, whole: &Value, place: &str) {
 #[test]
 fn the_sample_company_comes_out_as_it_went_in() {
     let file = File::new();
-    let document = document::parse(DEMO, world()).unwrap();
+    let document = interchange::parse(DEMO, world()).unwrap();
     let counts = file.import(&document).unwrap();
     let applications = document.applications();
     assert_eq!((counts.users, counts.organizations, counts.applications), (9, 2, applications));
     assert_eq!(file.unsound(), Vec::<String>::new());
     let exported = file.export(Secrets::LeftOut);
     let again = File::new();
-    assert_eq!(again.import(&document::parse(exported.as_bytes(), world()).unwrap()).unwrap(), counts);
+    assert_eq!(again.import(&interchange::parse(exported.as_bytes(), world()).unwrap()).unwrap(), counts);
     assert_eq!(again.export(Secrets::LeftOut), exported);
     let (went_in, came_out): (Value, Value) =
         (serde_json::from_slice(DEMO).unwrap(), serde_json::from_str(&exported).unwrap());
@@ -193,7 +193,7 @@ fn steps_may_come_after_the_candidates_that_name_them() {
     let text = br#"{"organizations":[{"slug":"a","name":"A","roles":[{"name":"R","candidates":[
         {"name":"C","email":"c@d","status":"Withdrawn","steps":[{"roleStepId":"s","status":"in_progress"}]}],
         "steps":[{"id":"s","name":"S"}]}]}]}"#;
-    assert_eq!(document::parse(text, world()).unwrap().applications(), 1);
+    assert_eq!(interchange::parse(text, world()).unwrap().applications(), 1);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn secrets_come_out_only_when_asked_for_and_nothing_is_enabled_without_one() {
     assert!(file.export(Secrets::Included).contains("whsec_MDEyMw"));
     let without = file.export(Secrets::LeftOut);
     assert!(!without.contains("whsec_") && without.contains("https://hr.example.com/hooks"));
-    let document = document::parse(without.as_bytes(), world()).unwrap();
+    let document = interchange::parse(without.as_bytes(), world()).unwrap();
     assert_eq!(document.notices(), ["the HR integration of acme has no secret, so it is disabled and its hires wait"]);
     let again = File::new();
     again.import(&document).unwrap();

@@ -1,7 +1,7 @@
 //! Tables of candidates: what each column becomes, and what is refused with its line.
 
-use appliance::document::{self, csv::Table};
 use appliance::domain::text::Slug;
+use appliance::interchange::{self, csv::Table};
 use appliance::store::file::Lock;
 use appliance::store::{act_alone, organization, read_alone};
 use appliance::world::World;
@@ -285,7 +285,7 @@ fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
         let table = Table::parse(table.as_bytes(), world().now()).unwrap();
         read_alone(&path, world(), |tx| {
             let organization = organization::with_slug(tx, &Slug::parse("acme").unwrap())?.unwrap();
-            document::csv::place(tx, world(), table, organization, None)
+            interchange::csv::place(tx, world(), table, organization, None)
         })
     };
     let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
@@ -303,7 +303,7 @@ fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
         assert!(asked.refused.is_empty());
         company.csv(came).fine();
         let before = company.export();
-        let added = act_alone(&path, world(), |tx| document::add(tx, &asked.addition));
+        let added = act_alone(&path, world(), |tx| interchange::add(tx, &asked.addition));
         assert!(added.as_ref().is_err_and(|error| error.to_string().contains(words)), "{added:?}");
         assert_eq!(company.export(), before);
     }

@@ -12,7 +12,7 @@ use crate::support::set;
 const RESOURCES: [&str; 6] = ["jobs", "job_stages", "candidates", "applications", "rejection_reasons", "offers"];
 
 fn folder() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/document/greenhouse").to_str().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interchange/greenhouse").to_str().unwrap().to_owned()
 }
 
 /// The whole export as one object.

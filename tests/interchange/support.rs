@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use appliance::document::{self, Counts, Document, Secrets};
 use appliance::domain::timestamp::{Rounding, Timestamp};
+use appliance::interchange::{self, Counts, Document, Secrets};
 use appliance::store::file::{Missing, Older, prepare};
 use appliance::store::{Error, act_alone, read_alone};
 use appliance::world::Scripted;
@@ -91,13 +91,13 @@ pub(crate) fn without(pointer: &str) -> Value {
 }
 
 pub(crate) fn read(document: &Value) -> Document {
-    let read = document::parse(document.to_string().as_bytes(), world());
+    let read = interchange::parse(document.to_string().as_bytes(), world());
     read.unwrap_or_else(|findings| panic!("{findings}"))
 }
 
 /// What is wrong with a document, a line each.
 pub(crate) fn findings(document: &Value) -> Vec<String> {
-    match document::parse(document.to_string().as_bytes(), world()) {
+    match interchange::parse(document.to_string().as_bytes(), world()) {
         Ok(_) => Vec::new(),
         Err(findings) => findings.to_string().lines().map(str::to_owned).collect(),
     }
@@ -129,13 +129,13 @@ impl File {
     }
 
     pub(crate) fn import(&self, document: &Document) -> Result<Counts, Error> {
-        act_alone(&self.path(), world(), |tx| document::import(tx, document))
+        act_alone(&self.path(), world(), |tx| interchange::import(tx, document))
     }
 
     pub(crate) fn export(&self, secrets: Secrets) -> String {
         let mut out = Vec::new();
         let exported = read_alone(&self.path(), world(), |tx| {
-            Ok(document::export(tx, secrets, &mut out).map_err(|e| format!("{e:?}")))
+            Ok(interchange::export(tx, secrets, &mut out).map_err(|e| format!("{e:?}")))
         });
         exported.unwrap().unwrap();
         String::from_utf8(out).unwrap()

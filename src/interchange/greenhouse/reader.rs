@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::item::Item;
 use super::{Export, Resource};
-use crate::document::json::{self, Strict};
+use crate::interchange::json::{self, Strict};
 
 /// Reads a file into the export.
 ///

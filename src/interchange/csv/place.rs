@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::Table;
 use super::row::{Outcome, Row, told};
-use crate::document::Role;
-use crate::document::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
+use crate::interchange::Role;
+use crate::interchange::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 

@@ -1,6 +1,6 @@
 //! Both sides of each limit.
 
-use appliance::document;
+use appliance::interchange;
 use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, ORGANIZATION, ROLE, findings, set, with, world};
@@ -84,13 +84,13 @@ fn the_ends_of_each_range_are_in_it() {
 #[test]
 fn what_is_no_json_is_refused_with_line_and_column() {
     for text in ["", "{", "{}{}", "[1,]", "{\"users\":[{]}", "{\"users\": [1e999]}"] {
-        let findings = document::parse(text.as_bytes(), world()).unwrap_err().to_string();
+        let findings = interchange::parse(text.as_bytes(), world()).unwrap_err().to_string();
         assert!(findings.starts_with("the document: ") && findings.contains("line 1 column"), "{text}: {findings}");
     }
-    let findings = document::parse(b"{\"users\":\"\xff\"}", world()).unwrap_err().to_string();
+    let findings = interchange::parse(b"{\"users\":\"\xff\"}", world()).unwrap_err().to_string();
     assert_eq!(findings, "the document: not UTF-8 at byte 10");
     for text in ["[]", "null", "7", "\"x\""] {
-        let findings = document::parse(text.as_bytes(), world()).unwrap_err().to_string();
+        let findings = interchange::parse(text.as_bytes(), world()).unwrap_err().to_string();
         assert_eq!(findings, "the document: must be an object", "{text}");
     }
 }
@@ -98,10 +98,10 @@ fn what_is_no_json_is_refused_with_line_and_column() {
 #[test]
 fn a_member_that_is_there_twice_is_refused_at_any_depth() {
     let twice = br#"{"users":[{"name":"a","name":"b","email":"a@b"}],"organizations":[],"users":[]}"#;
-    let findings = document::parse(twice, world()).unwrap_err().to_string();
+    let findings = interchange::parse(twice, world()).unwrap_err().to_string();
     assert_eq!(findings, "/users/0/name: is there twice in its object\n/users: is there twice in its object");
     let deep =
         br#"{"organizations":[{"slug":"a","name":"a","roles":[{"name":"r","description":{"a":{"b":1,"b":1}}}]}]}"#;
-    let findings = document::parse(deep, world()).unwrap_err().to_string();
+    let findings = interchange::parse(deep, world()).unwrap_err().to_string();
     assert!(findings.contains("the member \"b\" is there twice at line 1 column"), "{findings}");
 }

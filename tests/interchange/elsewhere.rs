@@ -115,7 +115,7 @@ impl Company {
 
     /// What is in the file, as a document.
     pub(crate) fn export(&self) -> Value {
-        serde_json::from_str(&self.file.export(appliance::document::Secrets::LeftOut)).unwrap()
+        serde_json::from_str(&self.file.export(appliance::interchange::Secrets::LeftOut)).unwrap()
     }
 
     /// One of Acme's roles, as a document has it.

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::Resource;
-use crate::document::addition::Refused;
 use crate::domain::plain;
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
+use crate::interchange::addition::Refused;
 
 /// How much of an id that is none is told.
 const ID_CHARACTERS_TOLD: usize = 40;

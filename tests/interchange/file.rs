@@ -1,7 +1,7 @@
 //! What only the file can say against a document, and that it stays as it was then.
 
-use appliance::document::{self, Secrets};
 use appliance::domain::refusal::Refusal;
+use appliance::interchange::{self, Secrets};
 use appliance::store::{Error, act_alone, read_alone};
 use serde_json::{Value, json};
 
@@ -99,18 +99,18 @@ fn a_member_may_be_a_user_of_the_file_and_must_be_one_of_somewhere() {
     let refused = refusal(&document("user_9"));
     let expected = "the user user_9 is neither in the document nor in the file".to_owned();
     assert_eq!(refused, [("/organizations/0/members/1/userId".to_owned(), expected)]);
-    let findings = document::check_for_new_file(&read(&document("user_2"))).to_string();
+    let findings = interchange::check_for_new_file(&read(&document("user_2"))).to_string();
     assert_eq!(
         findings,
         "/organizations/0/members/1/userId: the user user_2 is not in the document, and the file is new"
     );
-    assert!(document::check_for_new_file(&read(&sound())).is_empty());
+    assert!(interchange::check_for_new_file(&read(&sound())).is_empty());
 }
 
 #[test]
 fn a_check_says_the_same_without_the_write_lock() {
     let file = File::new();
-    let check = || read_alone(&file.path(), world(), |tx| document::check(tx, &read(&sound()))).unwrap();
+    let check = || read_alone(&file.path(), world(), |tx| interchange::check(tx, &read(&sound()))).unwrap();
     assert!(check().is_empty());
     file.import(&read(&sound())).unwrap();
     assert!(check().count() > 20);
@@ -123,7 +123,7 @@ fn what_came_into_the_file_after_the_look_is_noticed_by_the_insert() {
     let before = file.export(Secrets::Included);
     let mut document = other();
     set(&mut document, &format!("{CANDIDATES}/2/steps/1/id"), json!("cs_2"));
-    let refused = act_alone(&file.path(), world(), |tx| document::insert(tx, &read(&document)));
+    let refused = act_alone(&file.path(), world(), |tx| interchange::insert(tx, &read(&document)));
     let Err(Error::Refused(Refusal::Invalid(fields))) = refused else { panic!("{refused:?}") };
     assert_eq!(fields[0].field, format!("{CANDIDATES}/2"));
     assert_eq!(file.export(Secrets::Included), before);

@@ -3,11 +3,11 @@
 //! Knows what a row says, not whether the organization has such a role or step.
 
 use super::text::Record;
-use crate::document::findings::escaped;
 use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
 use crate::domain::plain::{self, Flaw};
 use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
+use crate::interchange::findings::escaped;
 
 /// How much of a cell is told, so that a long one does not bury what is wrong with it.
 const TOLD_CHARACTERS_MAX: usize = 60;

@@ -9,14 +9,14 @@ use super::id::{application_id, candidate_id, role_id, step_of_application};
 use super::job::{Job, Stage};
 use super::person::Person;
 use super::{Export, Resource, pipeline};
-use crate::document::Role;
-use crate::document::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
 use crate::domain::candidate_step::HireRecord;
 use crate::domain::id::{CandidateRoleId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{POSITIONS_MAX, RoleStatus, Salary, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
+use crate::interchange::Role;
+use crate::interchange::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
 use crate::store::{self, Error, Tx};
 
 /// Sorts an export's items by what the file says to them.

@@ -1,12 +1,12 @@
 //! Whatever decisions make of an application, its export is a document that import takes.
 
-use appliance::document::{self, Secrets};
 use appliance::domain::activity::Action;
 use appliance::domain::candidate_step::{Decision, Facts, HireWish, RejectWish, hire, reject};
 use appliance::domain::id::{CandidateStepId, Id, UserId};
 use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
 use appliance::domain::user::{Auth, PlatformRole, Principal};
+use appliance::interchange::{self, Secrets};
 use appliance::store::activity;
 use appliance::store::candidate_step;
 use appliance::store::{Error, act_alone};
@@ -77,7 +77,7 @@ fn what_decisions_leave_can_be_imported_again() {
             decide(&before, step, *decision);
         }
         let exported = before.export(Secrets::Included);
-        let document = document::parse(exported.as_bytes(), world()).unwrap_or_else(|findings| panic!("{findings}"));
+        let document = interchange::parse(exported.as_bytes(), world()).unwrap_or_else(|findings| panic!("{findings}"));
         let after = File::new();
         after.import(&document).unwrap();
         assert_eq!(after.export(Secrets::Included), exported);
