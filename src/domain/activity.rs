@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::id::{ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, OrganizationId, RoleId, UserId};
+use super::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, OrganizationId, RoleId, UserId};
 use super::timestamp::Timestamp;
 use super::words::words;
 
@@ -127,7 +127,7 @@ pub struct Subject {
     /// The candidate.
     pub candidate_id: Option<CandidateId>,
     /// The candidate's application.
-    pub candidate_role_id: Option<CandidateRoleId>,
+    pub candidate_role_id: Option<ApplicationId>,
     /// The application's step.
     pub candidate_role_step_id: Option<CandidateStepId>,
 }
@@ -207,7 +207,7 @@ impl Link<'_> {
             self.api_key_id.map(ApiKeyId::as_str),
             subject.role_id.as_ref().map(RoleId::as_str),
             subject.candidate_id.as_ref().map(CandidateId::as_str),
-            subject.candidate_role_id.as_ref().map(CandidateRoleId::as_str),
+            subject.candidate_role_id.as_ref().map(ApplicationId::as_str),
             subject.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
         ];
         for column in columns {

@@ -1,6 +1,6 @@
 //! Candidates as staff keep them: who may be added to a role, who may be changed, and which application may be taken back.
 
-use super::candidate_role;
+use super::application;
 use super::candidate_step::{ApplicationStatus, CandidateStep, StepStatus, StepType};
 use super::id::{CandidateStepId, RoleStepId};
 use super::refusal::Refusal;
@@ -40,8 +40,7 @@ pub struct Template {
 
 /// The steps of a new application, copied from the role's, first to last: the candidate is at the first.
 pub fn first_steps(role_steps: Vec<Template>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
-    let statuses =
-        candidate_role::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
+    let statuses = application::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
     let steps = role_steps.into_iter().zip(statuses).zip(1..);
     steps.map(|((step, status), order)| copied(new_id(), step, status, order)).collect()
 }

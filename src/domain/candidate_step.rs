@@ -4,15 +4,15 @@
 //! The store loads [`Facts`], the rule says what becomes of them or refuses, the store saves it. Nothing here knows
 //! how either is done.
 
-use super::id::{CandidateId, CandidateRoleId, CandidateStepId, OrganizationId, RoleId, RoleStepId};
+use super::id::{ApplicationId, CandidateId, CandidateStepId, OrganizationId, RoleId, RoleStepId};
 use super::organization::StatusCounts;
 use super::refusal::{FieldError, Refusal};
 use super::role::{RoleStatus, Seats};
 use super::timestamp::Timestamp;
 use super::user::{self, OrgRole, PlatformRole};
 use super::words::words;
-pub use reopen::{Rejection, ReopenWish, reopen};
-pub use validate::{ValidateWish, validate};
+pub use reopen::{Rejection, ReopenInput, reopen};
+pub use validate::{ValidateInput, validate};
 
 mod reopen;
 mod validate;
@@ -127,7 +127,7 @@ pub struct Facts {
     /// The candidate.
     pub candidate_id: CandidateId,
     /// The application.
-    pub application_id: CandidateRoleId,
+    pub application_id: ApplicationId,
     /// Where the application is.
     pub application_status: ApplicationStatus,
     /// When the candidate applied.
@@ -148,7 +148,7 @@ pub struct Facts {
 
 /// The body of a rejection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RejectWish {
+pub struct RejectInput {
     /// Recorded as the rejection reason.
     pub outcome_notes: Option<String>,
     /// Who ended it.
@@ -159,7 +159,7 @@ pub struct RejectWish {
 
 /// The body of a hire.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HireWish {
+pub struct HireInput {
     /// The note.
     pub notes: Option<String>,
     /// The day of the hire; now when not given.
@@ -264,7 +264,7 @@ impl CandidateStep {
         }
     }
 
-    fn reject(&mut self, wish: &RejectWish, now: Timestamp) {
+    fn reject(&mut self, wish: &RejectInput, now: Timestamp) {
         self.status = StepStatus::Rejected;
         self.validated_at = None;
         self.rejected_at = Some(now);
@@ -295,7 +295,7 @@ pub fn current(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&Ca
 ///
 /// # Errors
 /// `forbidden` without authority over the steps, `conflict` where the step is already rejected.
-pub fn reject(facts: &Facts, wish: &RejectWish, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn reject(facts: &Facts, wish: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     if facts.addressed_step().status == StepStatus::Rejected {
         return Err(Refusal::Conflict("the step is already rejected"));
@@ -319,7 +319,7 @@ pub fn reject(facts: &Facts, wish: &RejectWish, now: Timestamp) -> Result<Decisi
 /// `forbidden` without authority over the steps; `conflict` where the candidate is already hired or rejected for the
 /// role, or has withdrawn; `bad_request` where the positions are filled, the role is not open, or the organization
 /// wants an external position id and there is none.
-pub fn hire(facts: &Facts, wish: &HireWish, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn hire(facts: &Facts, wish: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_undecided(facts)?;
     require_room(facts.seats)?;

@@ -76,13 +76,13 @@ ids! {
     /// A person who applies to one organization.
     CandidateId = "cand",
     /// A candidate's application to one role.
-    CandidateRoleId = "app",
+    ApplicationId = "app",
     /// One step of that application.
     CandidateStepId = "cstep",
     /// What somebody applied with.
     SignupId = "sign",
     /// What was uploaded with it.
-    DocumentId = "doc",
+    AttachmentId = "doc",
     /// A key that acts as a user.
     ApiKeyId = "key",
     /// One row of what was decided.

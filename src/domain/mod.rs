@@ -5,15 +5,15 @@
 pub mod activity;
 pub mod address;
 pub mod api_key;
+pub mod application;
+pub mod attachment;
 pub mod candidate;
-pub mod candidate_role;
 pub mod candidate_step;
 pub mod careers;
 pub mod charset;
 pub mod clock;
 pub mod colour;
 pub mod disk;
-pub mod document;
 pub mod encoding;
 pub mod entity_tag;
 pub mod erasure;

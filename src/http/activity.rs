@@ -14,7 +14,7 @@ use super::route::{Answer, Route};
 use crate::domain::activity::{Action, Subject};
 use crate::domain::api_key::Scope;
 use crate::domain::id::{
-    ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId,
+    ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId,
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Principal};
@@ -152,7 +152,7 @@ pub(super) fn wire(activity: &Activity) -> Result<WireActivity<'_>, Error> {
         api_key_id: activity.api_key_id.as_ref().map(ApiKeyId::as_str),
         role_id: activity.role_id.as_ref().map(RoleId::as_str),
         candidate_id: activity.candidate_id.as_ref().map(CandidateId::as_str),
-        candidate_role_id: activity.candidate_role_id.as_ref().map(CandidateRoleId::as_str),
+        candidate_role_id: activity.candidate_role_id.as_ref().map(ApplicationId::as_str),
         candidate_step_id: activity.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
         before: side("before"),
         after: side("after"),

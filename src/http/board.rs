@@ -14,7 +14,7 @@ use super::request::Request;
 use super::route::Route;
 use super::status::WireApplications;
 use crate::domain::api_key::Scope;
-use crate::domain::id::{CandidateRoleId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
@@ -43,7 +43,7 @@ struct Wish {
     step: Option<String>,
     page: Page,
     /// The place that the page begins behind.
-    after: Option<(i64, CandidateRoleId)>,
+    after: Option<(i64, ApplicationId)>,
 }
 
 /// What of the board is asked for. All parameters at fault are told at once.
@@ -60,9 +60,9 @@ fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
     Ok(Wish { role: RoleId::parse(request.param("id")), step, page, after })
 }
 
-fn place(parts: &[String]) -> Option<(i64, CandidateRoleId)> {
+fn place(parts: &[String]) -> Option<(i64, ApplicationId)> {
     let [since, id] = parts else { return None };
-    Some((since.parse().ok()?, CandidateRoleId::parse(id)?))
+    Some((since.parse().ok()?, ApplicationId::parse(id)?))
 }
 
 /// `GET /api/v1/roles/{id}/board`: the steps of a role in their order, and at each the candidates whose applications are
@@ -138,14 +138,11 @@ fn key(place: &Place) -> Vec<String> {
 }
 
 /// What the applications of a page were made with.
-fn sent_with<'a>(
-    tx: &Tx<'_>,
-    places: impl Iterator<Item = &'a Place>,
-) -> Result<HashMap<CandidateRoleId, Sent>, Error> {
+fn sent_with<'a>(tx: &Tx<'_>, places: impl Iterator<Item = &'a Place>) -> Result<HashMap<ApplicationId, Sent>, Error> {
     sent::of_applications(tx, places.map(|place| &place.candidate_role_id))
 }
 
-fn wire_place(place: Place, sent: &HashMap<CandidateRoleId, Sent>, now: Timestamp) -> WirePlace<'_> {
+fn wire_place(place: Place, sent: &HashMap<ApplicationId, Sent>, now: Timestamp) -> WirePlace<'_> {
     WirePlace {
         signup: sent.get(&place.candidate_role_id).map(WireSignup::of),
         candidate: WireCandidate { id: place.candidate_id.into(), name: place.candidate_name },

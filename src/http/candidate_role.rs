@@ -12,7 +12,7 @@ use super::route::Route;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate;
 use crate::domain::candidate_step::NOTES_CHARACTERS_MAX;
-use crate::domain::id::{CandidateRoleId, Id};
+use crate::domain::id::{ApplicationId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::store::candidate::acts;
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 struct WithdrawWish {
-    id: Option<CandidateRoleId>,
+    id: Option<ApplicationId>,
     reason: Option<String>,
 }
 
@@ -39,7 +39,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<WithdrawWish, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);
     fields.valid()?;
-    Ok(WithdrawWish { id: CandidateRoleId::parse(request.param("id")), reason })
+    Ok(WithdrawWish { id: ApplicationId::parse(request.param("id")), reason })
 }
 
 /// `POST /api/v1/candidate-roles/{id}/withdraw`: ends an application that is in progress; its steps stay as they are.

@@ -12,10 +12,10 @@ use super::route::{Answer, Route};
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
-    self, CandidateStep, Decision, Facts, HireWish, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectWish,
-    ReopenWish, ValidateWish,
+    self, CandidateStep, Decision, Facts, HireInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput,
+    ReopenInput, ValidateInput,
 };
-use crate::domain::id::{CandidateRoleId, CandidateStepId, Id, RoleId};
+use crate::domain::id::{ApplicationId, CandidateStepId, Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::store::{self, Error, Grade, Tx};
@@ -57,9 +57,9 @@ pub(super) fn routes() -> Vec<Route> {
 /// # Errors
 /// `bad_request` for a body that is no JSON object, a member that is no text, or one that is too long; `validation_error`
 /// for a `dryRun` that is neither `true` nor `false`.
-fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectWish), Error> {
+fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectInput), Error> {
     let mut fields = request.object()?;
-    let wish = RejectWish {
+    let wish = RejectInput {
         outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX),
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
@@ -76,7 +76,7 @@ fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, RejectWish),
+    (addressed, wish): &(Addressed, RejectInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::reject(&facts, wish, tx.now)?;
@@ -88,11 +88,11 @@ fn reject(
 /// # Errors
 /// `bad_request` for a body that is no JSON object, a member that is no text or no date, or one that is too long;
 /// `validation_error` for a `dryRun` that is neither `true` nor `false`.
-fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Error> {
+fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Error> {
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
     let outcome_notes = fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX);
-    let wish = HireWish {
+    let wish = HireInput {
         notes: notes.or(outcome_notes),
         hired_date: fields.moment("hiredDate"),
         offer_accepted_date: fields.moment("offerAcceptedDate"),
@@ -108,7 +108,7 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireWish), Erro
 /// organization is that of a plain member; `conflict` where the candidate is already hired or rejected for the role, or
 /// has withdrawn; `bad_request` where its positions are filled, it is not open, or the organization wants an external
 /// position id and there is none.
-fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireWish)) -> Result<Reply, Error> {
+fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireInput)) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::hire(&facts, wish, tx.now)?;
     concluded(ctx, tx, who, Action::Hired, addressed, facts, &decision)
@@ -119,9 +119,9 @@ fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed,
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for notes that are no text or too long, and for a
 /// `dryRun` that is neither `true` nor `false`.
-fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateWish), Error> {
+fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateInput), Error> {
     let mut fields = request.object()?;
-    let wish = ValidateWish { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
+    let wish = ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
     Addressed::with(request, fields.valid(), wish)
 }
 
@@ -135,7 +135,7 @@ fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, ValidateWish),
+    (addressed, wish): &(Addressed, ValidateInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let decision = candidate_step::validate(&facts, wish, tx.now)?;
@@ -147,10 +147,10 @@ fn validate(
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a reason or with one that is too long, and
 /// for a `dryRun` that is neither `true` nor `false`.
-fn decode_reopen(_: &Ctx, request: &Request) -> Result<(Addressed, ReopenWish), Error> {
+fn decode_reopen(_: &Ctx, request: &Request) -> Result<(Addressed, ReopenInput), Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);
-    Addressed::with(request, fields.valid(), ReopenWish { reason: reason.unwrap_or_default() })
+    Addressed::with(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
 }
 
 /// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection, and puts the candidate where they were.
@@ -162,7 +162,7 @@ fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, ReopenWish),
+    (addressed, wish): &(Addressed, ReopenInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let rejections = store::candidate_step::rejections(tx, &facts)?;
@@ -222,7 +222,7 @@ fn wire<'a>(facts: &'a Facts, step: &'a CandidateStep) -> WireStep<'a> {
 
 impl<'a> WireStep<'a> {
     /// A step of an application to a role.
-    pub(super) fn of(role_id: &'a RoleId, application_id: &'a CandidateRoleId, step: &'a CandidateStep) -> Self {
+    pub(super) fn of(role_id: &'a RoleId, application_id: &'a ApplicationId, step: &'a CandidateStep) -> Self {
         Self {
             id: step.id.as_str(),
             role_id: role_id.as_str(),

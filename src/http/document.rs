@@ -10,7 +10,7 @@ use super::request::Request;
 use super::route::Route;
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
-use crate::domain::id::{CandidateId, DocumentId, Id};
+use crate::domain::id::{AttachmentId, CandidateId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::store::document::Document;
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 struct Wish {
     candidate_id: Option<CandidateId>,
-    id: Option<DocumentId>,
+    id: Option<AttachmentId>,
     /// Whether the content leaves: not where only the head is asked for.
     is_opened: bool,
 }
@@ -42,7 +42,7 @@ struct Wish {
 fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
     let candidate_id = CandidateId::parse(request.param("id"));
     let is_opened = request.method() != Method::HEAD;
-    Ok(Wish { candidate_id, id: DocumentId::parse(request.param("documentId")), is_opened })
+    Ok(Wish { candidate_id, id: AttachmentId::parse(request.param("documentId")), is_opened })
 }
 
 /// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded, to be saved and never shown in place.

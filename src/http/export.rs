@@ -17,7 +17,7 @@ use super::route::Route;
 use super::{candidate, hr_delivery};
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
-use crate::domain::id::{CandidateId, CandidateRoleId, Id};
+use crate::domain::id::{ApplicationId, CandidateId, Id};
 use crate::domain::user::Principal;
 use crate::store::export::StoredAnswer;
 use crate::store::status_page::sent::Sent;
@@ -111,7 +111,7 @@ impl<'a> WireSignup<'a> {
         Self {
             id: sent.id.as_str(),
             role_id: sent.role_id.as_str(),
-            candidate_role_id: sent.application.as_ref().map(CandidateRoleId::as_str),
+            candidate_role_id: sent.application.as_ref().map(ApplicationId::as_str),
             typed: WireTyped::of(sent),
             created_at: sent.sent_at.to_string(),
             withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),

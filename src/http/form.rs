@@ -3,7 +3,7 @@
 use super::ctx::Ctx;
 use super::reply::Reply;
 use super::request::Request;
-use crate::domain::document::Fault;
+use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
 use crate::store::document::Staged;
 use crate::store::{Error, Tx};
@@ -73,7 +73,7 @@ pub(super) enum Upload {
     Staged(Staged),
     /// It was not taken, and nothing of it is kept. Behind one that is too large the form was not read on, so fields that
     /// stand behind the file are missing.
-    Fault(Fault),
+    Fault(AttachmentFault),
 }
 
 impl Form {
@@ -111,7 +111,7 @@ impl Form {
 
     /// Whether it was refused for its length before anything of it was read.
     pub(super) fn is_unread(&self) -> bool {
-        self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(Fault::TooLarge)))
+        self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))
     }
 
     /// The file that was sent with it, where one was chosen.

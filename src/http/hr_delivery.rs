@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use crate::domain::hr_delivery::{Held, State};
-use crate::domain::id::{CandidateRoleId, DeliveryId, Id, OrganizationId};
+use crate::domain::id::{ApplicationId, DeliveryId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Admin;
 use crate::store::hr_delivery::{Filter, HrAttempt, HrDelivery};
@@ -157,7 +157,7 @@ pub(super) fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
     WireDelivery {
         id: delivery.id.as_str(),
         organization_id: delivery.organization_id.as_str(),
-        application_id: delivery.application_id.as_ref().map(CandidateRoleId::as_str),
+        application_id: delivery.application_id.as_ref().map(ApplicationId::as_str),
         event: delivery.standing.event.as_str(),
         state: delivery.standing.state.as_str(),
         attempts: delivery.attempts,

@@ -18,7 +18,7 @@ use super::kept::Kept;
 use super::problem::{WireFieldError, WireProblem, words};
 use super::rendered::Rendered;
 use crate::domain::entity_tag;
-use crate::domain::id::{self, CandidateId, DocumentId, OrganizationId, RequestId};
+use crate::domain::id::{self, AttachmentId, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
@@ -49,7 +49,7 @@ pub(crate) struct Reply {
     /// The same compressed, where it is kept only so.
     packed: Option<Bytes>,
     /// The file that came with the request and is kept.
-    kept_upload: Option<Box<DocumentId>>,
+    kept_upload: Option<Box<AttachmentId>>,
     shown: Shown,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,

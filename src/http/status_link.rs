@@ -11,7 +11,7 @@ use super::request::Request;
 use super::route::Route;
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
-use crate::domain::id::{CandidateRoleId, Id};
+use crate::domain::id::{ApplicationId, Id};
 use crate::domain::invitation::LOCALE_DEFAULT;
 use crate::domain::refusal::Refusal;
 use crate::domain::status_page::{self, TOKEN_BYTES};
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 struct Wish {
-    id: Option<CandidateRoleId>,
+    id: Option<ApplicationId>,
     locale: Option<String>,
 }
 
@@ -41,7 +41,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
     let mut fields = request.object()?;
     let locale = fields.locale("locale");
     fields.valid()?;
-    Ok(Wish { id: CandidateRoleId::parse(request.param("id")), locale })
+    Ok(Wish { id: ApplicationId::parse(request.param("id")), locale })
 }
 
 /// `POST /api/v1/candidate-roles/{id}/status-link`: a link of any application, also one that was added by hand or imported.
@@ -75,7 +75,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, 
     Ok(Reply::json(&WireData { success: true, data }).with_secret_of(id.as_str()).about(application.candidate_id))
 }
 
-fn locale(tx: &Tx<'_>, id: &CandidateRoleId, wanted: Option<&str>) -> Result<String, Error> {
+fn locale(tx: &Tx<'_>, id: &ApplicationId, wanted: Option<&str>) -> Result<String, Error> {
     if let Some(locale) = wanted {
         return Ok(locale.to_owned());
     }

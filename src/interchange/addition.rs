@@ -9,10 +9,10 @@ use std::fmt;
 use super::findings::escaped;
 use super::import::Counts;
 use super::{Application, Role};
-use crate::domain::candidate_role::statuses_at;
+use crate::domain::application::statuses_at;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, OrganizationId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, OrganizationId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
@@ -282,7 +282,7 @@ impl Standing {
 /// An application that stands so, with a step for each of the role's. Other programs do not say when the earlier steps were
 /// passed; they get the time of the application, and the final step of a hire gets the day of the hire.
 pub(super) fn application(
-    id: CandidateRoleId,
+    id: ApplicationId,
     candidate: usize,
     applied_at: Timestamp,
     standing: Standing,

@@ -9,12 +9,12 @@ use super::fields::Fields;
 use super::findings::At;
 use super::reader::{self, Array, Object};
 use super::user;
-use crate::domain::candidate_role::contradiction;
+use crate::domain::application::contradiction;
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus,
 };
 use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
-use crate::domain::id::{CandidateId, CandidateRoleId};
+use crate::domain::id::{ApplicationId, CandidateId};
 use crate::domain::plain;
 use crate::domain::text;
 use crate::store::candidate_role;
@@ -97,7 +97,7 @@ impl Object for Entry {
     }
 }
 
-fn application_id(fields: &mut Fields<'_, '_>) -> Option<CandidateRoleId> {
+fn application_id(fields: &mut Fields<'_, '_>) -> Option<ApplicationId> {
     let Some(id) = fields.optional_id("applicationId")? else { return Some(fields.context.made()) };
     fields.taken_once(&id).then_some(id)
 }

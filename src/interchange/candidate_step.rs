@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::findings::At;
 use super::reader::{Array, Object};
 use super::role::Pipeline;
-use crate::domain::candidate_role::default_statuses;
+use crate::domain::application::default_statuses;
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus, StepType,
 };

@@ -4,7 +4,7 @@
 use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal, Standing};
 
@@ -58,7 +58,7 @@ pub fn to_candidate(
 pub fn to_candidate_role(
     tx: &Tx<'_>,
     who: &Principal,
-    application: &CandidateRoleId,
+    application: &ApplicationId,
 ) -> Result<Option<(OrganizationId, Standing)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM candidate_roles a

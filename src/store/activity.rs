@@ -11,7 +11,7 @@ use super::tx::{self, Error, Tx};
 use crate::domain::activity::{self, Action, BEGINNING, Head, Link, SALT_BYTES, Stamp, Subject};
 use crate::domain::hr_delivery::Event;
 use crate::domain::id::{
-    ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, UserId,
+    ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, UserId,
 };
 use crate::domain::user::Principal;
 use crate::world::World;
@@ -111,7 +111,7 @@ pub fn append(
             api_key_id.map(ApiKeyId::as_str),
             subject.role_id.as_ref().map(RoleId::as_str),
             subject.candidate_id.as_ref().map(CandidateId::as_str),
-            subject.candidate_role_id.as_ref().map(CandidateRoleId::as_str),
+            subject.candidate_role_id.as_ref().map(ApplicationId::as_str),
             subject.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
             detail,
             &stamp.salt,

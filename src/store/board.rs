@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
 use crate::domain::candidate_step::StepType;
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::report::Applications;
 use crate::domain::timestamp::Timestamp;
 
@@ -25,7 +25,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The application.
-    pub candidate_role_id: CandidateRoleId,
+    pub candidate_role_id: ApplicationId,
     /// The application's own step.
     pub candidate_step_id: CandidateStepId,
     /// Whose it is.
@@ -135,7 +135,7 @@ pub(super) const PAGE: &str = "SELECT a.id, s.id, c.id, c.name, a.applied_at, a.
 
 fn place(row: &Row<'_>) -> Result<Place, Error> {
     Ok(Place {
-        candidate_role_id: tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse)?,
+        candidate_role_id: tx::word(&row.get::<_, String>(0)?, ApplicationId::parse)?,
         candidate_step_id: tx::word(&row.get::<_, String>(1)?, CandidateStepId::parse)?,
         candidate_id: tx::word(&row.get::<_, String>(2)?, CandidateId::parse)?,
         candidate_name: row.get(3)?,

@@ -6,7 +6,7 @@ use super::candidate;
 use super::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepType};
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::domain::timestamp::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its id.
-    pub id: CandidateRoleId,
+    pub id: ApplicationId,
     /// Where it is.
     pub status: ApplicationStatus,
     /// When the candidate applied.
@@ -169,7 +169,7 @@ pub(super) const OF_CANDIDATE: &str = concat!(
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &CandidateRoleId) -> Result<Option<Application>, Error> {
+pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> Result<Option<Application>, Error> {
     const SQL: &str = concat!(in_full!(), " WHERE a.id = $1 AND a.organization_id = $2");
     tx.one(SQL, (id.as_str(), organization.as_str()), in_full)
 }
@@ -200,7 +200,7 @@ fn in_full(row: &Row<'_>) -> Result<Application, Error> {
 ///
 /// # Errors
 /// [`Error::Defect`] where it is not in progress, which the caller looks at first.
-pub fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &CandidateRoleId) -> Result<(), Error> {
+pub fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> Result<(), Error> {
     let sql = "UPDATE candidate_roles
                SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL, updated_at = $1
                WHERE id = $2 AND organization_id = $3 AND status = 'In Progress'";
@@ -236,7 +236,7 @@ fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
 /// An application, from its first seven columns.
 fn record(row: &Row<'_>) -> Result<Record, Error> {
     Ok(Record {
-        id: tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse)?,
+        id: tx::word(&row.get::<_, String>(0)?, ApplicationId::parse)?,
         status: tx::word(&row.get::<_, String>(1)?, ApplicationStatus::parse)?,
         applied_at: tx::time(row, 2)?,
         hire: hire(row, 3)?,
@@ -268,7 +268,7 @@ fn hire_columns(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn exists(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<bool, Error> {
+pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles
                WHERE id = $1";
@@ -297,10 +297,10 @@ pub fn to_role(
     organization: &OrganizationId,
     candidate: &CandidateId,
     role: &RoleId,
-) -> Result<Option<CandidateRoleId>, Error> {
+) -> Result<Option<ApplicationId>, Error> {
     let sql = "SELECT id
                FROM candidate_roles
                WHERE organization_id = $1 AND candidate_id = $2 AND role_id = $3";
     let params = (organization.as_str(), candidate.as_str(), role.as_str());
-    tx.one(sql, params, |row| tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse))
+    tx.one(sql, params, |row| tx::word(&row.get::<_, String>(0)?, ApplicationId::parse))
 }

@@ -11,7 +11,7 @@ use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, Facts, StepStatus, StepType};
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
@@ -83,7 +83,7 @@ fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
     let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
     let org_role: Option<String> = row.get(13)?;
     Ok(Facts {
-        application_id: tx::word(&text(0)?, CandidateRoleId::parse)?,
+        application_id: tx::word(&text(0)?, ApplicationId::parse)?,
         organization_id: tx::word(&text(1)?, OrganizationId::parse)?,
         candidate_id: tx::word(&text(2)?, CandidateId::parse)?,
         role_id: tx::word(&text(3)?, RoleId::parse)?,
@@ -104,7 +104,7 @@ fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Vec<CandidateStep>, Error> {
+pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Vec<CandidateStep>, Error> {
     let sql = "SELECT id, role_step_id, name, step_order, step_type, status, rejected_at, rejection_reason,
                  outcome_type, outcome_reason, validated_at
                FROM candidate_role_steps
@@ -133,7 +133,7 @@ fn candidate_step(row: &Row<'_>) -> Result<CandidateStep, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn insert(tx: &Tx<'_>, application: &CandidateRoleId, step: &CandidateStep) -> Result<bool, Error> {
+pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) -> Result<bool, Error> {
     let sql = "INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type,
                  status, rejected_at, rejection_reason, outcome_type, outcome_reason, validated_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)

@@ -7,7 +7,7 @@ use rusqlite::Row;
 use super::outbox;
 use super::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{Event, Standing, State};
-use crate::domain::id::{CandidateId, CandidateRoleId, DeliveryId, Id, OrganizationId};
+use crate::domain::id::{ApplicationId, CandidateId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 
 /// A delivery.
@@ -22,7 +22,7 @@ pub struct HrDelivery {
     /// The organization's slug.
     pub organization_slug: String,
     /// The application it is about; `None` for a ping.
-    pub application_id: Option<CandidateRoleId>,
+    pub application_id: Option<ApplicationId>,
     /// What it tells, what has become of it, and what could hold it.
     pub standing: Standing,
     /// How often it was tried.
@@ -235,7 +235,7 @@ fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
         id: tx::word(&text(1)?, DeliveryId::parse)?,
         organization_id: tx::word(&text(2)?, OrganizationId::parse)?,
         organization_slug: text(3)?,
-        application_id: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
+        application_id: application.map(|id| tx::word(&id, ApplicationId::parse)).transpose()?,
         standing: Standing {
             event: tx::word(&text(5)?, Event::parse)?,
             state: tx::word(&text(6)?, State::parse)?,

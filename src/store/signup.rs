@@ -11,11 +11,11 @@ use super::status_page::sent::{self, Sent};
 use super::status_page::{self, About};
 use super::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
+use crate::domain::attachment::AttachmentToken;
 use crate::domain::candidate::{Template, first_steps};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::document::Token;
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateId, CandidateRoleId, OrganizationId, RoleId, SignupId};
+use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, SignupId};
 use crate::domain::signup::{Checked, Holder, Outcome, decide};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -31,7 +31,7 @@ pub struct Wish {
     /// The digest of the token of the page where whoever sent it sees where they stand.
     pub digest: [u8; 32],
     /// The token of a staged document, which is there.
-    pub document: Option<Token>,
+    pub document: Option<AttachmentToken>,
 }
 
 /// Applies to the role that a link leads to: a candidate where nobody has the address, an application where they have none
@@ -98,7 +98,7 @@ fn take_place(
     world: &dyn World,
     organization: &OrganizationId,
     sent: &Sent,
-    application: &CandidateRoleId,
+    application: &ApplicationId,
     is_candidate: bool,
 ) -> Result<(), Error> {
     let sql = "UPDATE signups
@@ -125,11 +125,11 @@ struct Applicant<'a> {
 /// What became of it.
 struct Made {
     /// The application, where it made one.
-    application: Option<CandidateRoleId>,
+    application: Option<ApplicationId>,
     /// Whether it made the candidate, too.
     is_candidate: bool,
     /// Where it made none: whose address it was, and the application that they had made.
-    former: Option<(CandidateId, CandidateRoleId)>,
+    former: Option<(CandidateId, ApplicationId)>,
 }
 
 fn make(
@@ -177,7 +177,7 @@ fn add_application(
     role: &RoleId,
     candidate: &Candidate,
     applied_at: Timestamp,
-) -> Result<CandidateRoleId, Error> {
+) -> Result<ApplicationId, Error> {
     let templates = role_step::of_role(tx, role)?.into_iter();
     let templates = templates.map(|step| Template { id: step.id, name: step.name, step_type: step.step_type });
     let steps = first_steps(templates.collect(), || world.id());
@@ -194,7 +194,7 @@ fn note_later(
     organization: &OrganizationId,
     role: &RoleId,
     candidate: &CandidateId,
-    former: &CandidateRoleId,
+    former: &ApplicationId,
 ) -> Result<(), Error> {
     let subject = Subject {
         role_id: Some(role.clone()),
@@ -229,7 +229,7 @@ fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: &Made, wish
             id.as_str(),
             invitation.organization_id.as_str(),
             invitation.role_id.as_str(),
-            made.application.as_ref().map(CandidateRoleId::as_str),
+            made.application.as_ref().map(ApplicationId::as_str),
             made.former.as_ref().map(|(_, application)| application.as_str()),
             steps,
             name,

@@ -10,14 +10,14 @@ use rusqlite::Row;
 
 use super::tx::{self, Error, Tx};
 use crate::domain::form;
-use crate::domain::id::{CandidateRoleId, Id, RoleId, SignupId};
+use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
 /// What a page is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
     /// An application.
-    Application(CandidateRoleId),
+    Application(ApplicationId),
     /// A signup that has changed nothing, and so has none.
     Signup(SignupId),
 }
@@ -70,7 +70,7 @@ pub fn find(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StatusPage>, Error>
 fn page(row: &Row<'_>) -> Result<StatusPage, Error> {
     let id = |column| row.get::<_, Option<String>>(column);
     let about = match (id(1)?, id(2)?) {
-        (Some(application), _) => About::Application(tx::word(&application, CandidateRoleId::parse)?),
+        (Some(application), _) => About::Application(tx::word(&application, ApplicationId::parse)?),
         (None, signup) => About::Signup(tx::word(&signup.unwrap_or_default(), SignupId::parse)?),
     };
     Ok(StatusPage {
@@ -100,7 +100,7 @@ pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Option<StatusPage>, Error> {
+pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Option<StatusPage>, Error> {
     let sql = "SELECT number, candidate_role_id, signup_id, is_trusted, locale, issued_at, withdrawn_at
                FROM status_pages
                WHERE candidate_role_id = $1";
@@ -111,7 +111,7 @@ pub fn of_application(tx: &Tx<'_>, application: &CandidateRoleId) -> Result<Opti
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn renew(tx: &Tx<'_>, digest: &[u8; 32], application: &CandidateRoleId, locale: &str) -> Result<(), Error> {
+pub fn renew(tx: &Tx<'_>, digest: &[u8; 32], application: &ApplicationId, locale: &str) -> Result<(), Error> {
     let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
                SELECT digest, $1
                FROM status_pages
@@ -141,7 +141,7 @@ pub fn withdraw(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &CandidateRoleId, is_trusted: bool) -> Result<(), Error> {
+pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is_trusted: bool) -> Result<(), Error> {
     let sql = "UPDATE status_pages
                SET candidate_role_id = $1, signup_id = NULL, is_trusted = $2
                WHERE signup_id = $3";

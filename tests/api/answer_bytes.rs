@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use appliance::domain::document::{MediaType, PIECE_BYTES_MAX};
+use appliance::domain::attachment::{CHUNK_BYTES_MAX, MediaType};
 use serde_json::Value;
 
 use crate::candidate_erase::start;
@@ -29,7 +29,7 @@ const CHUNKS: usize = 4;
 
 /// A file of several chunks and a bit, with a line at this place of each.
 fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
-    let mut content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(CHUNKS * PIECE_BYTES_MAX + 100).collect();
+    let mut content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(CHUNKS * CHUNK_BYTES_MAX + 100).collect();
     for chunk in 0..=CHUNKS {
         let at = offset(chunk);
         let Ok(at) = usize::try_from(at) else { continue };
@@ -93,7 +93,7 @@ fn a_file_with_status_lines_at_each_chunk_is_downloaded_as_it_is() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
     let files = Files::new(&app, &hiring);
-    let begin = |chunk: usize| (chunk * PIECE_BYTES_MAX) as isize;
+    let begin = |chunk: usize| (chunk * CHUNK_BYTES_MAX) as isize;
     for line in LINES {
         let length = line.len() as isize;
         for offset in [

@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use appliance::domain::document::{Digest, MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
-use appliance::domain::id::{DocumentId, Id, SignupId};
+use appliance::domain::attachment::{
+    ATTACHMENT_TOKEN_BYTES, AttachmentDigest, AttachmentToken, CHUNK_BYTES_MAX, MediaType,
+};
+use appliance::domain::id::{AttachmentId, Id, SignupId};
 use appliance::store::{self, document};
 use appliance::world::World;
 use serde_json::{Value, json};
@@ -28,17 +30,17 @@ crate::tests![
 ];
 
 /// Uploads a document as the form does, a piece at a time; under which token.
-pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (DocumentId, Token) {
+pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (AttachmentId, AttachmentToken) {
     let world: &dyn World = app.world.as_ref();
-    let mut random = [0; TOKEN_BYTES];
+    let mut random = [0; ATTACHMENT_TOKEN_BYTES];
     world.fill(&mut random);
-    let (id, token): (DocumentId, _) = (world.id(), Token::new(random));
+    let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new(random));
     store::act_alone(&app.path, world, |tx| {
         document::begin(tx, &id, &token, name)?;
-        for (piece, number) in content.chunks(PIECE_BYTES_MAX).zip(1..) {
+        for (piece, number) in content.chunks(CHUNK_BYTES_MAX).zip(1..) {
             document::append(tx, &id, number, piece)?;
         }
-        let mut digest = Digest::default();
+        let mut digest = AttachmentDigest::default();
         digest.add(content);
         let bytes = u32::try_from(content.len()).unwrap();
         document::finish(tx, &id, name, media_type, bytes, &digest.value())
@@ -64,7 +66,7 @@ pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<
     ));
 }
 
-pub(crate) fn attach(app: &App, token: &Token, signup: &str) -> bool {
+pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     let signup = SignupId::parse(signup).unwrap();
     store::act_alone(&app.path, app.world.as_ref(), |tx| document::attach(tx, token, &signup)).unwrap()
 }
@@ -265,10 +267,10 @@ fn what_had_not_arrived_when_the_service_ended_goes_at_its_next_start() {
     stage(&app, "whole.pdf", MediaType::Pdf, b"%PDF-1.7");
     app.stop();
     let world: &dyn World = app.world.as_ref();
-    let (id, token): (DocumentId, _) = (world.id(), Token::new([9; TOKEN_BYTES]));
+    let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new([9; ATTACHMENT_TOKEN_BYTES]));
     store::act_alone(&app.path, world, |tx| {
         document::begin(tx, &id, &token, "half.pdf")?;
-        (1..=20).try_for_each(|number| document::append(tx, &id, number, &[b'x'; PIECE_BYTES_MAX]))
+        (1..=20).try_for_each(|number| document::append(tx, &id, number, &[b'x'; CHUNK_BYTES_MAX]))
     })
     .unwrap();
     assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));
@@ -285,7 +287,7 @@ fn a_token_attaches_once_and_within_an_hour() {
     sign_up(&app, &hiring, "sign_2", Some(other), "b@mail.example");
     let (_, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
     let (_, late) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
-    assert!(!attach(&app, &Token::new([3; TOKEN_BYTES]), "sign_1"));
+    assert!(!attach(&app, &AttachmentToken::new([3; ATTACHMENT_TOKEN_BYTES]), "sign_1"));
     assert!(attach(&app, &token, "sign_1"));
     assert!(!attach(&app, &token, "sign_2"));
     app.stop();

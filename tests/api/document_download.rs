@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use appliance::domain::document::{BYTES_MAX, MediaType, PIECE_BYTES_MAX};
+use appliance::domain::attachment::{ATTACHMENT_BYTES_MAX, CHUNK_BYTES_MAX, MediaType};
 use serde_json::json;
 
 use crate::candidate_erase::{path, start};
@@ -73,7 +73,7 @@ fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (u
 fn both_downloads_have_every_byte_of_many_pieces() {
     let (app, hiring) = start();
     let member = app.user_with_all(&hiring.staff("member"));
-    let content = content(3 * PIECE_BYTES_MAX + 5);
+    let content = content(3 * CHUNK_BYTES_MAX + 5);
     let [staff, own] = applied(&app, &hiring, &content);
     for (client, path) in [(member, staff), (app.anonymous(), own.clone())] {
         for method in ["GET", "HEAD"] {
@@ -149,18 +149,18 @@ fn the_page_links_each_document_in_the_language_that_was_chosen() {
 
 fn what_is_erased_while_it_is_downloaded_is_cut_off() {
     let (app, hiring) = start();
-    let content = content(BYTES_MAX);
+    let content = content(ATTACHMENT_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
     let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
     let begun = paths.map(|path| {
         let mut stream = ask_slowly(&app, &path, &secret);
-        let some = read_some(&mut stream, PIECE_BYTES_MAX);
+        let some = read_some(&mut stream, CHUNK_BYTES_MAX);
         assert!(some.0.starts_with("HTTP/1.1 200 OK\r\n"), "{}", some.0);
         (stream, some)
     });
     app.key(&secret).delete(&path(&hiring, 0)).expect(200);
     // Somebody else's document, which may well have the number of the one that is gone.
-    let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; BYTES_MAX]);
+    let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; ATTACHMENT_BYTES_MAX]);
     sign_up(&app, &hiring, "sign_other", Some(&hiring.candidates[1].application_id), "other@mail.example");
     assert!(attach(&app, &token, "sign_other"));
     for (stream, some) in begun {
@@ -172,7 +172,7 @@ fn what_is_erased_while_it_is_downloaded_is_cut_off() {
 
 fn a_document_that_is_not_whole_is_not_handed_out() {
     let (app, hiring) = start();
-    let [staff, own] = applied(&app, &hiring, &content(3 * PIECE_BYTES_MAX));
+    let [staff, own] = applied(&app, &hiring, &content(3 * CHUNK_BYTES_MAX));
     let member = app.user_with_all(&hiring.staff("member"));
     for damage in [
         "UPDATE document_pieces SET content = zeroblob(65535) WHERE number = 3",
@@ -187,7 +187,7 @@ fn a_document_that_is_not_whole_is_not_handed_out() {
 
 fn a_download_with_other_content_breaks_off_and_check_reports_it() {
     let (app, hiring) = start();
-    let content = content(3 * PIECE_BYTES_MAX);
+    let content = content(3 * CHUNK_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
     let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
     let id = paths[0].rsplit('/').next().unwrap().to_owned();
@@ -203,7 +203,7 @@ fn a_download_with_other_content_breaks_off_and_check_reports_it() {
         let some = read_some(&mut stream, 1);
         let (length, body) = read_to_end(stream, some);
         assert_eq!(length, content.len());
-        assert!(body.len() <= 2 * PIECE_BYTES_MAX, "{} bytes of a file that is not as it was uploaded", body.len());
+        assert!(body.len() <= 2 * CHUNK_BYTES_MAX, "{} bytes of a file that is not as it was uploaded", body.len());
     }
     let finding = format!("document {id} does not have the content that its SHA-256 was computed from");
     assert_eq!(app.check(), [finding]);
@@ -215,7 +215,7 @@ fn a_download_with_other_content_breaks_off_and_check_reports_it() {
 /// What was not read by the service before the file changed cannot be in its memory.
 fn many_slow_downloads_hold_no_more_than_they_have_room_for() {
     let (app, hiring) = start();
-    let content = content(BYTES_MAX);
+    let content = content(ATTACHMENT_BYTES_MAX);
     let [_, own] = applied(&app, &hiring, &content);
     let begun: Vec<_> = (0..40)
         .map(|_| {
@@ -229,9 +229,9 @@ fn many_slow_downloads_hold_no_more_than_they_have_room_for() {
     app.change("DELETE FROM document_pieces WHERE number > 100");
     for (stream, some) in begun {
         let (length, body) = read_to_end(stream, some);
-        assert_eq!(length, BYTES_MAX);
+        assert_eq!(length, ATTACHMENT_BYTES_MAX);
         // Some of the last piece may be lost with the connection.
-        let pieces = 99 * PIECE_BYTES_MAX..=100 * PIECE_BYTES_MAX;
+        let pieces = 99 * CHUNK_BYTES_MAX..=100 * CHUNK_BYTES_MAX;
         assert!(pieces.contains(&body.len()), "{} bytes", body.len());
         assert!(body == content[..body.len()]);
     }

@@ -1,6 +1,6 @@
 //! `GET /api/admin/activity`: what was done to the appliance itself, in the chain of all that was done.
 
-use appliance::domain::document::MediaType;
+use appliance::domain::attachment::MediaType;
 use serde_json::{Value, json};
 
 use crate::document::apply_with;

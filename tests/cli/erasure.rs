@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use appliance::domain::document::{MediaType, PIECE_BYTES_MAX, TOKEN_BYTES, Token};
-use appliance::domain::id::{DocumentId, Id, SignupId};
+use appliance::domain::attachment::{ATTACHMENT_TOKEN_BYTES, AttachmentToken, CHUNK_BYTES_MAX, MediaType};
+use appliance::domain::id::{AttachmentId, Id, SignupId};
 use appliance::domain::search;
 use appliance::store::{self, Error};
 use appliance::world::{Real, World};
@@ -195,19 +195,19 @@ fn leave_traces(serving: &Serving, key: &str, nth: usize, person: &Person) {
 
 /// What a form leaves: what they typed, a document, and a page; with the application, or once more under their address.
 /// The document's id.
-fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) -> DocumentId {
+fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
     let world: &dyn World = &Real::new();
     let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
     // Of one piece, and of many.
-    let bytes = if nth.is_multiple_of(150) { 3 * PIECE_BYTES_MAX } else { 5_000 };
+    let bytes = if nth.is_multiple_of(150) { 3 * CHUNK_BYTES_MAX } else { 5_000 };
     let content = line.repeat(bytes / line.len() + 1);
-    let mut random = [0; TOKEN_BYTES];
+    let mut random = [0; ATTACHMENT_TOKEN_BYTES];
     world.fill(&mut random);
-    let (id, token): (DocumentId, _) = (world.id(), Token::new(random));
+    let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new(random));
     let name = format!("{}.txt", person.typed);
     let stage = |tx: &store::Tx<'_>| -> Result<(), Error> {
         store::document::begin(tx, &id, &token, &name)?;
-        for (piece, number) in content.as_bytes().chunks(PIECE_BYTES_MAX).zip(1..) {
+        for (piece, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
             store::document::append(tx, &id, number, piece)?;
         }
         let bytes = u32::try_from(content.len()).unwrap();

@@ -1,7 +1,7 @@
 //! Whatever decisions make of an application, its export is a document that import takes.
 
 use appliance::domain::activity::Action;
-use appliance::domain::candidate_step::{Decision, Facts, HireWish, RejectWish, hire, reject};
+use appliance::domain::candidate_step::{Decision, Facts, HireInput, RejectInput, hire, reject};
 use appliance::domain::id::{CandidateStepId, Id, UserId};
 use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
@@ -18,12 +18,12 @@ use crate::support::{CANDIDATES, File, ROLE, read, set, with, world};
 type Rule = fn(&Facts, Timestamp) -> Result<Decision, Refusal>;
 
 const HIRE: (Action, Rule) = (Action::Hired, |facts, now| {
-    let wish = HireWish { notes: Some("Starts in May.".to_owned()), ..HireWish::default() };
+    let wish = HireInput { notes: Some("Starts in May.".to_owned()), ..HireInput::default() };
     hire(facts, &wish, now)
 });
 
 const REJECT: (Action, Rule) = (Action::Rejected, |facts, now| {
-    let wish = RejectWish { outcome_type: Some("other".to_owned()), ..RejectWish::default() };
+    let wish = RejectInput { outcome_type: Some("other".to_owned()), ..RejectInput::default() };
     reject(facts, &wish, now)
 });
 

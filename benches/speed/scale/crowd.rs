@@ -1,7 +1,7 @@
 //! An organization that has half of a file: roles with steps, candidates of many names at them, and what was done.
 
 use appliance::domain::activity::{self, BEGINNING, Link, Subject};
-use appliance::domain::id::{ActivityId, ApiKeyId, CandidateId, CandidateRoleId, Id, OrganizationId, RoleId, UserId};
+use appliance::domain::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, Id, OrganizationId, RoleId, UserId};
 use appliance::domain::timestamp::Timestamp;
 use rusqlite::{Connection, Statement};
 use serde_json::json;
@@ -247,7 +247,7 @@ impl<'a> Record<'a> {
         let subject = Subject {
             role_id: RoleId::parse(role),
             candidate_id: application.and_then(|(candidate, _)| CandidateId::parse(candidate)),
-            candidate_role_id: application.and_then(|(_, id)| CandidateRoleId::parse(id)),
+            candidate_role_id: application.and_then(|(_, id)| ApplicationId::parse(id)),
             ..Subject::of_organization(self.organization.clone())
         };
         let id = company::id("act", self.number as usize);

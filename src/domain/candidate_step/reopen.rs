@@ -11,7 +11,7 @@ use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatu
 
 /// The body of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReopenWish {
+pub struct ReopenInput {
     /// Why the rejection is undone.
     pub reason: String,
 }
@@ -36,7 +36,7 @@ pub struct Rejection {
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` where the step is not rejected, or the candidate has withdrawn.
-pub fn reopen(facts: &Facts, record: &[Rejection], wish: &ReopenWish) -> Result<Decision, Refusal> {
+pub fn reopen(facts: &Facts, record: &[Rejection], wish: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;
     let mut steps = facts.steps.clone();
@@ -113,14 +113,14 @@ fn before_rejection(record: &[Rejection]) -> ApplicationStatus {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{NOW, THEN, after, facts, hired};
-    use super::super::{HireWish, RejectWish, hire, reject};
+    use super::super::{HireInput, RejectInput, hire, reject};
     use super::*;
-    use crate::domain::candidate_role::contradiction;
+    use crate::domain::application::contradiction;
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-    fn wish() -> ReopenWish {
-        ReopenWish { reason: "a mistake".to_owned() }
+    fn wish() -> ReopenInput {
+        ReopenInput { reason: "a mistake".to_owned() }
     }
 
     /// The facts after a decision, about another step.
@@ -139,7 +139,7 @@ mod tests {
     /// Rejects at this step and notes what was found there, as the record does.
     fn rejected(facts: &Facts, at: usize, record: &mut Vec<Rejection>) -> Facts {
         let facts = Facts { addressed: at, ..facts.clone() };
-        let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+        let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
         let step = facts.addressed_step();
         let found = Rejection {
             step_id: step.id.clone(),
@@ -249,7 +249,7 @@ mod tests {
         let facts = facts(&[Validated, InProgress, Pending], 1);
         let mut record = Vec::new();
         let again = reopened(&rejected(&facts, 1, &mut record), 1, &record);
-        let decision = hire(&again, &HireWish::default(), NOW).unwrap();
+        let decision = hire(&again, &HireInput::default(), NOW).unwrap();
         assert_eq!(after(&again, &decision), [Validated, Validated, Validated]);
     }
 

@@ -31,7 +31,7 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Fac
         role_id: RoleId::parse("role_1").unwrap(),
         seats: Seats { status: RoleStatus::Open, positions: 2, hired: 1 },
         candidate_id: CandidateId::parse("cand_1").unwrap(),
-        application_id: CandidateRoleId::parse("app_1").unwrap(),
+        application_id: ApplicationId::parse("app_1").unwrap(),
         application_status: ApplicationStatus::InProgress,
         applied_at: Timestamp::from_micros(0),
         hire: None,
@@ -69,7 +69,7 @@ fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() 
         (3, [Validated, Skipped, Skipped, Validated]),
     ] {
         let facts = facts(&before, addressed);
-        let decision = hire(&facts, &HireWish::default(), NOW).unwrap();
+        let decision = hire(&facts, &HireInput::default(), NOW).unwrap();
         assert_eq!(after(&facts, &decision), expected, "from step {addressed}");
         assert_eq!(decision.shown.order, 4);
         assert_eq!(decision.shown.validated_at, Some(NOW));
@@ -81,7 +81,7 @@ fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() 
 #[test]
 fn a_step_validated_before_keeps_its_time() {
     let facts = facts(&[Validated, InProgress], 0);
-    let decision = hire(&facts, &HireWish::default(), NOW).unwrap();
+    let decision = hire(&facts, &HireInput::default(), NOW).unwrap();
     assert!(decision.steps.iter().all(|step| step.order != 1), "the first step does not change");
 }
 
@@ -89,7 +89,7 @@ fn a_step_validated_before_keeps_its_time() {
 fn a_decided_application_is_not_hired_again() {
     for status in [ApplicationStatus::Hired, ApplicationStatus::NotSelected, ApplicationStatus::Withdrawn] {
         let facts = Facts { application_status: status, ..facts(&[InProgress], 0) };
-        assert!(matches!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");
+        assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");
     }
 }
 
@@ -102,14 +102,14 @@ fn only_an_open_role_with_a_position_left_hires() {
         (RoleStatus::Draft, 0, "the role is not open; open it before hiring for it"),
     ] {
         let facts = Facts { seats: Seats { status, positions: 2, hired }, ..facts(&[InProgress], 0) };
-        assert_eq!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::bad_request(detail)));
+        assert_eq!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::bad_request(detail)));
     }
 }
 
 #[test]
 fn a_blank_external_position_id_counts_as_missing() {
     let facts = Facts { require_external_position_id: true, ..facts(&[InProgress], 0) };
-    let with = |id: Option<&str>| HireWish { external_position_id: id.map(str::to_owned), ..HireWish::default() };
+    let with = |id: Option<&str>| HireInput { external_position_id: id.map(str::to_owned), ..HireInput::default() };
     for missing in [None, Some(""), Some("  \t")] {
         assert!(matches!(hire(&facts, &with(missing), NOW), Err(Refusal::BadRequest(_, _))));
     }
@@ -119,8 +119,8 @@ fn a_blank_external_position_id_counts_as_missing() {
 #[test]
 fn authority_is_asked_before_state() {
     let facts = Facts { caller_org_role: Some(OrgRole::Member), ..hired(&[Rejected], 0) };
-    assert!(matches!(hire(&facts, &HireWish::default(), NOW), Err(Refusal::Forbidden(_))));
-    assert!(matches!(reject(&facts, &RejectWish::default(), NOW), Err(Refusal::Forbidden(_))));
+    assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Forbidden(_))));
+    assert!(matches!(reject(&facts, &RejectInput::default(), NOW), Err(Refusal::Forbidden(_))));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
     let before = [Validated, InProgress, Pending, Skipped];
     for addressed in 0..4 {
         let facts = facts(&before, addressed);
-        let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+        let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
         let mut expected = before;
         expected[addressed] = Rejected;
         assert_eq!(after(&facts, &decision), expected);
@@ -138,7 +138,7 @@ fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
         assert_eq!(decision.seats, facts.seats);
     }
     let facts = facts(&[Rejected], 0);
-    assert!(matches!(reject(&facts, &RejectWish::default(), NOW), Err(Refusal::Conflict(_))));
+    assert!(matches!(reject(&facts, &RejectInput::default(), NOW), Err(Refusal::Conflict(_))));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
         [(0, [Rejected, Skipped, Pending]), (1, [Validated, Rejected, Pending]), (2, [Validated, Skipped, Rejected])]
     {
         let facts = hired(&before, addressed);
-        let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+        let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
         assert_eq!(after(&facts, &decision), expected);
         assert_eq!(decision.hire, None);
         assert_eq!(decision.seats, Seats { status: RoleStatus::Open, positions: 2, hired: 1 });
@@ -160,7 +160,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
 #[test]
 fn a_second_rejection_leaves_the_first_ones_record() {
     let facts = Facts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Pending], 1) };
-    let decision = reject(&facts, &RejectWish::default(), NOW).unwrap();
+    let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
     assert_eq!(decision.steps.len(), 1);
     assert_eq!(decision.status_change, StatusCounts::default());
 }

@@ -6,7 +6,7 @@ use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatu
 
 /// The body of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ValidateWish {
+pub struct ValidateInput {
     /// Kept with the record of what was done.
     pub outcome_notes: Option<String>,
 }
@@ -23,7 +23,7 @@ const NOTHING_LEFT: Refusal = Refusal::Conflict(
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` where the application has ended, the candidate is not at the
 /// step, or no step is left to move them to: then it is for a hire.
-pub fn validate(facts: &Facts, wish: &ValidateWish, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn validate(facts: &Facts, wish: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_running(facts.application_status)?;
     require_here(facts)?;
@@ -81,8 +81,8 @@ mod tests {
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-    fn wish() -> ValidateWish {
-        ValidateWish { outcome_notes: Some("fine".to_owned()) }
+    fn wish() -> ValidateInput {
+        ValidateInput { outcome_notes: Some("fine".to_owned()) }
     }
 
     #[test]

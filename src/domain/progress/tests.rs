@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::super::candidate_step::tests::facts;
-use super::super::candidate_step::{self, Decision, Facts, HireWish, RejectWish, Rejection, ReopenWish, ValidateWish};
+use super::super::candidate_step::{
+    self, Decision, Facts, HireInput, RejectInput, Rejection, ReopenInput, ValidateInput,
+};
 use super::super::refusal::Refusal;
 use super::*;
 use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
@@ -33,10 +35,10 @@ impl Case {
     fn act(&mut self, act: Act, step: usize, at: Timestamp) -> bool {
         let before = Facts { addressed: step, ..self.facts.clone() };
         let decision = match act {
-            Act::Validated => candidate_step::validate(&before, &ValidateWish::default(), at),
-            Act::Rejected => candidate_step::reject(&before, &RejectWish::default(), at),
-            Act::Reopened => candidate_step::reopen(&before, &self.rejections, &ReopenWish { reason: String::new() }),
-            Act::Hired => candidate_step::hire(&before, &HireWish::default(), at),
+            Act::Validated => candidate_step::validate(&before, &ValidateInput::default(), at),
+            Act::Rejected => candidate_step::reject(&before, &RejectInput::default(), at),
+            Act::Reopened => candidate_step::reopen(&before, &self.rejections, &ReopenInput { reason: String::new() }),
+            Act::Hired => candidate_step::hire(&before, &HireInput::default(), at),
             Act::Withdrawn => return self.withdraw(at),
         };
         let decided = decision.map(|decision| self.save(act, &before, &decision, at));

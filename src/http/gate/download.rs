@@ -10,8 +10,8 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use super::super::ctx::Ctx;
 use super::super::reply::StoredFile;
-use crate::domain::document::{DIGEST_BYTES, Digest};
-use crate::domain::id::{DocumentId, RequestId};
+use crate::domain::attachment::{AttachmentDigest, DIGEST_BYTES};
+use crate::domain::id::{AttachmentId, RequestId};
 use crate::store::{self, Error};
 
 /// What an answer sends behind its head.
@@ -26,19 +26,19 @@ pub(in crate::http) enum Outgoing {
 pub(in crate::http) struct Download {
     ctx: Arc<Ctx>,
     request_id: RequestId,
-    id: DocumentId,
+    id: AttachmentId,
     /// The number of the next piece.
     next: i64,
     /// Bytes that are still to be sent.
     left: u64,
     /// The digest of the pieces that were read.
-    digest: Digest,
+    digest: AttachmentDigest,
     /// The digest that the whole must have.
     sha256: Option<[u8; DIGEST_BYTES]>,
     reading: Option<Pin<Box<Reading>>>,
 }
 
-type Reading = dyn Future<Output = Result<(Option<Vec<u8>>, Digest), Error>> + Send;
+type Reading = dyn Future<Output = Result<(Option<Vec<u8>>, AttachmentDigest), Error>> + Send;
 
 /// A file has broken off: its connection ends short of the length that was told, so that nobody takes it for a whole one.
 #[derive(Debug)]
@@ -55,7 +55,16 @@ impl std::error::Error for BrokenOff {}
 impl Download {
     pub(super) fn new(ctx: Arc<Ctx>, request_id: RequestId, file: StoredFile) -> Self {
         let StoredFile { id, bytes, sha256 } = file;
-        Self { ctx, request_id, id, next: 1, left: bytes.into(), digest: Digest::default(), sha256, reading: None }
+        Self {
+            ctx,
+            request_id,
+            id,
+            next: 1,
+            left: bytes.into(),
+            digest: AttachmentDigest::default(),
+            sha256,
+            reading: None,
+        }
     }
 
     /// The next piece, once it was read.
@@ -100,10 +109,10 @@ impl Download {
 /// Reads a piece and adds it to the digest, where it may take a moment. The turn is over when it was read, also where nobody waits for it any more.
 async fn read(
     ctx: Arc<Ctx>,
-    id: DocumentId,
+    id: AttachmentId,
     number: i64,
-    mut digest: Digest,
-) -> Result<(Option<Vec<u8>>, Digest), Error> {
+    mut digest: AttachmentDigest,
+) -> Result<(Option<Vec<u8>>, AttachmentDigest), Error> {
     let turn = Arc::clone(&ctx.piece_reads).acquire_owned().await;
     let turn = turn.map_err(|error| Error::Unavailable(error.to_string()))?;
     let run = tokio::task::spawn_blocking(move || {
@@ -204,7 +213,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let turns = ctx.piece_reads.acquire_many(PIECE_READS_MAX as u32).await.unwrap();
-            let file = StoredFile { id: DocumentId::parse("doc_1").unwrap(), bytes: 70_000, sha256: None };
+            let file = StoredFile { id: AttachmentId::parse("doc_1").unwrap(), bytes: 70_000, sha256: None };
             let mut download = Download::new(Arc::clone(&ctx), ctx.world.id(), file);
             assert_eq!((download.size_hint().exact(), download.is_end_stream()), (Some(70_000), false));
             let waits = poll_fn(|context| Poll::Ready(Pin::new(&mut download).poll_frame(context).is_pending()));

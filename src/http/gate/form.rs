@@ -20,7 +20,7 @@ use super::super::ctx::Ctx;
 use super::super::form::{FileUse, Form, FormRules, Trouble, Upload};
 use super::super::request::{BODY_BYTES_MAX, Request};
 use super::upload::Staging;
-use crate::domain::document::{self, Fault};
+use crate::domain::attachment::{self, AttachmentFault};
 use crate::domain::pace::{self, Pace};
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
@@ -87,7 +87,7 @@ pub(super) async fn read(
     }
     if is_too_large {
         // Refused before anything is read: most of it can only be a file that is too large.
-        let form = Form::new(Vec::new(), Some(Upload::Fault(Fault::TooLarge)));
+        let form = Form::new(Vec::new(), Some(Upload::Fault(AttachmentFault::TooLarge)));
         return Ok(request.with_form(form.with_trouble(trouble)));
     }
     let overload = || Error::Unavailable("too many forms arrive at once, or from one address".to_owned());
@@ -133,7 +133,7 @@ fn kind(rules: &FormRules, request: &Request) -> Result<Kind, Refusal> {
 
 /// The most bytes of a whole form.
 pub(super) fn bytes_max(rules: &FormRules) -> usize {
-    let file = if rules.file_field.is_some() { document::BYTES_MAX } else { 0 };
+    let file = if rules.file_field.is_some() { attachment::ATTACHMENT_BYTES_MAX } else { 0 };
     BODY_BYTES_MAX + OVERHEAD_BYTES_MAX + file
 }
 
@@ -175,7 +175,7 @@ struct Reading<'a> {
     file_bytes: usize,
     has_file: bool,
     staging: Option<Staging>,
-    fault: Option<Fault>,
+    fault: Option<AttachmentFault>,
 }
 
 impl<'a> Reading<'a> {
@@ -226,8 +226,8 @@ impl<'a> Reading<'a> {
         }
         let Some(staging) = &mut self.staging else { return Ok(None) };
         match staging.finish().await {
-            Ok(staged) => Ok(Some(staged.map_or(Upload::Fault(Fault::WrongType), Upload::Staged))),
-            Err(error) => self.no_room(error).map(|()| Some(Upload::Fault(Fault::NoRoom))),
+            Ok(staged) => Ok(Some(staged.map_or(Upload::Fault(AttachmentFault::WrongType), Upload::Staged))),
+            Err(error) => self.no_room(error).map(|()| Some(Upload::Fault(AttachmentFault::NoRoom))),
         }
     }
 
@@ -290,27 +290,27 @@ impl<'a> Reading<'a> {
             }
             is_empty = false;
             self.file_bytes += chunk.len();
-            if self.file_bytes > document::BYTES_MAX {
+            if self.file_bytes > attachment::ATTACHMENT_BYTES_MAX {
                 return Ok(self.too_large());
             }
             self.keep(&name, &chunk).await?;
         }
         // A field in which no file was chosen comes as a part without a name and without a byte.
         if is_there && is_empty {
-            self.fault.get_or_insert(Fault::Empty);
+            self.fault.get_or_insert(AttachmentFault::Empty);
         }
         Ok(Go::On)
     }
 
     fn begin_file(&mut self) {
         if self.has_file {
-            self.fault.get_or_insert(Fault::MoreThanOne);
+            self.fault.get_or_insert(AttachmentFault::MoreThanOne);
         }
         self.has_file = true;
     }
 
     fn too_large(&mut self) -> Go {
-        self.fault.get_or_insert(Fault::TooLarge);
+        self.fault.get_or_insert(AttachmentFault::TooLarge);
         Go::Stop
     }
 
@@ -320,7 +320,7 @@ impl<'a> Reading<'a> {
             return Ok(());
         }
         if self.file_use == FileUse::Discard {
-            self.fault = Some(Fault::NoRoom);
+            self.fault = Some(AttachmentFault::NoRoom);
             return Ok(());
         }
         let staging = self.staging.get_or_insert_with(|| Staging::new(Arc::clone(self.ctx), name));
@@ -328,7 +328,7 @@ impl<'a> Reading<'a> {
             return self.no_room(error);
         }
         if !staging.is_hopeful() {
-            self.fault = Some(Fault::WrongType);
+            self.fault = Some(AttachmentFault::WrongType);
         }
         Ok(())
     }
@@ -342,7 +342,7 @@ impl<'a> Reading<'a> {
             Error::Refused(Refusal::Unavailable { .. }) => {}
             other => return Err(other),
         }
-        self.fault = Some(Fault::NoRoom);
+        self.fault = Some(AttachmentFault::NoRoom);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::super::request::Request;
 use super::super::route::{Entry, Route};
 use super::REALM;
 use super::transaction::Outcome;
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
 use crate::domain::idempotency_key::{self, IdempotencyKey, Kept};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, Principal, Standing};
@@ -40,7 +40,7 @@ enum Place {
     Organization(Option<OrganizationId>),
     Role(Option<RoleId>),
     Candidate(Option<CandidateId>),
-    CandidateRole(Option<CandidateRoleId>),
+    CandidateRole(Option<ApplicationId>),
     CandidateStep(Option<CandidateStepId>),
     /// Nothing: it is for platform admins, who see everything.
     Platform,
@@ -145,7 +145,7 @@ impl Place {
             "organizations" => Self::Organization(OrganizationId::parse(id)),
             "roles" => Self::Role(RoleId::parse(id)),
             "candidates" => Self::Candidate(CandidateId::parse(id)),
-            "candidate-roles" => Self::CandidateRole(CandidateRoleId::parse(id)),
+            "candidate-roles" => Self::CandidateRole(ApplicationId::parse(id)),
             "candidate-steps" => Self::CandidateStep(CandidateStepId::parse(id)),
             _ => Self::Platform,
         }

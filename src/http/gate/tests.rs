@@ -14,8 +14,8 @@ use super::super::health;
 use super::super::server::Server;
 use super::super::table::Table;
 use super::*;
+use crate::domain::attachment::ATTACHMENT_BYTES_MAX;
 use crate::domain::disk::UploadLimits;
-use crate::domain::document::BYTES_MAX;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Grade, Store, Tx};
 use crate::telemetry::{LogFormat, Telemetry};
@@ -43,7 +43,11 @@ fn decode(_: &Ctx, request: &Request) -> Result<Value, Error> {
 }
 
 fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
-    if told["file"] == "TooLarge" { Err(Refusal::PayloadTooLarge(BYTES_MAX).into()) } else { Ok(Reply::json(told)) }
+    if told["file"] == "TooLarge" {
+        Err(Refusal::PayloadTooLarge(ATTACHMENT_BYTES_MAX).into())
+    } else {
+        Ok(Reply::json(told))
+    }
 }
 
 impl Place {

@@ -7,21 +7,24 @@ use hyper::body::Bytes;
 
 use super::super::ctx::Ctx;
 use super::transaction::outcome_of;
-use crate::domain::document::{Digest, NO_ROOM, PIECE_BYTES_MAX, Scan, TOKEN_BYTES, Token, file_name};
-use crate::domain::id::DocumentId;
+use crate::domain::attachment::{
+    ATTACHMENT_TOKEN_BYTES, AttachmentDigest, AttachmentToken, CHUNK_BYTES_MAX, MediaTypeScan, NO_ROOM_FOR_FILE,
+    file_name,
+};
+use crate::domain::id::AttachmentId;
 use crate::store::document::{self, Staged};
 use crate::store::{Error, Grade, Tx};
 
 /// A file that arrives. Where it is dropped before it is finished, nothing of it is kept.
 pub(super) struct Staging {
     ctx: Arc<Ctx>,
-    id: DocumentId,
-    token: Token,
+    id: AttachmentId,
+    token: AttachmentToken,
     given_name: String,
     /// Whether something of it may be in the file that does not stay.
     is_begun: bool,
-    scan: Scan,
-    digest: Digest,
+    scan: MediaTypeScan,
+    digest: AttachmentDigest,
     /// What was not written yet: less than a piece.
     waiting: Vec<u8>,
     pieces: i64,
@@ -30,16 +33,16 @@ pub(super) struct Staging {
 
 impl Staging {
     pub(super) fn new(ctx: Arc<Ctx>, given_name: &str) -> Self {
-        let mut random = [0; TOKEN_BYTES];
+        let mut random = [0; ATTACHMENT_TOKEN_BYTES];
         ctx.world.fill(&mut random);
         Self {
             id: ctx.world.id(),
             ctx,
-            token: Token::new(random),
+            token: AttachmentToken::new(random),
             given_name: given_name.to_owned(),
             is_begun: false,
-            scan: Scan::default(),
-            digest: Digest::default(),
+            scan: MediaTypeScan::default(),
+            digest: AttachmentDigest::default(),
             waiting: Vec::new(),
             pieces: 0,
             bytes: 0,
@@ -54,15 +57,15 @@ impl Staging {
     /// Some more of it. What makes a piece is in the file when this is done.
     ///
     /// # Errors
-    /// [`document::NO_ROOM`](crate::domain::document::NO_ROOM) where the disk, or the total of all attachments, has no room for it; [`Error::Unavailable`] where it
+    /// [`document::NO_ROOM_FOR_FILE`](crate::domain::attachment::NO_ROOM_FOR_FILE) where the disk, or the total of all attachments, has no room for it; [`Error::Unavailable`] where it
     /// cannot be written now.
     pub(super) async fn take(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
-            let room = PIECE_BYTES_MAX - self.waiting.len();
+            let room = CHUNK_BYTES_MAX - self.waiting.len();
             let (next, rest) = bytes.split_at(room.min(bytes.len()));
             self.waiting.extend_from_slice(next);
             bytes = rest;
-            if self.waiting.len() == PIECE_BYTES_MAX {
+            if self.waiting.len() == CHUNK_BYTES_MAX {
                 let piece = self.next_piece();
                 if !self.is_hopeful() {
                     return Ok(());
@@ -116,7 +119,7 @@ impl Staging {
         let bytes = piece.len() as u64;
         let limits = self.ctx.settings.uploads;
         if !limits.has_free_space(self.ctx.store.reserve().disk(), bytes) {
-            return Err(NO_ROOM.into());
+            return Err(NO_ROOM_FOR_FILE.into());
         }
         // From now on, for who waits for it may give up meanwhile.
         let is_first = !std::mem::replace(&mut self.is_begun, true);
@@ -128,7 +131,7 @@ impl Staging {
                 document::begin(tx, &id, &token, &name)?;
             }
             if !limits.has_room_beside(document::total_bytes(tx)?, bytes) {
-                return Err(NO_ROOM.into());
+                return Err(NO_ROOM_FOR_FILE.into());
             }
             if !piece.is_empty() {
                 document::append(tx, &id, number, &piece)?;
@@ -149,7 +152,7 @@ impl Drop for Staging {
 }
 
 /// Takes it away, a slice at a time. What cannot be taken away now is swept later.
-pub(super) async fn remove(ctx: Arc<Ctx>, id: DocumentId) {
+pub(super) async fn remove(ctx: Arc<Ctx>, id: AttachmentId) {
     loop {
         let id = id.clone();
         let job = move |tx: &Tx<'_>| document::drop_some(tx, &id);

@@ -6,15 +6,15 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::super::gzip;
 use super::Reply;
-use crate::domain::document::DIGEST_BYTES;
-use crate::domain::id::DocumentId;
+use crate::domain::attachment::DIGEST_BYTES;
+use crate::domain::id::AttachmentId;
 use crate::store::document::{Document, Staged};
 
 /// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct StoredFile {
     /// Which document.
-    pub(in crate::http) id: DocumentId,
+    pub(in crate::http) id: AttachmentId,
     /// How large it is.
     pub(in crate::http) bytes: u32,
     /// The SHA-256 of its content.

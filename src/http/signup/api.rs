@@ -11,7 +11,7 @@ use super::super::request::Request;
 use super::super::texts;
 use super::said::{CLOSED, EXPIRED, NOWHERE};
 use super::{FILE_FIELD, YES};
-use crate::domain::document;
+use crate::domain::attachment;
 use crate::domain::form::{Form, ID_RANDOM_BYTES};
 use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
@@ -96,10 +96,12 @@ impl Read {
         let mut read = Self::default();
         match form.upload() {
             Some(sent::Upload::Staged(staged)) => read.document = Some(staged.clone()),
-            Some(sent::Upload::Fault(document::Fault::TooLarge)) => {
-                return Err(Refusal::PayloadTooLarge(document::BYTES_MAX).into());
+            Some(sent::Upload::Fault(attachment::AttachmentFault::TooLarge)) => {
+                return Err(Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX).into());
             }
-            Some(sent::Upload::Fault(document::Fault::NoRoom)) => return Err(document::NO_ROOM.into()),
+            Some(sent::Upload::Fault(attachment::AttachmentFault::NoRoom)) => {
+                return Err(attachment::NO_ROOM_FOR_FILE.into());
+            }
             Some(sent::Upload::Fault(fault)) => read.fault(FILE_FIELD, fault.detail()),
             None => {}
         }

@@ -9,7 +9,7 @@ use super::super::request::Request;
 use super::super::texts::{self, fill};
 use super::words::{self, Problem, Wrong};
 use super::{Visit, said};
-use crate::domain::document;
+use crate::domain::attachment;
 use crate::domain::form::{Form, ID_RANDOM_BYTES};
 use crate::domain::invitation::Way;
 use crate::domain::refusal::{FieldError, Refusal};
@@ -60,7 +60,7 @@ pub(super) struct Sheet {
     pub(super) signed: String,
     pub(super) typed: Typed,
     /// The file that came with it, or before.
-    pub(super) document: Option<document::Token>,
+    pub(super) document: Option<attachment::AttachmentToken>,
     pub(super) problem: Option<Problem>,
     pub(super) faults: Vec<(Field, Wrong)>,
 }
@@ -82,11 +82,11 @@ impl Sheet {
             _ => {}
         }
         let has_fault = |fault| self.faults.contains(&(Field::Cv, Wrong::File(fault)));
-        if has_fault(document::Fault::TooLarge) {
-            return Refusal::PayloadTooLarge(document::BYTES_MAX);
+        if has_fault(attachment::AttachmentFault::TooLarge) {
+            return Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX);
         }
-        if has_fault(document::Fault::NoRoom) {
-            return document::NO_ROOM;
+        if has_fault(attachment::AttachmentFault::NoRoom) {
+            return attachment::NO_ROOM_FOR_FILE;
         }
         let fields = self.faults.iter().map(|(field, _)| field.as_str());
         let errors = fields.map(|field| FieldError { field: field.to_owned(), detail: String::new() });

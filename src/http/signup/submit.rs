@@ -10,7 +10,7 @@ use super::super::route::Decoded;
 use super::form::{self, Sheet};
 use super::words::{Problem, Wrong};
 use super::{Visit, YES, cookie, said};
-use crate::domain::document;
+use crate::domain::attachment;
 use crate::domain::form::{Age, Form};
 use crate::domain::invitation::Way;
 use crate::domain::refusal::Refusal;
@@ -146,7 +146,7 @@ fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> 
 
 /// The file that came with the form, where that is a person's and ours, else the one that came before.
 fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
-    let before = || form.texts(DOCUMENT_FIELD).next().and_then(document::Token::parse);
+    let before = || form.texts(DOCUMENT_FIELD).next().and_then(attachment::AttachmentToken::parse);
     match form.upload() {
         Some(sent::Upload::Staged(staged)) if is_kept => sheet.document = Some(staged.token.clone()),
         Some(sent::Upload::Fault(fault)) => {
@@ -160,7 +160,7 @@ fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
 /// Adds what is wrong with what was typed, in the order of the form. Behind a file that is too large nothing was read, so
 /// what is missing there is nobody's fault.
 fn add_faults(sheet: &mut Sheet, faults: Vec<(Field, Fault)>, form: &sent::Form) {
-    let is_cut = sheet.faults.contains(&(Field::Cv, Wrong::File(document::Fault::TooLarge)));
+    let is_cut = sheet.faults.contains(&(Field::Cv, Wrong::File(attachment::AttachmentFault::TooLarge)));
     let is_there = |field: Field| form.texts(field.as_str()).next().is_some();
     let faults = faults.into_iter().filter(|(field, _)| !is_cut || is_there(*field));
     sheet.faults.extend(faults.map(|(field, fault)| (field, Wrong::Typed(fault))));

@@ -1,7 +1,7 @@
 //! What is wrong with a form, in the reader's words.
 
 use super::super::texts::{Signup, fill};
-use crate::domain::document;
+use crate::domain::attachment;
 use crate::domain::signup::{Fault, Field};
 
 /// What is wrong with a field.
@@ -10,7 +10,7 @@ pub(super) enum Wrong {
     /// What was typed.
     Typed(Fault),
     /// The file that was sent.
-    File(document::Fault),
+    File(attachment::AttachmentFault),
     /// The file that was sent before: it was kept for a while, which is over.
     FileGone,
 }
@@ -71,11 +71,11 @@ pub(super) fn of_field(texts: &'static Signup, field: Field, wrong: Wrong) -> St
         Wrong::Typed(Fault::NoAddress) => texts.no_address.to_owned(),
         Wrong::Typed(Fault::TooMany(most)) => counted(texts.too_many_links, most),
         Wrong::Typed(Fault::NoLink) => texts.no_link.to_owned(),
-        Wrong::File(document::Fault::TooLarge) => texts.cv_too_large.to_owned(),
-        Wrong::File(document::Fault::WrongType) => texts.cv_wrong_type.to_owned(),
-        Wrong::File(document::Fault::Empty) => texts.cv_empty.to_owned(),
-        Wrong::File(document::Fault::MoreThanOne) => texts.cv_more_than_one.to_owned(),
-        Wrong::File(document::Fault::NoRoom) => texts.cv_no_room.to_owned(),
+        Wrong::File(attachment::AttachmentFault::TooLarge) => texts.cv_too_large.to_owned(),
+        Wrong::File(attachment::AttachmentFault::WrongType) => texts.cv_wrong_type.to_owned(),
+        Wrong::File(attachment::AttachmentFault::Empty) => texts.cv_empty.to_owned(),
+        Wrong::File(attachment::AttachmentFault::MoreThanOne) => texts.cv_more_than_one.to_owned(),
+        Wrong::File(attachment::AttachmentFault::NoRoom) => texts.cv_no_room.to_owned(),
         Wrong::FileGone => texts.cv_gone.to_owned(),
     }
 }

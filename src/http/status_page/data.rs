@@ -10,7 +10,7 @@ use super::super::document::WireDocument;
 use super::super::reply::Reply;
 use super::super::request::Request;
 use super::{Found, Visit, private, view};
-use crate::domain::id::{DocumentId, Id};
+use crate::domain::id::{AttachmentId, Id};
 use crate::domain::progress::Stage;
 use crate::store::document::Document;
 use crate::store::status_page::sent::Sent;
@@ -30,7 +30,7 @@ pub(super) fn download(_: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Err
 /// A visit to one document of a page.
 pub(super) struct DocumentVisit {
     visit: Visit,
-    id: Option<DocumentId>,
+    id: Option<AttachmentId>,
 }
 
 /// The document that a path names; an id that none can have names none.
@@ -38,7 +38,7 @@ pub(super) struct DocumentVisit {
 /// # Errors
 /// As for the page.
 pub(super) fn decode_document(ctx: &Ctx, request: &Request) -> Result<DocumentVisit, Error> {
-    Ok(DocumentVisit { visit: super::decode(ctx, request)?, id: DocumentId::parse(request.param("documentId")) })
+    Ok(DocumentVisit { visit: super::decode(ctx, request)?, id: AttachmentId::parse(request.param("documentId")) })
 }
 
 /// `GET …/documents/{documentId}`: a document that came with what the page is about, as it was uploaded.

@@ -15,7 +15,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::route::Route;
 use super::texts::{self, Texts};
-use crate::domain::id::DocumentId;
+use crate::domain::id::AttachmentId;
 use crate::domain::status_page;
 use crate::store::status_page::shown::{self, Shown};
 use crate::store::status_page::{self as pages, StatusPage};
@@ -103,7 +103,7 @@ impl Visit {
     }
 
     /// Where a document is downloaded.
-    fn path_of(&self, document: &DocumentId) -> String {
+    fn path_of(&self, document: &AttachmentId) -> String {
         format!("/status/{}/documents/{}{}", self.token, document.as_str(), self.query())
     }
 

@@ -1,6 +1,6 @@
 //! Ids made of Greenhouse's, which are numbers: the same item has the same id at every import.
 
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 
 pub(super) fn role_id(job: u64) -> RoleId {
     made(&format!("gh_job_{job}"))
@@ -19,7 +19,7 @@ pub(super) fn candidate_id(person: u64) -> CandidateId {
     made(&format!("gh_candidate_{person}"))
 }
 
-pub(super) fn application_id(application: u64) -> CandidateRoleId {
+pub(super) fn application_id(application: u64) -> ApplicationId {
     made(&format!("gh_application_{application}"))
 }
 

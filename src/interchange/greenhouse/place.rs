@@ -10,7 +10,7 @@ use super::job::{Job, Stage};
 use super::person::Person;
 use super::{Export, Resource, pipeline};
 use crate::domain::candidate_step::HireRecord;
-use crate::domain::id::{CandidateRoleId, OrganizationId, RoleId};
+use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{POSITIONS_MAX, RoleStatus, Salary, Seats};
 use crate::domain::text::Email;
@@ -218,7 +218,7 @@ impl Places<'_> {
         Ok(Ok(()))
     }
 
-    fn admit(&mut self, id: CandidateRoleId, application: &Application, fitting: Fitting) -> Result<(), Error> {
+    fn admit(&mut self, id: ApplicationId, application: &Application, fitting: Fitting) -> Result<(), Error> {
         let Fitting { role, name, email, standing } = fitting;
         let candidate = self.applicants.admit(|| candidate_id(application.person), name, email)?;
         self.applied.insert((candidate, role));

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use super::id;
 use crate::domain::activity::{Action, BEGINNING, Subject};
 use crate::domain::id::{
-    ActivityId, ApiKeyId, CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId,
+    ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId,
 };
 use crate::domain::timestamp::Timestamp;
 use crate::store::tx::{self, Error, Tx};
@@ -28,7 +28,7 @@ pub struct Activity {
     /// To which candidate.
     pub candidate_id: Option<CandidateId>,
     /// To which application.
-    pub candidate_role_id: Option<CandidateRoleId>,
+    pub candidate_role_id: Option<ApplicationId>,
     /// To which of its steps.
     pub candidate_role_step_id: Option<CandidateStepId>,
     /// Its detail: JSON text. Nothing where that was erased.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::super::tx::{Error, Tx};
-use crate::domain::document::Digest;
+use crate::domain::attachment::AttachmentDigest;
 
 /// Gives every complete attachment without a digest its own (upgrade to version 8). One chunk is in memory at a time.
 pub(in super::super) fn add_missing(tx: &Tx<'_>) -> Result<(), Error> {
@@ -41,12 +41,12 @@ pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>
     Ok(findings)
 }
 
-fn of(tx: &Tx<'_>, number: i64) -> Result<Digest, Error> {
+fn of(tx: &Tx<'_>, number: i64) -> Result<AttachmentDigest, Error> {
     let sql = "SELECT content
                FROM document_pieces
                WHERE document_number = $1
                ORDER BY number";
-    let mut digest = Digest::default();
+    let mut digest = AttachmentDigest::default();
     tx.each(sql, [number], |row| {
         digest.add(row.get_ref(0)?.as_blob().map_err(|error| Error::Defect(error.to_string()))?);
         Ok(ControlFlow::Continue(()))

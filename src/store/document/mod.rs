@@ -15,19 +15,20 @@ use rusqlite::Row;
 pub use self::record::record_opened;
 pub(super) use self::sweep::{start as start_sweeping, sweep_detached};
 use super::tx::{self, Error, Tx};
-use crate::domain::document::{
-    BYTES_MAX, DIGEST_BYTES, MediaType, NAMELESS, STAGED_BYTES_MAX, STAGED_DOCUMENTS_MAX, STAGED_MAX, Token,
+use crate::domain::attachment::{
+    ATTACHMENT_BYTES_MAX, AttachmentToken, DIGEST_BYTES, MediaType, NAMELESS_FILE, STAGED_ATTACHMENTS_MAX,
+    STAGED_BYTES_MAX, STAGED_MAX,
 };
-use crate::domain::id::{CandidateId, DocumentId, Id, OrganizationId, SignupId};
+use crate::domain::id::{AttachmentId, CandidateId, Id, OrganizationId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
 /// A document that was uploaded and that nobody has applied with yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
     /// Its id.
-    pub id: DocumentId,
+    pub id: AttachmentId,
     /// What whoever uploaded it names it by.
-    pub token: Token,
+    pub token: AttachmentToken,
     /// What it is called.
     pub file_name: String,
     /// What it is.
@@ -40,7 +41,7 @@ pub struct Staged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Its id.
-    pub id: DocumentId,
+    pub id: AttachmentId,
     /// What it is called.
     pub file_name: String,
     /// What it is.
@@ -57,15 +58,15 @@ pub struct Document {
 ///
 /// # Errors
 /// [`Error::Unavailable`] where too many are staged already. When SQLite fails.
-pub fn begin(tx: &Tx<'_>, id: &DocumentId, token: &Token, file_name: &str) -> Result<(), Error> {
+pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name: &str) -> Result<(), Error> {
     // What is nobody's, and only waits to be swept, is made at no time.
     let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
                FROM documents
                WHERE signup_id IS NULL AND created_at > $2";
-    let largest = BYTES_MAX as i64;
+    let largest = ATTACHMENT_BYTES_MAX as i64;
     let staged: Option<(i64, i64)> = tx.one(sql, (largest, NO_TIME), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (count, bytes) = staged.unwrap_or_default();
-    if count >= STAGED_DOCUMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
+    if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
         let why = format!("{count} documents of {bytes} bytes wait for somebody to apply with them");
         return Err(Error::Unavailable(why));
     }
@@ -92,7 +93,7 @@ pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
 ///
 /// # Errors
 /// [`Error::Unavailable`] where it was swept meanwhile, because somebody has set the clock. When SQLite fails.
-pub fn append(tx: &Tx<'_>, id: &DocumentId, piece_number: i64, content: &[u8]) -> Result<(), Error> {
+pub fn append(tx: &Tx<'_>, id: &AttachmentId, piece_number: i64, content: &[u8]) -> Result<(), Error> {
     let sql = "INSERT INTO document_pieces (document_number, number, content)
                SELECT number, $1, $2
                FROM documents
@@ -106,7 +107,7 @@ pub fn append(tx: &Tx<'_>, id: &DocumentId, piece_number: i64, content: &[u8]) -
 /// As [`append`].
 pub fn finish(
     tx: &Tx<'_>,
-    id: &DocumentId,
+    id: &AttachmentId,
     file_name: &str,
     media_type: MediaType,
     bytes: u32,
@@ -134,7 +135,7 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
                  sha256 = NULL, created_at = $2
                WHERE signup_id = $3";
-    tx.run(sql, (NAMELESS, NO_TIME, signup.as_str()))?;
+    tx.run(sql, (NAMELESS_FILE, NO_TIME, signup.as_str()))?;
     Ok(())
 }
 
@@ -146,7 +147,7 @@ const DROPPED_PIECES: usize = 8;
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn drop_some(tx: &Tx<'_>, id: &DocumentId) -> Result<bool, Error> {
+pub fn drop_some(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
                WHERE id = $2 AND signup_id IS NULL
@@ -167,13 +168,13 @@ pub fn drop_some(tx: &Tx<'_>, id: &DocumentId) -> Result<bool, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn staged(tx: &Tx<'_>, token: &Token) -> Result<Option<Staged>, Error> {
+pub fn staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<Staged>, Error> {
     let sql = "SELECT id, file_name, media_type, bytes
                FROM documents
                WHERE digest = $1 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $2";
     tx.one(sql, (token.digest(), swept_until(tx.now).micros()), |row| {
         Ok(Staged {
-            id: tx::word(&row.get::<_, String>(0)?, DocumentId::parse)?,
+            id: tx::word(&row.get::<_, String>(0)?, AttachmentId::parse)?,
             token: token.clone(),
             file_name: row.get(1)?,
             media_type: tx::word(&row.get::<_, String>(2)?, MediaType::parse)?,
@@ -191,7 +192,7 @@ fn swept_until(now: Timestamp) -> Timestamp {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn attach(tx: &Tx<'_>, token: &Token, signup: &SignupId) -> Result<bool, Error> {
+pub fn attach(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET signup_id = $1, digest = NULL
                WHERE digest = $2 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $3";
@@ -207,7 +208,7 @@ pub fn find(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     candidate: &CandidateId,
-    id: &DocumentId,
+    id: &AttachmentId,
 ) -> Result<Option<Document>, Error> {
     let sql = "SELECT d.id, d.file_name, d.media_type, d.bytes, d.created_at, d.sha256
                FROM documents d
@@ -236,7 +237,7 @@ pub fn expect_whole(tx: &Tx<'_>, document: &Document) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn piece(tx: &Tx<'_>, id: &DocumentId, number: i64) -> Result<Option<Vec<u8>>, Error> {
+pub fn piece(tx: &Tx<'_>, id: &AttachmentId, number: i64) -> Result<Option<Vec<u8>>, Error> {
     let sql = "SELECT p.content
                FROM documents d
                JOIN document_pieces p ON p.document_number = d.number
@@ -260,7 +261,7 @@ fn document(row: &Row<'_>) -> Result<Document, Error> {
 /// A document whose columns (its id, `file_name`, `media_type`, `bytes`, `created_at` and `sha256`) begin at this one.
 pub(super) fn read(row: &Row<'_>, column: usize) -> Result<Document, Error> {
     Ok(Document {
-        id: tx::word(&row.get::<_, String>(column)?, DocumentId::parse)?,
+        id: tx::word(&row.get::<_, String>(column)?, AttachmentId::parse)?,
         file_name: row.get(column + 1)?,
         media_type: tx::word(&row.get::<_, String>(column + 2)?, MediaType::parse)?,
         bytes: row.get(column + 3)?,

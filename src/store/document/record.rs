@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::id::DocumentId;
+use crate::domain::id::AttachmentId;
 use crate::domain::user::Principal;
 use crate::store::activity;
 use crate::store::tx::{Error, Tx};
@@ -17,7 +17,7 @@ pub fn record_opened(
     stamp: &Stamp,
     who: &Principal,
     subject: &Subject,
-    document: &DocumentId,
+    document: &AttachmentId,
 ) -> Result<(), Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

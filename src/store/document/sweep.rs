@@ -15,7 +15,7 @@ use super::super::thread::Periodic;
 use super::super::tx::{self, Error, Tx};
 use super::super::writer::Writer;
 use super::{NO_TIME, drop_some, swept_until};
-use crate::domain::id::{DocumentId, Id};
+use crate::domain::id::{AttachmentId, Id};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
@@ -54,7 +54,7 @@ pub(super) struct Sweeper {
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
     before: Before,
-    found: VecDeque<DocumentId>,
+    found: VecDeque<AttachmentId>,
     looked_at: Duration,
     /// How many transactions had left something to do when it was looked.
     behind: u64,
@@ -125,7 +125,7 @@ fn newest(tx: &Tx<'_>) -> Result<i64, Error> {
 }
 
 /// Those that are to be swept: all that are too old or nobody's, and those that no process is left to write.
-fn look(tx: &Tx<'_>, before: Before) -> Result<VecDeque<DocumentId>, Error> {
+fn look(tx: &Tx<'_>, before: Before) -> Result<VecDeque<AttachmentId>, Error> {
     let sql = "SELECT id
                FROM documents
                WHERE signup_id IS NULL
@@ -136,8 +136,8 @@ fn look(tx: &Tx<'_>, before: Before) -> Result<VecDeque<DocumentId>, Error> {
     Ok(tx.all(sql, params, id)?.into())
 }
 
-fn id(row: &rusqlite::Row<'_>) -> Result<DocumentId, Error> {
-    tx::word(&row.get::<_, String>(0)?, DocumentId::parse)
+fn id(row: &rusqlite::Row<'_>) -> Result<AttachmentId, Error> {
+    tx::word(&row.get::<_, String>(0)?, AttachmentId::parse)
 }
 
 /// Sweeps all that is nobody's, on a connection that nobody else needs.

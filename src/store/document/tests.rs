@@ -45,7 +45,7 @@ impl Place {
 
     /// Begins a document of so many pieces.
     fn begin(&self, name: &str, pieces: i64) {
-        let (id, token) = (DocumentId::parse(name).unwrap(), token(name));
+        let (id, token) = (AttachmentId::parse(name).unwrap(), token(name));
         self.act(|tx| {
             begin(tx, &id, &token, name)?;
             (1..=pieces).try_for_each(|number| append(tx, &id, number, name.as_bytes()))
@@ -70,10 +70,10 @@ impl Place {
     }
 }
 
-fn token(name: &str) -> Token {
-    let mut random = [0; crate::domain::document::TOKEN_BYTES];
+fn token(name: &str) -> AttachmentToken {
+    let mut random = [0; crate::domain::attachment::ATTACHMENT_TOKEN_BYTES];
     random[..name.len()].copy_from_slice(name.as_bytes());
-    Token::new(random)
+    AttachmentToken::new(random)
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_arrives_is_not_swept_though_its_number_was_given_before() {
                    FROM documents
                    WHERE number = 1";
         assert!(tx.exists(sql, [])?);
-        append(tx, &DocumentId::parse("doc_new").unwrap(), 2, b"more")
+        append(tx, &AttachmentId::parse("doc_new").unwrap(), 2, b"more")
     });
     place.world.pass(Duration::from_secs(60 * 60));
     sweeper.step();
@@ -178,8 +178,8 @@ fn who_is_forgotten_leaves_their_documents_to_the_sweep() {
         )
         .unwrap();
     let now = Timestamp::from_micros(1_795_000_000_000_000);
-    let [first, second] = ["doc_1", "doc_2"].map(|id| DocumentId::parse(id).unwrap());
-    let piece_of = |id: &DocumentId| tx::snapshot(&connection, now, |tx| piece(tx, id, 1)).unwrap();
+    let [first, second] = ["doc_1", "doc_2"].map(|id| AttachmentId::parse(id).unwrap());
+    let piece_of = |id: &AttachmentId| tx::snapshot(&connection, now, |tx| piece(tx, id, 1)).unwrap();
     assert!(piece_of(&first).is_some());
     let before = connection.total_changes();
     tx::act(&connection, now, |tx| detach(tx, &SignupId::parse("sign_1").unwrap())).unwrap();

@@ -17,7 +17,7 @@ use super::super::writer::Writer;
 use super::super::{candidate_role, candidate_step};
 use super::{Candidate, Erasures};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId};
+use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress;
 use crate::world::World;
 
@@ -77,7 +77,7 @@ fn look(
 struct Asked {
     candidate: Candidate,
     /// The application whose page they asked by.
-    application: Option<CandidateRoleId>,
+    application: Option<ApplicationId>,
     visible_after_hours: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ fn asked(tx: &Tx<'_>) -> Result<Vec<Asked>, Error> {
                 id: tx::word(&row.get::<_, String>(1)?, CandidateId::parse)?,
                 organization_id: tx::word(&row.get::<_, String>(2)?, OrganizationId::parse)?,
             },
-            application: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
+            application: application.map(|id| tx::word(&id, ApplicationId::parse)).transpose()?,
             visible_after_hours: row.get(4)?,
         })
     })
@@ -150,12 +150,12 @@ pub(in super::super) fn has_hidden_hire(
 pub(in super::super) fn insert(
     tx: &Tx<'_>,
     candidate: &Candidate,
-    application: Option<&CandidateRoleId>,
+    application: Option<&ApplicationId>,
 ) -> Result<(), Error> {
     let sql = "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
                VALUES ($1, $2, $3)
                ON CONFLICT DO NOTHING";
-    tx.run(sql, (candidate.number, application.map(CandidateRoleId::as_str), tx.now.micros()))?;
+    tx.run(sql, (candidate.number, application.map(ApplicationId::as_str), tx.now.micros()))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::super::document;
 use super::super::status_page::{self, About};
 use super::super::tx::{self, Error, Tx};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, SignupId};
+use crate::domain::id::{ApplicationId, CandidateId, Id, SignupId};
 
 /// The signups of a candidate: those of their applications, then those that came later under their address.
 ///
@@ -32,7 +32,7 @@ pub(super) fn forget_all(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Err
                FROM candidate_roles
                WHERE candidate_id = $1";
     let applications =
-        tx.all(sql, [candidate.as_str()], |row| tx::word(&row.get::<_, String>(0)?, CandidateRoleId::parse))?;
+        tx.all(sql, [candidate.as_str()], |row| tx::word(&row.get::<_, String>(0)?, ApplicationId::parse))?;
     for application in applications {
         status_page::remove(tx, &About::Application(application))?;
     }

@@ -6,7 +6,7 @@ use super::super::tx::{self, Error};
 use super::super::{candidate, candidate_role};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus, StepType};
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{CandidateId, CandidateRoleId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
@@ -95,7 +95,7 @@ impl Row {
                 privacy,
             },
             application: candidate_role::Record {
-                id: tx::word(&stored.id, CandidateRoleId::parse)?,
+                id: tx::word(&stored.id, ApplicationId::parse)?,
                 status: tx::word(&stored.status, ApplicationStatus::parse)?,
                 applied_at: Timestamp::from_micros(stored.applied_at),
                 hire: stored.hire.map(|hire| HireRecord {

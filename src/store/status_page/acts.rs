@@ -9,7 +9,7 @@ use super::shown::{self, Applied, Candidate, Shown};
 use super::{About, StatusPage};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::id::{CandidateRoleId, SignupId};
+use crate::domain::id::{ApplicationId, SignupId};
 use crate::domain::user::Principal;
 use crate::store::candidate::acts;
 use crate::store::erasure::{self, Erasures};
@@ -149,7 +149,7 @@ pub(in crate::store) fn carry_out(
     erasures: &Erasures,
     world: &dyn World,
     candidate: &erasure::Candidate,
-    application: Option<&CandidateRoleId>,
+    application: Option<&ApplicationId>,
 ) -> Result<(), Error> {
     if !claims::are_there(tx, &candidate.id, application)? {
         return erasure::erase_own(tx, erasures, world, candidate);
@@ -223,7 +223,7 @@ pub fn issue(
     tx: &Tx<'_>,
     who: &Principal,
     subject: &Subject,
-    application: &CandidateRoleId,
+    application: &ApplicationId,
     digest: &[u8; 32],
     locale: &str,
     stamp: &Stamp,

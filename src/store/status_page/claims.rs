@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::sent::Sent;
 use super::shown::Candidate;
 use crate::domain::activity::{Action, Subject};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, SignupId};
+use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
 use crate::domain::text::Email;
 use crate::store::tx::{self, Error, Tx};
 use crate::store::{activity, candidate};
@@ -15,11 +15,7 @@ use crate::world::World;
 /// Whether there is anything, but for an application that is about to go with all that came later to it: a page, or an
 /// application that staff added and nobody wanted deleted by a link. What was wanted deleted while the candidate was held is
 /// no reason to keep them.
-pub(super) fn are_there(
-    tx: &Tx<'_>,
-    candidate: &CandidateId,
-    but_for: Option<&CandidateRoleId>,
-) -> Result<bool, Error> {
+pub(super) fn are_there(tx: &Tx<'_>, candidate: &CandidateId, but_for: Option<&ApplicationId>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles a
                WHERE a.candidate_id = $1 AND a.id IS NOT $2 AND (
@@ -31,7 +27,7 @@ pub(super) fn are_there(
                  )
                )";
     let (deleted, asked) = (Action::CandidateRoleSignupDeleted, Action::CandidateRoleDeletionAsked);
-    tx.exists(sql, (candidate.as_str(), but_for.map(CandidateRoleId::as_str), deleted.as_str(), asked.as_str()))
+    tx.exists(sql, (candidate.as_str(), but_for.map(ApplicationId::as_str), deleted.as_str(), asked.as_str()))
 }
 
 /// Lets what came later to a candidate's applications go from them, so that the candidate's erasure leaves it: all that

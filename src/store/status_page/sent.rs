@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::Row;
 
-use crate::domain::id::{CandidateRoleId, Id, RoleId, SignupId};
+use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::document::{self, Document};
 use crate::store::tx::{self, Error, Tx};
@@ -17,7 +17,7 @@ pub struct Sent {
     /// The role.
     pub role_id: RoleId,
     /// The application that it made; none where it made none.
-    pub application: Option<CandidateRoleId>,
+    pub application: Option<ApplicationId>,
     /// The names of the role's steps when it was sent; none where its application has steps of its own.
     pub steps: Vec<String>,
     /// The name.
@@ -89,9 +89,9 @@ const OF_APPLICATIONS: &str = sent!(
 /// When SQLite fails.
 pub fn of_applications<'a>(
     tx: &Tx<'_>,
-    ids: impl Iterator<Item = &'a CandidateRoleId>,
-) -> Result<HashMap<CandidateRoleId, Sent>, Error> {
-    let ids: Vec<&str> = ids.map(CandidateRoleId::as_str).collect();
+    ids: impl Iterator<Item = &'a ApplicationId>,
+) -> Result<HashMap<ApplicationId, Sent>, Error> {
+    let ids: Vec<&str> = ids.map(ApplicationId::as_str).collect();
     let mut found = HashMap::new();
     for some in ids.chunks(AT_ONCE) {
         // No id is empty.
@@ -106,7 +106,7 @@ pub fn of_applications<'a>(
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Sent>, Error> {
+pub fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Sent>, Error> {
     let rows = tx.all(sent!("s.candidate_role_id = $1"), [id.as_str()], row)?;
     Ok(gather(rows).pop())
 }
@@ -115,7 +115,7 @@ pub fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Sent>,
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn all_of(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Signups, Error> {
+pub fn all_of(tx: &Tx<'_>, id: &ApplicationId) -> Result<Signups, Error> {
     let sql = sent!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");
     let later = gather(tx.all(sql, (id.as_str(), LATER_MAX), row)?);
     Ok(Signups { made: of_application(tx, id)?, later })
@@ -149,7 +149,7 @@ fn row(row: &Row<'_>) -> Result<Sent, Error> {
     Ok(Sent {
         id: tx::word(&text(0)?, SignupId::parse)?,
         role_id: tx::word(&text(1)?, RoleId::parse)?,
-        application: application.map(|id| tx::word(&id, CandidateRoleId::parse)).transpose()?,
+        application: application.map(|id| tx::word(&id, ApplicationId::parse)).transpose()?,
         steps: steps.map(|steps| texts(&steps)).transpose()?.unwrap_or_default(),
         name: text(4)?,
         email: text(5)?,

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use super::sent::{self, Sent};
 use super::{About, StatusPage};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep};
-use crate::domain::id::{CandidateId, CandidateRoleId, Id, OrganizationId, SignupId};
+use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
 use crate::domain::progress::{self, History, Progress};
 use crate::domain::timestamp::Timestamp;
 use crate::store::candidate_role::{self, Application};
@@ -108,7 +108,7 @@ pub(super) fn about(tx: &Tx<'_>, about: &About) -> Result<Option<Shown>, Error> 
     }
 }
 
-fn of_application(tx: &Tx<'_>, id: &CandidateRoleId) -> Result<Option<Shown>, Error> {
+fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Shown>, Error> {
     let sql = "SELECT organization_id
                FROM candidate_roles
                WHERE id = $1";
@@ -182,7 +182,7 @@ fn find_organization(tx: &Tx<'_>, id: &OrganizationId) -> Result<Organization, E
 }
 
 /// A candidate who was not erased, as the page of this application knows them.
-fn candidate(tx: &Tx<'_>, id: &CandidateId, application: Option<&CandidateRoleId>) -> Result<Option<Candidate>, Error> {
+fn candidate(tx: &Tx<'_>, id: &CandidateId, application: Option<&ApplicationId>) -> Result<Option<Candidate>, Error> {
     let sql = "SELECT number, name, email, hold_reason IS NOT NULL,
                  (SELECT max(at)
                   FROM activities
@@ -199,5 +199,5 @@ fn candidate(tx: &Tx<'_>, id: &CandidateId, application: Option<&CandidateRoleId
             asked_at: tx::time_or_none(row, 4)?,
         })
     };
-    tx.one(sql, (id.as_str(), application.map(CandidateRoleId::as_str)), candidate)
+    tx.one(sql, (id.as_str(), application.map(ApplicationId::as_str)), candidate)
 }

@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use hyper::body::Frame;
 
 use super::*;
+use crate::domain::attachment::{AttachmentToken, MediaType};
 use crate::domain::disk::UploadLimits;
-use crate::domain::document::{MediaType, Token};
 use crate::domain::timestamp::Timestamp;
 use crate::http::ctx::Settings;
 use crate::store::document::{Staged, begin, kept};
@@ -80,7 +80,7 @@ impl Place {
 
     /// What is wrong with the file, where nothing of it is kept.
     #[track_caller]
-    fn fault(&self, parts: &[Vec<u8>]) -> Fault {
+    fn fault(&self, parts: &[Vec<u8>]) -> AttachmentFault {
         let form = self.read(form(parts)).unwrap();
         let Some(Upload::Fault(fault)) = form.upload() else { panic!("{form:?}") };
         assert_eq!(self.kept(), (0, 0));
@@ -205,11 +205,11 @@ fn a_form_is_read_whatever_the_size_of_its_frames() {
 #[test]
 fn both_sides_of_the_largest_file() {
     let place = Place::new();
-    let staged = place.staged(&[file("cv.pdf", &pdf(document::BYTES_MAX))]);
-    assert_eq!(staged.bytes as usize, document::BYTES_MAX);
+    let staged = place.staged(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX))]);
+    assert_eq!(staged.bytes as usize, attachment::ATTACHMENT_BYTES_MAX);
     assert_eq!(place.kept(), (1, 160));
     let place = Place::new();
-    assert_eq!(place.fault(&[file("cv.pdf", &pdf(document::BYTES_MAX + 1))]), Fault::TooLarge);
+    assert_eq!(place.fault(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX + 1))]), AttachmentFault::TooLarge);
 }
 
 #[test]
@@ -219,9 +219,9 @@ fn more_than_the_largest_file_is_not_read_on() {
     let begin = [text("name", "Ada"), file("cv.txt", b"a")].concat();
     let body = Endless { frames: Arc::clone(&frames), next: begin[..begin.len() - 2].to_vec().into() };
     let form = place.read_endless(body).unwrap();
-    assert!(matches!(form.upload(), Some(Upload::Fault(Fault::TooLarge))));
+    assert!(matches!(form.upload(), Some(Upload::Fault(AttachmentFault::TooLarge))));
     assert_eq!((form.text("name").unwrap(), place.kept()), (Some("Ada"), (0, 0)));
-    assert!(frames.load(std::sync::atomic::Ordering::Relaxed) <= document::BYTES_MAX / 16_384 + 3);
+    assert!(frames.load(std::sync::atomic::Ordering::Relaxed) <= attachment::ATTACHMENT_BYTES_MAX / 16_384 + 3);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn an_upload_that_stops_leaves_nothing() {
 #[test]
 fn a_file_without_a_byte_is_empty_and_one_that_nobody_chose_is_none() {
     let place = Place::new();
-    assert_eq!(place.fault(&[file("cv.pdf", b"")]), Fault::Empty);
+    assert_eq!(place.fault(&[file("cv.pdf", b"")]), AttachmentFault::Empty);
     for parts in [vec![], vec![file("", b"")], vec![part("Content-Disposition: form-data; name=\"cv\"", b"")]] {
         assert!(place.read(form(&parts)).unwrap().upload().is_none());
     }
@@ -256,8 +256,8 @@ fn a_file_without_a_byte_is_empty_and_one_that_nobody_chose_is_none() {
 fn two_files_are_one_too_many() {
     let place = Place::new();
     let large = pdf(200_000);
-    assert_eq!(place.fault(&[file("a.pdf", &large), file("b.pdf", &large)]), Fault::MoreThanOne);
-    assert_eq!(place.fault(&[file("a.pdf", &large), file("b.pdf", b"")]), Fault::MoreThanOne);
+    assert_eq!(place.fault(&[file("a.pdf", &large), file("b.pdf", &large)]), AttachmentFault::MoreThanOne);
+    assert_eq!(place.fault(&[file("a.pdf", &large), file("b.pdf", b"")]), AttachmentFault::MoreThanOne);
     // A field that nobody chose a file in does not count.
     assert_eq!(place.staged(&[file("", b""), file("a.pdf", &large), file("", b"")]).file_name, "a.pdf");
 }
@@ -269,7 +269,7 @@ fn what_is_of_another_type_is_not_kept_whatever_it_is_called() {
     let png = [b"\x89PNG\r\n\x1a\n".to_vec(), vec![0; 300_000]].concat();
     for content in [&png[..], b"MZ\x90\0", b"\xd0\xcf\x11\xe0", b"PK\x03\x04nothing", &late] {
         for name in ["cv.pdf", "cv.docx", "cv.txt"] {
-            assert_eq!(place.fault(&[file(name, content)]), Fault::WrongType);
+            assert_eq!(place.fault(&[file(name, content)]), AttachmentFault::WrongType);
         }
     }
     // What stands behind it is read all the same.
@@ -383,12 +383,12 @@ fn too_many_documents_that_nobody_applies_with_are_not_kept() {
     let place = Place::new();
     let (world, (done, ended)) = (Arc::clone(&place.ctx.world), std::sync::mpsc::channel());
     let begin = move |tx: &crate::store::Tx<'_>| {
-        (1..1_000_u128).try_for_each(|nth| begin(tx, &world.id(), &Token::new(nth.to_be_bytes()), "a"))
+        (1..1_000_u128).try_for_each(|nth| begin(tx, &world.id(), &AttachmentToken::new(nth.to_be_bytes()), "a"))
     };
     place.ctx.store.write(Grade::Logged, begin, move |outcome| done.send(outcome).unwrap());
     ended.recv().unwrap().unwrap();
     place.staged(&[file("cv.txt", b"the last one")]);
     let read = place.read(form(&[file("cv.txt", b"one too many"), text("name", "Ada")])).unwrap();
-    assert!(matches!(read.upload(), Some(Upload::Fault(Fault::NoRoom))), "{read:?}");
+    assert!(matches!(read.upload(), Some(Upload::Fault(AttachmentFault::NoRoom))), "{read:?}");
     assert_eq!(read.text("name").unwrap(), Some("Ada"));
 }

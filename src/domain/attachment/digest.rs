@@ -7,9 +7,9 @@ pub const DIGEST_BYTES: usize = 32;
 
 /// The digest of all pieces that were added so far.
 #[derive(Debug, Clone, Default)]
-pub struct Digest(Sha256);
+pub struct AttachmentDigest(Sha256);
 
-impl Digest {
+impl AttachmentDigest {
     /// Adds the next piece.
     pub fn add(&mut self, piece: &[u8]) {
         self.0.update(piece);
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn pieces_have_the_digest_of_the_whole() {
-        let mut pieces = Digest::default();
+        let mut pieces = AttachmentDigest::default();
         pieces.add(b"ab");
         pieces.add(b"c");
         // FIPS 180-2, appendix B.1.

@@ -52,7 +52,7 @@ impl MediaType {
 
 /// Looks at a document while it passes.
 #[derive(Debug, Clone, Default)]
-pub struct Scan(Seen);
+pub struct MediaTypeScan(Seen);
 
 #[derive(Debug, Clone, Default)]
 enum Seen {
@@ -65,7 +65,7 @@ enum Seen {
     Other,
 }
 
-impl Scan {
+impl MediaTypeScan {
     /// The next piece. The first one holds the document's beginning: a few hundred bytes, or all there are.
     pub fn take(&mut self, piece: &[u8]) {
         if matches!(self.0, Seen::Nothing) {
@@ -269,7 +269,7 @@ mod tests {
 
     /// What it is when it comes in pieces of this size behind the first.
     fn told_in(bytes: &[u8], size: usize) -> Option<MediaType> {
-        let mut scan = Scan::default();
+        let mut scan = MediaTypeScan::default();
         let (first, rest) = bytes.split_at(bytes.len().min(512));
         scan.take(first);
         rest.chunks(size).for_each(|piece| scan.take(piece));
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_cannot_become_one_is_told_before_its_end() {
-        let mut scan = Scan::default();
+        let mut scan = MediaTypeScan::default();
         assert!(scan.is_hopeful());
         scan.take(b"so far, so good\n");
         assert!(scan.is_hopeful());

@@ -7,7 +7,7 @@ use crate::domain::text;
 const CHARACTERS_MAX: usize = 255;
 
 /// What a document without a usable name is called.
-pub const NAMELESS: &str = "document";
+pub const NAMELESS_FILE: &str = "document";
 
 /// The name without what leads elsewhere: folders, control characters, characters that turn the direction of writing, dots
 /// and spaces at its ends. It ends as its type does, whatever its sender called it: nobody runs a script who opens a text.
@@ -15,7 +15,7 @@ pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();
     let plain = plain.trim_matches(|c: char| c == '.' || c.is_whitespace());
-    let plain = if plain.is_empty() { NAMELESS } else { plain };
+    let plain = if plain.is_empty() { NAMELESS_FILE } else { plain };
     let Some(media_type) = media_type else { return cut(plain, CHARACTERS_MAX).to_owned() };
     let extension = media_type.extension();
     match plain.rsplit_once('.') {
@@ -28,7 +28,7 @@ pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
 
 fn cut(name: &str, characters_max: usize) -> &str {
     let cut = text::cut(name, characters_max).trim_end_matches(|c: char| c == '.' || c.is_whitespace());
-    if cut.is_empty() { NAMELESS } else { cut }
+    if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
 /// Control characters, line and paragraph ends, and what makes `fdp.exe` look like `exe.pdf`.

@@ -13,39 +13,39 @@ use super::api_key;
 use super::id;
 use super::refusal::Refusal;
 
-pub use self::digest::{DIGEST_BYTES, Digest};
-pub use self::media_type::{MediaType, Scan};
-pub use self::name::{NAMELESS, file_name};
+pub use self::digest::{AttachmentDigest, DIGEST_BYTES};
+pub use self::media_type::{MediaType, MediaTypeScan};
+pub use self::name::{NAMELESS_FILE, file_name};
 
 /// The largest document.
-pub const BYTES_MAX: usize = 10 * 1_024 * 1_024;
+pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 
 /// What is written at a time: short enough that nobody who waits for the writer notices.
-pub const PIECE_BYTES_MAX: usize = 64 * 1_024;
+pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
 /// How long a document is kept that nobody has applied with: long enough to put a form right.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Bytes of documents that are kept so at once, some 10 GiB, so that who only uploads cannot fill the disk. One that has not
 /// arrived yet counts as the largest.
-pub const STAGED_BYTES_MAX: i64 = 1_000 * BYTES_MAX as i64;
+pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
 /// Documents that are kept so at once. Tiny ones cost next to nothing, so these are many more than large ones fit.
-pub const STAGED_DOCUMENTS_MAX: i64 = 10_000;
+pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
 /// The random bytes of a token.
-pub const TOKEN_BYTES: usize = 16;
+pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 
 const NO_ROOM_DETAIL: &str = "a file cannot be taken right now; send the application without one, or try again later";
 
 /// The refusal of a file for which there is no room: the disk is nearly full, or attachments have reached their total.
 /// Somebody has to make room, so it lasts for a while.
-pub const NO_ROOM: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
+pub const NO_ROOM_FOR_FILE: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
 
 /// What keeps a document from being taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// It is larger than [`BYTES_MAX`].
+pub enum AttachmentFault {
+    /// It is larger than [`ATTACHMENT_BYTES_MAX`].
     TooLarge,
     /// It is none of the types that are taken.
     WrongType,
@@ -57,11 +57,11 @@ pub enum Fault {
     NoRoom,
 }
 
-impl Fault {
+impl AttachmentFault {
     /// What is wrong with it, behind the name of its field.
     pub fn detail(self) -> String {
         match self {
-            Self::TooLarge => format!("must be at most {BYTES_MAX} bytes"),
+            Self::TooLarge => format!("must be at most {ATTACHMENT_BYTES_MAX} bytes"),
             Self::WrongType => "must be a PDF, DOCX, ODT or plain text file, by its content".to_owned(),
             Self::Empty => "must not be an empty file".to_owned(),
             Self::MoreThanOne => "must be one file".to_owned(),
@@ -72,11 +72,11 @@ impl Fault {
 
 /// What whoever uploaded a document names it by until they apply with it. Only its digest is stored.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct AttachmentToken(String);
 
-impl Token {
+impl AttachmentToken {
     /// A new one of random bytes.
-    pub fn new(random: [u8; TOKEN_BYTES]) -> Self {
+    pub fn new(random: [u8; ATTACHMENT_TOKEN_BYTES]) -> Self {
         Self(id::token(&random))
     }
 
@@ -97,7 +97,7 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for AttachmentToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn a_token_reads_back_and_is_not_told_by_accident() {
-        let token = Token::new([7; TOKEN_BYTES]);
-        assert_eq!(Token::parse(token.reveal()), Some(token.clone()));
+        let token = AttachmentToken::new([7; ATTACHMENT_TOKEN_BYTES]);
+        assert_eq!(AttachmentToken::parse(token.reveal()), Some(token.clone()));
         assert_eq!(format!("{token:?}"), "Token(…)");
         for bad in ["", "a", "a b", &"x".repeat(25), &"x".repeat(27), &"ä".repeat(13)] {
-            assert_eq!(Token::parse(bad), None, "{bad}");
+            assert_eq!(AttachmentToken::parse(bad), None, "{bad}");
         }
     }
 }
