@@ -12,7 +12,7 @@ use crate::world::World;
 /// # Errors
 /// What `f` refuses; [`Error::Unavailable`] where another process holds the write lock for longer than 5 s.
 pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    let connection = connection::open(path, connection::Use::Write)?;
+    let connection = connection::open_for_command(path)?;
     tx::act(&connection, world.now(), f)
 }
 
@@ -23,4 +23,37 @@ pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> R
 pub fn read_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let connection = connection::open_to_read(path, connection::Use::Read)?;
     tx::snapshot(&connection, world.now(), f)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::world::Real;
+
+    #[test]
+    fn a_command_gets_the_write_lock_beside_a_busy_writer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let writer = rusqlite::Connection::open(&path).unwrap();
+        writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a)").unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // The lock is free for microseconds only, every 2 ms.
+            let is_over = &is_over;
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    writer.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)").unwrap();
+                    std::thread::sleep(Duration::from_millis(2));
+                    writer.execute_batch("COMMIT").unwrap();
+                }
+            });
+            let inserted: Vec<_> =
+                (0..20).map(|_| act_alone(&path, &Real::new(), |tx| tx.run("INSERT INTO t VALUES (2)", []))).collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(inserted.iter().all(|inserted| matches!(inserted, Ok(1))), "{inserted:?}");
+        });
+    }
 }

@@ -17,6 +17,9 @@ pub(super) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long a connection waits for another process's lock.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The pause of a command between two tries to get the write lock.
+const LOCK_RETRY: Duration = Duration::from_millis(1);
+
 /// Statements kept ready for each connection: more than the service has.
 const STATEMENTS_KEPT: usize = 128;
 
@@ -49,6 +52,21 @@ impl Use {
 pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
+    Ok(connection)
+}
+
+/// Opens an existing file for a command that writes, possibly beside a service. It asks for the write lock every millisecond.
+/// SQLite's own pauses are up to 100 ms, and a service under load takes the lock again within microseconds: a command then
+/// fails although the lock was free a hundred times a second.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_for_command(path: &Path) -> Result<Connection, Error> {
+    let connection = open(path, Use::Write)?;
+    connection.busy_handler(Some(|tries| {
+        std::thread::sleep(LOCK_RETRY);
+        LOCK_RETRY.saturating_mul(u32::try_from(tries).unwrap_or(0)) < BUSY_TIMEOUT
+    }))?;
     Ok(connection)
 }
 

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 pub use self::row::Row;
 pub(super) use self::thread::start;
-use super::connection::{self, Use};
+use super::connection;
 use super::tx::{self, Error, Tx};
 use super::{candidate, candidate_role, candidate_step, organization, role, role_step};
 use crate::domain::candidate_step::ApplicationStatus;
@@ -50,7 +50,7 @@ impl<'w> Staging<'w> {
     /// # Errors
     /// [`Error::Unavailable`] where another process holds the write lock. When SQLite fails.
     pub fn begin(path: &Path, world: &'w dyn World) -> Result<Self, Error> {
-        let connection = connection::open(path, Use::Write)?;
+        let connection = connection::open_for_command(path)?;
         let mut staging = Self { connection, world, number: 0, staged: 0, longest: Duration::ZERO };
         staging.set_durable(false)?;
         while staging.act(|tx, is_over| bring_some(tx, is_over))? {}
