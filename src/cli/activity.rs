@@ -3,7 +3,7 @@
 use super::Failure;
 use super::list::{ListArgs, json};
 use crate::domain::id::ApiKeyId;
-use crate::http::shown;
+use crate::http::api::shown;
 use crate::store;
 use crate::store::activity::Activity;
 use crate::store::file;

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::list::{ListArgs, json};
 use crate::domain::hr_delivery::{self, Held};
-use crate::http::shown;
+use crate::http::api::shown;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;

@@ -10,7 +10,7 @@ use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Gra
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::http::shown;
+use crate::http::api::shown;
 use crate::store::api_key::{ApiKey, NewApiKey};
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error};

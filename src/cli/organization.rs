@@ -8,7 +8,7 @@ use super::{DbArg, Failure, name, print, say, slug};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
-use crate::http::shown;
+use crate::http::api::shown;
 use crate::store::file::{self, Missing, Older};
 use crate::store::organization::{Organization, Record};
 use crate::store::{self, Error, Tx};

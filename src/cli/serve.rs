@@ -17,7 +17,7 @@ use crate::domain::hr_delivery::{self, Schedule};
 use crate::domain::rate::Policy;
 use crate::domain::usage;
 use crate::hr;
-use crate::http::ctx::{Ctx, Settings};
+use crate::http::server::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
 use crate::store::erasure::ErasedAgain;
 use crate::store::{self, Halt, OpenError, READERS_MAX, Store};

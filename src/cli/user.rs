@@ -8,7 +8,7 @@ use super::{DbArg, Failure, email, name, new_email, print, say, word};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
-use crate::http::shown;
+use crate::http::api::shown;
 use crate::store::file::{self, Missing, Older};
 use crate::store::user::{Record, User};
 use crate::store::{self, Error, Tx};

@@ -1,71 +1,17 @@
 //! The HTTP floor: what reaches the service over the network, and what it answers.
 //!
-//! A request's way: `server` (accept, limits) → `table` (path and method to a route) → `gate` (credential, rate limit,
-//! scope, body, one transaction, usage row) → the noun's `decode` and `act` → `reply`. Async ends in the gate: a
-//! noun's two halves are plain functions. Nothing here holds SQL or a rule.
+//! `server` is the machinery of a request and names no noun; `api` has the JSON endpoints, a file or folder a noun; `pages` has
+//! the HTML for people; `routes` alone names them all. A request's way: `server::accept` → `server::table` (path and method to
+//! a route) → `server::gate` (credential, rate limit, scope, body, one transaction, usage row) → the noun's `decode` and `act`
+//! → `server::reply`. Async ends in the server: a noun's two halves are plain functions. Nothing here holds SQL or a rule.
 
-mod access;
-mod activity;
-mod admin;
-mod api_key;
-mod board;
-mod body;
-mod candidate;
-mod candidate_role;
-mod candidate_step;
-mod careers;
-mod clients;
-pub mod ctx;
-mod document;
-mod erasure;
-mod export;
-mod fields;
-mod form;
-mod gate;
-mod gzip;
-mod health;
-mod hr_delivery;
-mod hr_integration;
-mod kept;
-mod limiter;
-mod logo;
-mod markdown;
-mod me;
-mod metrics;
-pub mod openapi;
-mod page;
+pub mod api;
 mod pages;
-mod pagination;
-mod permits;
+pub mod routes;
+pub mod server;
 
-mod portal;
-mod problem;
-mod rendered;
-mod reply;
-mod report;
-mod request;
-mod role;
-mod role_step;
-pub mod route;
-mod security_txt;
-mod server;
-mod session;
-pub mod shown;
-mod signup;
-mod status;
-mod status_link;
-mod status_page;
-pub mod table;
-mod texts;
-mod throttle;
-mod unknown;
-mod usage;
-mod variant;
-mod wire;
-mod xml;
-
-pub use security_txt::contact as security_contact;
-pub use server::{Server, Stopped, serve_metrics};
+pub use api::security_txt::contact as security_contact;
+pub use server::accept::{Server, Stopped, serve_metrics};
 
 /// The origin of a base URL: `https://host:port`. `None` where it is no http(s) URL with a host, or has userinfo, a query, a
 /// fragment or a path: pages lead to each other by paths that begin at the origin.

@@ -1,8 +1,8 @@
 //! Keys with explicit scopes under `/api/admin`: they enter with `admin:read` or `admin:write` alone, and make no key that is
 //! broader than themselves.
 
-use appliance::http::route::{Entry, Route};
-use appliance::http::table::Table;
+use appliance::http::server::route::{Entry, Route};
+use appliance::http::server::table::Table;
 use serde_json::json;
 
 use crate::support::{Answer, App, Client};

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use appliance::http::table::Table;
+use appliance::http::server::table::Table;
 
 use crate::support::app::Options;
 use crate::support::hiring::role_of;

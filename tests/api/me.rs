@@ -1,8 +1,8 @@
 //! `GET /api/v1/me`, and on it what is true of every credential: what counts, what does not, and what is said of it.
 
 use appliance::domain::api_key::Secret;
-use appliance::http::route::Entry;
-use appliance::http::table::Table;
+use appliance::http::server::route::Entry;
+use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, filled};

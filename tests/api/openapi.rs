@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use appliance::http::table::Table;
+use appliance::http::server::table::Table;
 use serde_json::Value;
 
 use crate::support::App;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use appliance::http::table::Table;
+use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Client, Hiring};

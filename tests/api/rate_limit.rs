@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use appliance::domain::api_key::Secret;
-use appliance::http::route::Entry;
-use appliance::http::table::Table;
+use appliance::http::server::route::Entry;
+use appliance::http::server::table::Table;
 use serde_json::json;
 
 use crate::support::app::Options;

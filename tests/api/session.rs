@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use appliance::http::route::Entry;
-use appliance::http::table::Table;
+use appliance::http::server::route::Entry;
+use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -1,8 +1,8 @@
 //! The inventory: the route table is the contract's ten endpoints and the ones decided beside them, nothing else.
 
 use appliance::domain::api_key::Scope;
-use appliance::http::route::Entry;
-use appliance::http::table::Table;
+use appliance::http::server::route::Entry;
+use appliance::http::server::table::Table;
 
 crate::tests![the_table_is_the_contract, every_route_declares_its_success_and_its_entry];
 

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use appliance::domain::api_key::Scope;
-use appliance::http::route::{Entry, Route};
-use appliance::http::table::Table;
+use appliance::http::server::route::{Entry, Route};
+use appliance::http::server::table::Table;
 use serde_json::json;
 
 use self::line::{Asked, Kind, Line};

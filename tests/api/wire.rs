@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use appliance::http::route::Route;
-use appliance::http::table::Table;
+use appliance::http::server::route::Route;
+use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Client, sent};

@@ -17,7 +17,7 @@ use appliance::domain::text::Email;
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use appliance::domain::user::PlatformRole;
 use appliance::hr;
-use appliance::http::ctx::{Ctx, Settings};
+use appliance::http::server::ctx::{Ctx, Settings};
 use appliance::http::{Server, Stopped, origin};
 use appliance::store::file::{Missing, Older};
 use appliance::store::{self, Store};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use appliance::http::openapi;
+use appliance::http::api::openapi;
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 

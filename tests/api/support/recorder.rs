@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
 
-use appliance::http::table::{ANYWHERE, Table, UNROUTED};
+use appliance::http::server::table::{ANYWHERE, Table, UNROUTED};
 
 /// A route as the record names it, a status, and the code of an error; a page shows no code, so it counts for all.
 type Seen = BTreeSet<(String, u16, Option<String>)>;

@@ -1,0 +1,133 @@
+//! `/api/v1/organizations`: the organizations that the caller may see, and what they are there.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::api_key::WireData;
+use crate::domain::api_key::Scope;
+use crate::domain::id::{Id, OrganizationId};
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::{OrgRole, Principal};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::pagination::{Page, no_cursor};
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::access::Visible;
+use crate::store::{self, Error, Tx};
+
+pub(in crate::http) const NO_ORGANIZATION: Refusal =
+    Refusal::NotFound("there is no such organization, or this key may not see it");
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    vec![
+        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list).answering(&[
+            (200, ""),
+            (400, "validation_error"),
+            (401, "unauthorized"),
+            (403, "insufficient_scope"),
+            (429, "rate_limited"),
+        ]),
+        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read).answering(&[
+            (200, ""),
+            (401, "unauthorized"),
+            (403, "insufficient_scope"),
+            (404, "not_found"),
+            (429, "rate_limited"),
+        ]),
+    ]
+}
+
+/// What a row of a list by time is found by: its time and its id.
+pub(in crate::http) type Place<I> = (Timestamp, I);
+
+/// The place that a cursor of two parts names.
+///
+/// # Errors
+/// `validation_error` where no page gave it.
+pub(in crate::http) fn place<I: Id>(page: &Page) -> Result<Option<Place<I>>, Refusal> {
+    let Some(parts) = &page.after else { return Ok(None) };
+    let [micros, id] = parts.as_slice() else { return Err(no_cursor()) };
+    let at = micros.parse().map(Timestamp::from_micros).map_err(|_| no_cursor())?;
+    Ok(Some((at, I::parse(id).ok_or_else(no_cursor)?)))
+}
+
+/// What a page's cursor tells of a place.
+pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
+    vec![at.micros().to_string(), id.to_owned()]
+}
+
+/// Which page of the list is asked for.
+///
+/// # Errors
+/// `validation_error` for a `limit` that is no integer, or a `cursor` that no page gave.
+fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, Option<Place<OrganizationId>>), Error> {
+    let page = Page::read(request, 2)?;
+    let after = place(&page)?;
+    Ok((page, after))
+}
+
+/// `GET /api/v1/organizations`: those that the caller is a member of and that are switched on; for a platform admin all
+/// there are.
+///
+/// # Errors
+/// None of its own.
+fn list(
+    _: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    (page, after): &(Page, Option<Place<OrganizationId>>),
+) -> Result<Reply, Error> {
+    let found = store::access::organizations(tx, who, after.as_ref(), page.rows_wanted())?;
+    Ok(page.reply(found, |last| parts(last.created_at, last.id.as_str()), wire))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
+fn decode_id(_: &Ctx, request: &Request) -> Result<Option<OrganizationId>, Error> {
+    Ok(OrganizationId::parse(request.param("id")))
+}
+
+/// `GET /api/v1/organizations/{id}`: one of them.
+///
+/// # Errors
+/// `not_found` where there is none, or the caller may not see it.
+fn read(_: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<OrganizationId>) -> Result<Reply, Error> {
+    let id = id.as_ref().ok_or(NO_ORGANIZATION)?;
+    let found = store::access::organization(tx, who, id)?.ok_or(NO_ORGANIZATION)?;
+    Ok(Reply::json(&WireData { success: true, data: wire(found) }))
+}
+
+fn wire(organization: Visible) -> WireOrganization {
+    WireOrganization {
+        id: organization.id.into(),
+        slug: organization.slug,
+        name: organization.name,
+        domain: organization.domain,
+        logo: organization.logo,
+        org_role: organization.standing.org_role.map(OrgRole::as_str),
+        enabled: organization.enabled,
+        portal_enabled: organization.portal_enabled,
+        require_external_position_id: organization.require_external_position_id,
+        pay_transparency: organization.pay_transparency,
+        time_zone: organization.time_zone,
+        created_at: organization.created_at.to_string(),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireOrganization {
+    id: String,
+    slug: String,
+    name: String,
+    domain: String,
+    logo: String,
+    org_role: Option<&'static str>,
+    enabled: bool,
+    portal_enabled: bool,
+    require_external_position_id: bool,
+    pay_transparency: bool,
+    time_zone: String,
+    created_at: String,
+}

@@ -1,0 +1,87 @@
+//! `POST /api/v1/organizations/{id}/candidates`.
+
+use super::{NO_ROLE, email, organization, told};
+use crate::domain::candidate::{self, Template};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::Privacy;
+use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::store::candidate::{Record, acts};
+use crate::store::{self, Error, Tx};
+
+pub(super) struct AddWish {
+    organization: Option<OrganizationId>,
+    name: String,
+    email: Email,
+    role_id: Option<RoleId>,
+    applied_at: Option<Timestamp>,
+}
+
+/// Who is to be added to which role. All fields at fault are told at once.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `validation_error` without a `name`, `email` or `roleId`, for an
+/// `email` that is none, an `appliedAt` that is no moment, or a `name` that is too long.
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
+    let mut fields = request.object()?;
+    let name = fields.required_text("name", NAME_CHARACTERS_MAX);
+    let address = fields.required_any_text("email");
+    let address = email(&mut fields, address);
+    let role_id = fields.required_any_text("roleId");
+    let applied_at = fields.moment("appliedAt");
+    let email = fields.valid_with(address)?;
+    // An id that none can have is an unknown role, not a fault of form.
+    let role_id = role_id.and_then(|id| RoleId::parse(&id));
+    let organization = OrganizationId::parse(request.param("id"));
+    Ok(AddWish { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
+}
+
+/// `POST /api/v1/organizations/{id}/candidates`: adds someone to a role by hand. Who has the same address in the
+/// organization is the same candidate, whose name stays.
+///
+/// # Errors
+/// `not_found` where there is no such organization or, in it, no such role; `forbidden` for a plain member; `conflict`
+/// where the role is not open or has no steps, or the candidate has applied to it.
+pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Result<Reply, Error> {
+    let (organization, standing) = organization(tx, who, wish.organization.as_ref())?;
+    let role = wish.role_id.as_ref().ok_or(NO_ROLE)?;
+    let seats = store::role::seats(tx, organization, role)?.ok_or(NO_ROLE)?;
+    standing.require_manager()?;
+    let known = store::candidate::with_email(tx, organization, &wish.email)?;
+    let has_applied = match &known {
+        Some(candidate) => store::candidate_role::has_applied(tx, organization, &candidate.id, role)?,
+        None => false,
+    };
+    let role_steps = store::role_step::of_role(tx, role)?;
+    let is_erased = known.as_ref().is_some_and(|candidate| candidate.is_erased);
+    candidate::apply(seats.status, role_steps.len(), is_erased, has_applied)?;
+    let stamp = || store::activity::stamp(&*ctx.world);
+    let candidate = match known {
+        Some(candidate) => candidate,
+        None => {
+            let record = Record {
+                id: ctx.world.id(),
+                name: wish.name.clone(),
+                email: wish.email.clone(),
+                privacy: Privacy::default(),
+            };
+            acts::add(tx, Some(who), organization, &record, &stamp())?
+        }
+    };
+    let templates =
+        role_steps.into_iter().map(|step| Template { id: step.id, name: step.name, step_type: step.step_type });
+    let steps = candidate::first_steps(templates.collect(), || ctx.world.id());
+    let application = store::candidate_role::Record {
+        id: ctx.world.id(),
+        status: ApplicationStatus::InProgress,
+        applied_at: wish.applied_at.unwrap_or(tx.now),
+        hire: None,
+    };
+    acts::apply(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
+    told(tx, candidate)
+}

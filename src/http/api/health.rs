@@ -1,0 +1,50 @@
+//! `GET /`, `/healthz` and `/readyz`: what this is, whether it lives, whether it can work.
+
+use hyper::Method;
+use serde::Serialize;
+
+use crate::domain::refusal::Refusal;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::route::Route;
+use crate::store::health::Job;
+use crate::store::{self, Error, Grade, Tx};
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    vec![
+        Route::plain(Method::GET, "/", name).answering(&[(200, "")]),
+        Route::plain(Method::GET, "/healthz", live).answering(&[(200, "")]),
+        Route::open(Method::GET, "/readyz", |_, _| Ok(()), ready).writes(Grade::Logged).answering(&[(200, "")]),
+    ]
+}
+
+/// `GET /`: names the service.
+fn name(_: &Ctx) -> Reply {
+    Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
+}
+
+/// `GET /healthz`: the process lives.
+fn live(_: &Ctx) -> Reply {
+    Reply::text("ok\n")
+}
+
+/// `GET /readyz`: the file can be read and written, which is tried, and is the one that was opened.
+///
+/// # Errors
+/// `unavailable` where it cannot be now, and where a job has failed for a while, which is named; `internal_error` where the file
+/// does not keep what is written.
+fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
+    ctx.store.require_same_files()?;
+    let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(Job::name).collect();
+    if !failing.is_empty() {
+        return Err(Refusal::NotReady(format!("failing: {}; the log says why", failing.join(", "))).into());
+    }
+    store::health::touch(tx)?;
+    Ok(Reply::text("ready\n"))
+}
+
+#[derive(Serialize)]
+struct WireName {
+    name: &'static str,
+    version: &'static str,
+}

@@ -1,0 +1,30 @@
+//! The JSON endpoints, a file or folder a noun, and their OpenAPI description. Knows the server, not the pages.
+
+pub(in crate::http) mod access;
+pub(in crate::http) mod activity;
+pub(in crate::http) mod admin;
+pub(in crate::http) mod api_key;
+pub(in crate::http) mod board;
+pub(in crate::http) mod candidate;
+pub(in crate::http) mod candidate_role;
+pub(in crate::http) mod candidate_step;
+pub(in crate::http) mod document;
+pub(in crate::http) mod erasure;
+pub(in crate::http) mod export;
+pub(in crate::http) mod health;
+pub(in crate::http) mod hr_delivery;
+pub(in crate::http) mod hr_integration;
+pub(in crate::http) mod logo;
+pub(in crate::http) mod me;
+pub mod openapi;
+pub(in crate::http) mod portal;
+pub(in crate::http) mod report;
+pub(in crate::http) mod role;
+pub(in crate::http) mod role_step;
+pub(in crate::http) mod security_txt;
+pub(in crate::http) mod session;
+pub mod shown;
+pub(in crate::http) mod signup;
+pub(in crate::http) mod status;
+pub(in crate::http) mod status_link;
+pub(in crate::http) mod usage;

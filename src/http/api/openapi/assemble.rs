@@ -1,0 +1,359 @@
+//! The document, put together: the fragments say what only they know, the table of routes says the rest.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::parts::{Object, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
+use super::{example, refusals};
+use crate::http::server::route::{Entry, Route};
+
+/// What is known of each code of a refusal, in the common fragment; it does not go into the document.
+const PROBLEMS: &str = "x-problems";
+
+pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cookie: &str) -> Value {
+    let mut document = read(common);
+    let problems = object(document.remove(PROBLEMS));
+    let mut paths = Object::new();
+    let mut components = object(document.remove("components"));
+    document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
+    components["securitySchemes"]["session"]["name"] = json!(cookie);
+    let mut tags = Vec::new();
+    for fragment in fragments {
+        let mut fragment = read(fragment);
+        let tag = fragment.remove("tag").unwrap_or_default();
+        for (path, operations) in object(fragment.remove("paths")) {
+            let known = member(&mut paths, &path);
+            for (method, mut operation) in object(Some(operations)) {
+                operation["tags"] = json!([tag["name"]]);
+                known.insert(method, operation);
+            }
+        }
+        for (kind, more) in object(fragment.remove("components")) {
+            member(&mut components, &kind).extend(object(Some(more)));
+        }
+        tags.push(tag);
+    }
+    flatten(member(&mut components, "schemas"));
+    for route in routes {
+        let method = route.method.as_str().to_ascii_lowercase();
+        let operation = paths.get_mut(route.path).and_then(|operations| operations.get_mut(&method));
+        let Some(operation) = operation else { continue };
+        let told = object(Some(operation.take()));
+        *operation = Value::Object(complete(told, route, &mut components, &problems));
+    }
+    for operation in paths.values().filter_map(Value::as_object).flat_map(|operations| operations.values()) {
+        accept_warnings(operation, member(&mut components, "schemas"));
+    }
+    document.insert("tags".to_owned(), Value::Array(tags));
+    document.insert("paths".to_owned(), Value::Object(paths));
+    prune(&mut components, &document["paths"]);
+    document.insert("components".to_owned(), Value::Object(components));
+    Value::Object(document)
+}
+
+/// Gives a schema that is another and more (`allOf` and `properties`) all members itself: some generators of clients
+/// take it for the other.
+fn flatten(schemas: &mut Object) {
+    while let Some((name, part)) =
+        schemas.iter().find_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?[0].clone())))
+    {
+        let base = example::referred(&part).and_then(|base| schemas.get(base)).cloned().unwrap_or_default();
+        let Some(whole) = schemas.get_mut(&name).and_then(Value::as_object_mut) else { return };
+        whole.remove("allOf");
+        let mut members = object(base.get("properties").cloned());
+        members.extend(object(whole.remove("properties")));
+        whole.insert("properties".to_owned(), Value::Object(members));
+    }
+}
+
+/// Leaves out what no operation comes to by its references: the common fragment has words that not every one needs.
+fn prune(components: &mut Object, paths: &Value) {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![paths.clone()];
+    while let Some(value) = next.pop() {
+        if let Some(to) = value.get("$ref").and_then(Value::as_str)
+            && reached.insert(to.to_owned())
+        {
+            let mut way = to.trim_start_matches("#/components/").split('/');
+            let kind = way.next().and_then(|kind| components.get(kind));
+            next.extend(kind.zip(way.next()).and_then(|(kind, name)| kind.get(name)).cloned());
+        }
+        match value {
+            Value::Object(members) => next.extend(members.into_iter().map(|(_, member)| member)),
+            Value::Array(items) => next.extend(items),
+            _ => {}
+        }
+    }
+    for (kind, members) in components.iter_mut().filter(|(kind, _)| *kind != "securitySchemes") {
+        let members = members.as_object_mut().into_iter();
+        members.for_each(|all| all.retain(|name, _| reached.contains(&format!("#/components/{kind}/{name}"))));
+    }
+}
+
+/// An operation as OpenAPI has it, of what its fragment and its route say.
+fn complete(mut told: Object, route: &Route, components: &mut Object, problems: &Object) -> Object {
+    let mut whole = Object::new();
+    for name in ["tags", "operationId", "summary"] {
+        whole.insert(name.to_owned(), told.remove(name).unwrap_or_default());
+    }
+    let own = told.remove("description").unwrap_or_default();
+    let words = [own.as_str().unwrap_or_default(), &entry_words(route.entry)].join("\n\n");
+    whole.insert("description".to_owned(), json!(words.trim()));
+    if let Entry::Scoped(scope) = route.entry {
+        whole.insert("x-scope".to_owned(), json!(scope.as_str()));
+    }
+    whole.insert("security".to_owned(), security(route.entry));
+    let parameters = parameters(&told, route);
+    if !parameters.is_empty() {
+        whole.insert("parameters".to_owned(), Value::Array(parameters));
+    }
+    if let Some(body) = told.get("body").and_then(Value::as_str) {
+        whole.insert("requestBody".to_owned(), request_body(body, member(components, "schemas")));
+    } else if let Some(body) = told.remove("requestBody") {
+        whole.insert("requestBody".to_owned(), body);
+    }
+    let mut responses = object(told.remove("responses"));
+    if let Some(content) = content(&told, member(components, "schemas")) {
+        let status = route.answers.iter().find(|(status, _)| (200..300).contains(status)).map_or(200, |(one, _)| *one);
+        let returns = told.get("returns").cloned().unwrap_or(json!(default_returns(&told)));
+        responses.insert(status.to_string(), json!({ "description": returns, "content": content }));
+    }
+    if is_tagged(route) {
+        responses.insert("304".to_owned(), json!({ "description": "The caller's copy is still the newest." }));
+    }
+    for response in responses.values_mut().filter_map(Value::as_object_mut) {
+        let headers = member(response, "headers");
+        let own = std::mem::take(headers);
+        headers.extend(header_references(&success_headers(route)));
+        headers.extend(own);
+    }
+    responses.extend(refusals::of(route, components, problems));
+    whole.insert("responses".to_owned(), Value::Object(responses));
+    whole
+}
+
+/// Whether it answers a caller who has its newest answer that they do.
+fn is_tagged(route: &Route) -> bool {
+    route.answers.contains(&(304, ""))
+}
+
+fn entry_words(entry: Entry) -> String {
+    match entry {
+        Entry::Open => String::new(),
+        Entry::Signed => "Needs an API key or a session.".to_owned(),
+        Entry::Session => "Needs a session.".to_owned(),
+        Entry::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
+        Entry::Admin(scope) => format!(
+            "Needs an API key of a platform admin. A key that was made with explicit scopes needs `{}` among them.",
+            scope.as_str()
+        ),
+    }
+}
+
+fn security(entry: Entry) -> Value {
+    match entry {
+        Entry::Open => json!([]),
+        Entry::Signed => json!([{ "apiKey": [] }, { "session": [] }]),
+        Entry::Session => json!([{ "session": [] }]),
+        Entry::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
+        Entry::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),
+    }
+}
+
+fn parameters(told: &Object, route: &Route) -> Vec<Value> {
+    let common = |name: &str| json!({ "$ref": format!("#/components/parameters/{name}") });
+    let own = told.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_told = |name: &str| own.iter().any(|one| one["name"] == name);
+    let mut parameters = Vec::new();
+    let mut before = "";
+    for segment in route.path.split('/') {
+        if let Some(name) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
+            && !is_told(name)
+        {
+            parameters.push(path_parameter(name, before));
+        }
+        before = segment;
+    }
+    parameters.extend(own);
+    if told.contains_key("page") {
+        // A list whose pages have another size says so itself.
+        let has_limit = parameters.iter().any(|one| one["name"] == "limit");
+        parameters.extend([(!has_limit).then(|| common("Limit")), Some(common("Cursor"))].into_iter().flatten());
+    }
+    if is_tagged(route) {
+        parameters.push(common("IfNoneMatch"));
+    }
+    if is_repeatable(route) {
+        parameters.push(common("IdempotencyKey"));
+    }
+    parameters
+}
+
+/// A path parameter that its fragment says nothing of: the id of what stands before it.
+fn path_parameter(name: &str, before: &str) -> Value {
+    let thing = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
+        (Some(thing), _) => thing.to_owned(),
+        (None, Some(stem)) => format!("{stem}y"),
+        (None, None) => before.strip_suffix('s').unwrap_or(before).to_owned(),
+    };
+    let thing = thing.replace('-', " ").replace("api ", "API ").replace("hr ", "HR ");
+    json!({
+        "name": name,
+        "in": "path",
+        "required": true,
+        "description": format!("The id of the {thing}."),
+        "schema": { "$ref": "#/components/schemas/Id" }
+    })
+}
+
+fn request_body(name: &str, schemas: &mut Object) -> Value {
+    let (mut done, mut next) = (BTreeSet::new(), vec![name.to_owned()]);
+    while let Some(name) = next.pop() {
+        if !done.insert(name.clone()) {
+            continue;
+        }
+        if let Some(schema) = schemas.get_mut(&name).filter(|schema| schema.get("properties").is_some()) {
+            accept_null(schema, &mut next);
+        }
+    }
+    let schema = schemas.get(name).cloned().unwrap_or_default();
+    let is_required = schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+    json!({
+        "required": is_required,
+        "content": { "application/json": { "schema": reference(name), "example": example::of(&schema, schemas) } }
+    })
+}
+
+/// Lets every member that is not required be null too: that counts as not given. Names the schemas that its members
+/// refer to, for the same to be done to them.
+fn accept_null(schema: &mut Value, inside: &mut Vec<String>) {
+    let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
+    if let Some(items) = schema.get_mut("items") {
+        accept_null(items, inside);
+    }
+    inside.extend(example::referred(schema).map(str::to_owned));
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, member) in members.into_iter().flatten() {
+        accept_null(member, inside);
+        if required.contains(name) {
+            continue;
+        }
+        let types: Vec<String> = example::types(member).into_iter().map(str::to_owned).collect();
+        let choices = ["anyOf", "oneOf"].into_iter().find(|name| member.get(name).is_some());
+        if types.iter().any(|one| one == "null") {
+            continue;
+        } else if let Some(name) = choices {
+            let null = json!({ "type": "null" });
+            let choices = member[name].as_array_mut().filter(|choices| !choices.contains(&null));
+            choices.into_iter().for_each(|choices| choices.push(null.clone()));
+        } else if types.is_empty() {
+            let but_null = member.take();
+            *member = json!({ "anyOf": [but_null, { "type": "null" }] });
+        } else {
+            member["type"] = types.into_iter().chain(["null".to_owned()]).collect();
+            if let Some(words) = member.get_mut("enum").and_then(Value::as_array_mut) {
+                words.push(Value::Null);
+            }
+        }
+    }
+}
+
+/// The content of a success that is told in one word. The schema of the whole answer is a component, so that a client
+/// that is made from the document has a name for it.
+fn content(told: &Object, schemas: &mut Object) -> Option<Value> {
+    let named = |kind: &str| told.get(kind).and_then(Value::as_str);
+    let own = told.get("example").cloned();
+    let mut of = |name: &str, suffix: &str, data: Value, more: Option<Value>| {
+        let whole = format!("{name}{suffix}");
+        let mut schema = json!({
+            "type": "object",
+            "required": ["success", "data"],
+            "properties": { "success": { "type": "boolean", "const": true }, "data": data }
+        });
+        if let Some(pagination) = more {
+            schema["required"] = json!(["success", "data", "pagination"]);
+            schema["properties"]["pagination"] = pagination;
+        }
+        schemas.insert(whole.clone(), schema);
+        whole
+    };
+    let is_list = told.contains_key("list") || told.contains_key("page");
+    let name = if let Some(name) = named("data") {
+        of(name, "Answer", reference(name), None)
+    } else if let Some(name) = named("list") {
+        of(name, "List", json!({ "type": "array", "items": reference(name) }), None)
+    } else if let Some(name) = named("page") {
+        of(name, "Page", json!({ "type": "array", "items": reference(name) }), Some(reference("Pagination")))
+    } else if told.contains_key("success") {
+        "Success".to_owned()
+    } else {
+        named("answer")?.to_owned()
+    };
+    let mut example = example::of(&reference(&name), schemas);
+    match own {
+        Some(own) if is_list => example["data"] = json!([own]),
+        Some(own) if told.contains_key("data") => example["data"] = own,
+        Some(own) => example = own,
+        None => {}
+    }
+    Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
+}
+
+/// Lets the answers to a JSON body have `warnings`, which name members of the body that are not known. Once all operations
+/// are complete: several share a schema, and no example is to have them.
+fn accept_warnings(operation: &Value, schemas: &mut Object) {
+    if operation["requestBody"]["content"].get("application/json").is_none() {
+        return;
+    }
+    let responses = operation["responses"].as_object().into_iter().flatten();
+    for (_, response) in responses.filter(|(status, _)| status.starts_with('2')) {
+        let name = example::referred(&response["content"]["application/json"]["schema"]).unwrap_or_default();
+        let Some(schema) = schemas.get_mut(name).and_then(Value::as_object_mut) else { continue };
+        member(schema, "properties").entry("warnings").or_insert_with(|| {
+            json!({
+                "type": "array",
+                "description": "Members of the body that are not known here and were ignored. Missing where there are none.",
+                "items": reference("Warning")
+            })
+        });
+    }
+}
+
+fn default_returns(told: &Object) -> &'static str {
+    match () {
+        () if told.contains_key("page") => "A page of the list.",
+        () if told.contains_key("list") => "The whole list.",
+        () if told.contains_key("success") => "It is done.",
+        () => "As it is now.",
+    }
+}
+
+fn success_headers(route: &Route) -> Vec<&'static str> {
+    let mut names = vec!["X-Request-Id"];
+    if route.entry != Entry::Open {
+        names.extend(RATE_LIMIT);
+    }
+    if is_tagged(route) {
+        names.push("ETag");
+    }
+    if is_repeatable(route) {
+        names.push(REPLAYED);
+    }
+    names
+}
+
+fn read(fragment: &str) -> Object {
+    serde_json::from_str(fragment).expect("a fragment is a JSON object, which a test has seen")
+}
+
+fn object(value: Option<Value>) -> Object {
+    match value {
+        Some(Value::Object(object)) => object,
+        _ => Object::new(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

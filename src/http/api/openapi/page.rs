@@ -1,0 +1,287 @@
+//! The page, rendered from the document: a table of contents, every operation, every schema. It loads nothing and runs
+//! no script; everything that the document says is text and escaped.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::example;
+use crate::http::pages::plain::escape;
+
+const STYLE: &str = include_str!("page.css");
+
+/// What a `style-src` names the page's style by (Content Security Policy, hash sources).
+pub(super) fn style_hash() -> String {
+    STANDARD.encode(Sha256::digest(STYLE))
+}
+
+pub(super) fn render(document: &Value) -> String {
+    let title = escape(text(&document["info"]["title"]));
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\">\n<title>{title}: reference</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n"
+    );
+    page.push_str(&format!(
+        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same as a document for programs: \
+         <a href=\"/api/openapi.json\">OpenAPI {}</a>.</p>\n",
+        escape(text(&document["info"]["version"])),
+        escape(text(&document["openapi"])),
+    ));
+    page.push_str(&prose(text(&document["info"]["description"])));
+    page.push_str("</header>\n");
+    contents(&mut page, document);
+    page.push_str("<main>\n");
+    for tag in list(&document["tags"]) {
+        let name = text(&tag["name"]);
+        page.push_str(&format!("<h2 id=\"{}\">{}</h2>\n", anchor("tag", name), escape(name)));
+        page.push_str(&prose(text(&tag["description"])));
+        for (path, method, operation) in operations(document, name) {
+            show_operation(&mut page, document, path, method, operation);
+        }
+    }
+    page.push_str("<h2 id=\"schemas\">Schemas</h2>\n");
+    for (name, schema) in members(&document["components"]["schemas"]) {
+        show_schema(&mut page, name, schema);
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn contents(page: &mut String, document: &Value) {
+    page.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
+    for tag in list(&document["tags"]) {
+        let name = text(&tag["name"]);
+        page.push_str(&format!(
+            "<li><details><summary><a href=\"#{}\">{}</a></summary>\n<ul>\n",
+            anchor("tag", name),
+            escape(name)
+        ));
+        for (_, _, operation) in operations(document, name) {
+            let id = text(&operation["operationId"]);
+            let summary = escape(text(&operation["summary"]));
+            page.push_str(&format!("<li><a href=\"#{}\">{summary}</a></li>\n", anchor("operation", id)));
+        }
+        page.push_str("</ul></details></li>\n");
+    }
+    page.push_str("<li><a href=\"#schemas\">Schemas</a></li>\n</ul>\n</nav>\n");
+}
+
+/// The operations of a tag, in the document's order.
+fn operations<'a>(document: &'a Value, tag: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
+    let all = members(&document["paths"]);
+    let all = all.flat_map(|(path, methods)| members(methods).map(move |(method, one)| (path, method, one)));
+    all.filter(move |(_, _, operation)| operation["tags"][0] == tag)
+}
+
+fn show_operation(page: &mut String, document: &Value, path: &str, method: &str, operation: &Value) {
+    let id = anchor("operation", text(&operation["operationId"]));
+    page.push_str(&format!(
+        "<section>\n<h3 id=\"{id}\">{}</h3>\n<p class=\"path\"><span class=\"method\">{}</span> {}</p>\n",
+        escape(text(&operation["summary"])),
+        method.to_ascii_uppercase(),
+        escape(path),
+    ));
+    page.push_str(&prose(text(&operation["description"])));
+    let parameters: Vec<&Value> = list(&operation["parameters"]).map(|one| resolved(document, one)).collect();
+    if !parameters.is_empty() {
+        page.push_str("<h4>Parameters</h4>\n");
+        table(page, ["Name", "Type", ""], parameters.iter().map(|one| parameter_row(one)));
+    }
+    for (media_type, content) in members(&operation["requestBody"]["content"]) {
+        let need = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
+        let kind = kind(&content["schema"]);
+        page.push_str(&format!("<h4>Body: {kind} <span class=\"dim\">{}{need}</span></h4>\n", escape(media_type)));
+        show_example(page, &content["example"]);
+    }
+    page.push_str("<h4>Answers</h4>\n");
+    let (good, bad): (Vec<_>, Vec<_>) = members(&operation["responses"]).partition(|(status, _)| *status < "400");
+    for (status, response) in good {
+        let kinds: Vec<String> = members(&response["content"]).map(|(_, content)| kind(&content["schema"])).collect();
+        let (kinds, words) = (kinds.join(", "), inline(text(&response["description"])));
+        page.push_str(&format!("<p><strong>{}</strong> {kinds} {words}</p>\n", escape(status)));
+        members(&response["content"]).for_each(|(_, content)| show_example(page, &content["example"]));
+    }
+    page.push_str("<details><summary>Errors</summary>\n");
+    let rows = bad.into_iter().map(|(status, response)| {
+        let response = resolved(document, response);
+        [escape(status), kind_of_problem(response), inline(text(&response["description"]))]
+    });
+    table(page, ["Status", "Codes", ""], rows);
+    page.push_str("</details>\n</section>\n");
+}
+
+fn parameter_row(parameter: &Value) -> [String; 3] {
+    let need = if parameter["required"] == true { "" } else { ", optional" };
+    let place = format!("<code>{}</code>", escape(text(&parameter["name"])));
+    let words = inline(text(&parameter["description"]));
+    let place = format!("{place} <span class=\"dim\">{}{need}</span>", escape(text(&parameter["in"])));
+    [place, kind(&parameter["schema"]), format!("{words} {}", limits(&parameter["schema"]))]
+}
+
+fn kind_of_problem(response: &Value) -> String {
+    let examples = members(&response["content"]["application/problem+json"]["examples"]);
+    let codes: Vec<String> = examples.map(|(code, _)| format!("<code>{}</code>", escape(code))).collect();
+    codes.join(" ")
+}
+
+fn show_schema(page: &mut String, name: &str, schema: &Value) {
+    let id = anchor("schema", name);
+    page.push_str(&format!("<section>\n<h3 id=\"{id}\">{}</h3>\n", escape(name)));
+    page.push_str(&prose(text(&schema["description"])));
+    let mut rows = Vec::new();
+    member_rows(&mut rows, "", schema);
+    if rows.is_empty() {
+        page.push_str(&format!("<p>{} {}</p>\n", kind(schema), limits(schema)));
+    } else {
+        table(page, ["Member", "Type", ""], rows.into_iter());
+    }
+    page.push_str("</section>\n");
+}
+
+/// A row for each member; those of an object without a name of its own below it, with the way to them.
+fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
+    let required: Vec<&str> = list(&schema["required"]).map(text).collect();
+    for (name, member) in members(&schema["properties"]) {
+        let way = format!("{above}{name}");
+        let need = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
+        let words = inline(text(&member["description"]));
+        let name = format!("<code>{}</code>{need}", escape(&way));
+        rows.push([name, kind(member), format!("{words} {}", limits(member))]);
+        member_rows(rows, &format!("{way}."), member);
+        member_rows(rows, &format!("{way}[]."), &member["items"]);
+    }
+}
+
+/// The type of a schema in a few words; a schema with a name is a link.
+fn kind(schema: &Value) -> String {
+    if let Some(name) = example::referred(schema) {
+        return format!("<a href=\"#{}\">{}</a>", anchor("schema", name), escape(name));
+    }
+    let choices: Vec<String> = list(&schema["anyOf"]).chain(list(&schema["oneOf"])).map(kind).collect();
+    if !choices.is_empty() {
+        return choices.join(" or ");
+    }
+    let name = |one: &str| match (one, &schema["items"], &schema["format"]) {
+        ("array", Value::Object(_), _) => format!("array of {}", kind(&schema["items"])),
+        ("string", _, Value::String(format)) => escape(format),
+        _ => escape(one),
+    };
+    let types: Vec<String> = example::types(schema).into_iter().map(name).collect();
+    if types.is_empty() { "anything".to_owned() } else { types.join(" or ") }
+}
+
+/// What a value must keep to.
+fn limits(schema: &Value) -> String {
+    const LIMITS: [(&str, &str); 8] = [
+        ("const", "always"),
+        ("default", "default"),
+        ("minimum", "at least"),
+        ("maximum", "at most"),
+        ("minLength", "characters at least"),
+        ("maxLength", "characters at most"),
+        ("maxItems", "items at most"),
+        ("pattern", "pattern"),
+    ];
+    let mut told = Vec::new();
+    let words: Vec<String> = list(&schema["enum"]).map(|word| format!("<code>{}</code>", code(word))).collect();
+    if !words.is_empty() {
+        told.push(format!("one of {}", words.join(", ")));
+    }
+    for (name, words) in LIMITS {
+        if let Some(limit) = schema.get(name) {
+            told.push(format!("{words} <code>{}</code>", code(limit)));
+        }
+    }
+    if told.is_empty() { String::new() } else { format!("<span class=\"dim\">({})</span>", told.join("; ")) }
+}
+
+fn show_example(page: &mut String, example: &Value) {
+    let shown = match example {
+        Value::Null => return,
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    page.push_str(&format!("<pre><code>{}</code></pre>\n", escape(&shown)));
+}
+
+fn table(page: &mut String, head: [&str; 3], rows: impl Iterator<Item = [String; 3]>) {
+    let cells = head.map(|name| format!("<th scope=\"col\">{name}</th>"));
+    page.push_str(&format!("<div class=\"scroll\"><table>\n<tr>{}</tr>\n", cells.concat()));
+    for row in rows {
+        let cells = row.map(|cell| format!("<td>{cell}</td>"));
+        page.push_str(&format!("<tr>{}</tr>\n", cells.concat()));
+    }
+    page.push_str("</table></div>\n");
+}
+
+/// Paragraphs.
+fn prose(words: &str) -> String {
+    let paragraphs = words.split("\n\n").filter(|paragraph| !paragraph.is_empty());
+    paragraphs.map(|paragraph| format!("<p>{}</p>\n", inline(paragraph))).collect()
+}
+
+/// A text with its `code` and its **emphasis**, which is all that descriptions have.
+fn inline(words: &str) -> String {
+    let emphasized = |text: &str| {
+        let parts = text.split("**").enumerate();
+        let parts = parts.map(|(at, part)| if at % 2 == 1 { format!("<strong>{part}</strong>") } else { part.into() });
+        parts.collect::<String>()
+    };
+    let parts = words.split('`').map(escape).enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 1 { format!("<code>{part}</code>") } else { emphasized(&part) });
+    parts.collect()
+}
+
+/// A value as code.
+fn code(value: &Value) -> String {
+    escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// What a link leads to: letters, digits and hyphens only.
+fn anchor(kind: &str, name: &str) -> String {
+    let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    format!("{kind}-{}", plain.collect::<String>())
+}
+
+/// What a reference stands for.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let pointer = value.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let object: Option<&Map<String, Value>> = value.as_object();
+    object.into_iter().flatten().map(|(name, member)| (name.as_str(), member))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_document_says_stays_text() {
+        assert_eq!(
+            inline("a **b** `<c>**` & \"d\""),
+            "a <strong>b</strong> <code>&lt;c&gt;**</code> &amp; &quot;d&quot;"
+        );
+        assert_eq!(anchor("tag", "a \"b\""), "tag-a--b-");
+        let page = render(&serde_json::json!({
+            "info": { "title": "<script>" }, "tags": [{ "name": "<t>" }],
+            "paths": { "/{<p>}": { "get": { "tags": ["<t>"], "summary": "<s>", "operationId": "o" } } },
+            "components": { "schemas": { "<S>": { "type": "<x>", "pattern": "<y>" } } }
+        }));
+        for bare in ["<script>", "<t>", "<p>}", "<s>", "<S>", "<x>", "<y>"] {
+            assert!(!page.contains(bare), "{bare}");
+        }
+    }
+}

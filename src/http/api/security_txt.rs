@@ -1,0 +1,112 @@
+//! `GET /.well-known/security.txt`: where to report a vulnerability (RFC 9116).
+
+use std::time::Duration;
+
+use hyper::{Method, Uri};
+
+use crate::domain::refusal::Refusal;
+use crate::domain::text::Email;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::{Error, Tx};
+
+/// How long the file says that it holds. It is as current as the setting that it is made from, so it never runs out while
+/// the service runs; a copy of it does. RFC 9116 recommends less than a year.
+const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+/// The longest contact.
+const CONTACT_BYTES_MAX: usize = 500;
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Method::GET, "/.well-known/security.txt", decode, show).answering(&[(200, ""), (404, "not_found")]),
+    ]
+}
+
+fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
+    if ctx.settings.security_contacts.is_empty() {
+        return Err(Refusal::NotFound("this service names no contact for security reports").into());
+    }
+    Ok(())
+}
+
+/// `GET /.well-known/security.txt`: the contacts that the operator gave.
+#[expect(clippy::unnecessary_wraps, reason = "a handler's second half may refuse; this one has nothing to")]
+fn show(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
+    let mut text = String::new();
+    for contact in &ctx.settings.security_contacts {
+        text.push_str(&format!("Contact: {contact}\n"));
+    }
+    text.push_str(&format!("Expires: {}\n", ctx.world.now().plus(VALID_FOR)));
+    if ctx.settings.is_https() {
+        text.push_str(&format!("Canonical: {}/.well-known/security.txt\n", ctx.settings.base_url));
+    }
+    Ok(Reply::text(text))
+}
+
+/// A contact as a URI (RFC 9116 §2.5.3): an https URL, a `mailto:` or a `tel:`. An email address alone becomes a `mailto:`.
+/// `None` for anything else.
+pub fn contact(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_plain = text.len() <= CONTACT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_email = |address: &str| Email::parse(address).is_some() && !address.contains([':', '/', '<', '>']);
+    let is_number = |number: &str| {
+        let digits = number.strip_prefix('+').unwrap_or(number);
+        digits.starts_with(|c: char| c.is_ascii_digit()) && digits.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    };
+    let is_uri = match text.split_once(':') {
+        Some(("https", rest)) => rest.starts_with("//") && text.parse::<Uri>().is_ok_and(|uri| uri.host().is_some()),
+        Some(("mailto", address)) => is_email(address.split('?').next().unwrap_or_default()),
+        Some(("tel", number)) => is_number(number),
+        _ => false,
+    };
+    match () {
+        () if !is_plain => None,
+        () if is_uri => Some(text.to_owned()),
+        () if is_email(text) && !text.contains('?') => Some(format!("mailto:{text}")),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contact;
+
+    #[test]
+    fn a_contact_is_a_uri_or_an_email_address() {
+        for (text, uri) in [
+            ("security@example.com", "mailto:security@example.com"),
+            (" security@example.com ", "mailto:security@example.com"),
+            ("mailto:security@example.com", "mailto:security@example.com"),
+            ("mailto:a@example.com?subject=x", "mailto:a@example.com?subject=x"),
+            ("https://example.com/security", "https://example.com/security"),
+            ("tel:+1-201-555-0123", "tel:+1-201-555-0123"),
+        ] {
+            assert_eq!(contact(text).as_deref(), Some(uri), "{text}");
+        }
+        let long = format!("https://example.com/{}", "a".repeat(500));
+        for bad in [
+            "",
+            " ",
+            "security",
+            "@",
+            "http://example.com",
+            "https://",
+            "https:",
+            "mailto:",
+            "mailto:a",
+            "tel:",
+            "tel:a",
+            "tel:+",
+            "javascript:alert(1)",
+            "a@b.example\nContact: x",
+            "<a@b.example>",
+            "a b@c.example",
+            &long,
+        ] {
+            assert_eq!(contact(bad), None, "{bad:?}");
+        }
+    }
+}

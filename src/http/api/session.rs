@@ -1,0 +1,159 @@
+//! `/api/auth`: signing in with address and password, and out.
+
+use std::net::IpAddr;
+
+use hyper::{Method, header};
+use sha2::{Digest, Sha256};
+
+use super::me;
+use crate::domain::id;
+use crate::domain::keyed_hash::keyed_hash;
+use crate::domain::refusal::Refusal;
+use crate::domain::session::TOTAL_MAX;
+use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email};
+use crate::domain::user::{Auth, Principal};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::user::Account;
+use crate::store::{self, Error, Grade, Refused, Tx};
+
+/// Random bytes of a session's cookie: 256 bits.
+const COOKIE_RANDOM_BYTES: usize = 32;
+
+const COOKIE: &str = "appliance_session";
+
+/// Its name where the service is reached by https: then no other host, and no plain connection, can set it.
+const COOKIE_OF_HOST: &str = "__Host-appliance_session";
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
+            .with_body()
+            .with_hashing()
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (400, "bad_request"),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out).writes(Grade::Vital).answering(&[
+            (204, ""),
+            (401, "unauthorized"),
+            (403, "forbidden"),
+            (429, "rate_limited"),
+        ]),
+    ]
+}
+
+/// A sign-in whose password was right, and the cookie that it will be answered with.
+struct SignIn {
+    email: Email,
+    account: Account,
+    cookie: String,
+    client: IpAddr,
+}
+
+/// A line of the log for what became of a sign-in. Account and client are keyed hashes: the log names nobody.
+fn note(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
+    let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
+    let (account, client) = (hash("account", account), hash("address", &client.to_string()));
+    ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
+}
+
+/// Looks at the password. An unknown address takes as long, fails the same way and waits like a known one.
+fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
+    if request.origin().is_told() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    let mut fields = request.object()?;
+    let address = fields.required_any_text("email");
+    let password = fields.required_any_text("password");
+    fields.valid()?;
+    let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
+    let email = Email::stored(&address);
+    let account_key = match &email {
+        Some(email) => email.key().to_owned(),
+        None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
+    };
+    let begun = ctx.throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
+    let attempt = begun.map_err(|retry_after_s| {
+        note(ctx, "throttled", &account_key, request.client());
+        Refusal::RateLimited { retry_after_s }
+    })?;
+    let account = match &email {
+        Some(email) => {
+            let found = ctx.store.read(|tx| store::user::account(tx, email));
+            found.inspect_err(|_| ctx.throttle.undone(&attempt))?
+        }
+        None => None,
+    };
+    let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
+    let matches = ctx.password_matches(&password, hash);
+    let (Some(email), Some(account), true) = (email, account.as_ref(), matches) else {
+        note(ctx, "failed", &account_key, request.client());
+        if let Some(account) = account {
+            ctx.store.note_refused(Refused::SignIn(account.id));
+        }
+        return Err(Refusal::Unauthorized { sent: true }.into());
+    };
+    let mut random = [0; COOKIE_RANDOM_BYTES];
+    ctx.world.fill(&mut random);
+    let cookie = id::token(&random);
+    ctx.throttle.succeeded(&attempt, digest(&cookie), ctx.world.monotonic());
+    Ok(SignIn { email, account: account.clone(), cookie, client: request.client() })
+}
+
+/// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, wish: &SignIn) -> Result<Reply, Error> {
+    if store::user::account(tx, &wish.email)?.as_ref() != Some(&wish.account) {
+        note(ctx, "failed", wish.email.key(), wish.client);
+        return Err(Refusal::Unauthorized { sent: true }.into());
+    }
+    let digest = digest(&wish.cookie);
+    store::session::insert(tx, &digest, &wish.account.id)?;
+    let who = store::session::principal(tx, &digest)?
+        .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
+    store::session::record(tx, &store::activity::stamp(&*ctx.world), &who)?;
+    note(ctx, "succeeded", wish.email.key(), wish.client);
+    let cookie = set_cookie(ctx, &wish.cookie, TOTAL_MAX.as_secs());
+    Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
+}
+
+/// `POST /api/auth/sign-out`: ends the session and takes the cookie back.
+fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
+    if let Auth::Session { digest } = &who.auth {
+        store::session::delete(tx, digest)?;
+    }
+    Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))
+}
+
+/// The digest of the session cookie that a request carries. Only the name that a sign-in sets is read: behind https
+/// that is the one that no other host can set.
+pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
+    let wanted = cookie_name(ctx);
+    let mut cookies = request.cookies().into_iter();
+    let found = cookies.find(|(name, value)| name == wanted && !value.is_empty());
+    found.map(|(_, value)| digest(&value))
+}
+
+/// What a session's cookie is called here.
+pub(in crate::http) fn cookie_name(ctx: &Ctx) -> &'static str {
+    if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
+}
+
+fn digest(cookie: &str) -> [u8; 32] {
+    Sha256::digest(cookie.as_bytes()).into()
+}
+
+fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {
+    let name = cookie_name(ctx);
+    let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
+    format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}")
+}

@@ -1,0 +1,193 @@
+//! `POST /api/public/signup/{token}`: the same as the form, for those who build their own.
+
+use hyper::Method;
+use serde::Serialize;
+
+use super::api_key::WireData;
+use crate::domain::attachment;
+use crate::domain::form::{Form, ID_RANDOM_BYTES};
+use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
+use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::signup::{Checked, Field, Typed};
+use crate::domain::status_page;
+use crate::http::pages::signup::said::{CLOSED, EXPIRED, NOWHERE};
+use crate::http::pages::signup::{FILE_FIELD, YES};
+use crate::http::pages::texts;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::fields::Fields;
+use crate::http::server::form::{self as sent, Look};
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::document::Staged;
+use crate::store::signup::Wish;
+use crate::store::{self, Error, Grade, Tx};
+
+const LOCALE: &str = "locale";
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Method::POST, "/api/public/signup/{token}", decode, act)
+            .with_upload(FILE_FIELD, look_first)
+            .evenly()
+            .or_json()
+            .writes(Grade::Durable)
+            .answering(&[
+                (200, ""),
+                (400, "bad_request"),
+                (400, "validation_error"),
+                (404, "not_found"),
+                (410, "gone"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+    ]
+}
+
+/// As for the form: whether there is such a link, and whether its address has sent too much.
+fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
+    if store::invitation::follow(tx, request.param("token"))?.is_none() {
+        return Err(NOWHERE.into());
+    }
+    let taken = ctx.signup_limit.take(request.client(), ctx.world.monotonic());
+    taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    Ok(Look::On)
+}
+
+struct Sent {
+    link: String,
+    checked: Checked,
+    locale: String,
+    document: Option<Staged>,
+    /// Random bytes as a form would have brought them.
+    form_id: [u8; ID_RANDOM_BYTES],
+}
+
+/// What was sent, with every fault at once.
+///
+/// # Errors
+/// `bad_request` for a body that is no JSON object; `payload_too_large` for a file that is; `unavailable`
+/// where there is no room for a file; `validation_error` with every
+/// field at fault.
+fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
+    let browser = texts::of(request)?.tag;
+    let mut read = match request.form() {
+        Some(form) => Read::of_form(form)?,
+        None => Read::of_object(request.object()?),
+    };
+    if read.locale.as_ref().is_some_and(|locale| !is_locale(locale)) {
+        read.fault(LOCALE, NO_LOCALE.to_owned());
+    }
+    let checked = read.typed.check();
+    for (field, fault) in checked.as_ref().err().into_iter().flatten() {
+        read.fault(field.as_str(), fault.sentence());
+    }
+    let Some(checked) = checked.ok().filter(|_| read.errors.is_empty()) else {
+        return Err(Refusal::Invalid(in_order(read.errors)).into());
+    };
+    let mut form_id = [0; ID_RANDOM_BYTES];
+    ctx.world.fill(&mut form_id);
+    Ok(Sent {
+        link: request.param("token").to_owned(),
+        checked,
+        locale: read.locale.unwrap_or_else(|| browser.to_owned()),
+        document: read.document,
+        form_id,
+    })
+}
+
+/// In the order of the form, and behind its fields what it does not have.
+fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    let place = |error: &FieldError| Field::ALL.iter().position(|field| field.as_str() == error.field);
+    errors.sort_by_key(|error| place(error).unwrap_or(Field::ALL.len()));
+    errors
+}
+
+/// What was sent, as it was read.
+#[derive(Default)]
+struct Read {
+    typed: Typed,
+    locale: Option<String>,
+    document: Option<Staged>,
+    errors: Vec<FieldError>,
+}
+
+impl Read {
+    fn of_form(form: &sent::Form) -> Result<Self, Error> {
+        let mut read = Self::default();
+        match form.upload() {
+            Some(sent::Upload::Staged(staged)) => read.document = Some(staged.clone()),
+            Some(sent::Upload::Fault(attachment::AttachmentFault::TooLarge)) => {
+                return Err(Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX).into());
+            }
+            Some(sent::Upload::Fault(attachment::AttachmentFault::NoRoom)) => {
+                return Err(attachment::NO_ROOM_FOR_FILE.into());
+            }
+            Some(sent::Upload::Fault(fault)) => read.fault(FILE_FIELD, fault.detail()),
+            None => {}
+        }
+        let mut text = |name| match form.text(name) {
+            Ok(text) => text.unwrap_or_default().to_owned(),
+            Err(refusal) => {
+                read.errors.extend_from_slice(refusal.errors());
+                String::new()
+            }
+        };
+        let (name, email, phone, note) = (text("name"), text("email"), text("phone"), text("note"));
+        let (consent, locale) = (text("consent"), text(LOCALE));
+        let links = form.texts("links").flat_map(str::lines).map(str::to_owned).collect();
+        let consents = YES.contains(&consent.as_str());
+        read.typed = Typed { name, email, phone, links, note, consents };
+        read.locale = Some(locale).filter(|locale| !locale.is_empty());
+        Ok(read)
+    }
+
+    fn of_object(mut fields: Fields) -> Self {
+        let mut text = |name| fields.any_text(name).unwrap_or_default();
+        let (name, email, phone, note) = (text("name"), text("email"), text("phone"), text("note"));
+        let links = fields.texts("links").unwrap_or_default();
+        let consents = fields.truth("consent").unwrap_or_default();
+        let locale = fields.any_text(LOCALE);
+        let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
+        Self { typed: Typed { name, email, phone, links, note, consents }, locale, document: None, errors }
+    }
+
+    /// Notes that a field is at fault. What was told first of one stays: one of the wrong type is not missing, too.
+    fn fault(&mut self, field: &str, detail: String) {
+        if !self.errors.iter().any(|error| error.field == field) {
+            self.errors.push(FieldError { field: field.to_owned(), detail });
+        }
+    }
+}
+
+/// `POST /api/public/signup/{token}`: applies, and gives the link to where that stands.
+///
+/// # Errors
+/// `not_found` for a link that there is none of, and while its role is not public or its organization's portal is off;
+/// `gone` where it has run out or the role takes no applications any more.
+fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
+    let invitation = store::invitation::follow(tx, &sent.link)?.ok_or(NOWHERE)?;
+    match invitation.way {
+        Way::Open => {}
+        Way::Expired => return Err(EXPIRED.into()),
+        Way::Closed => return Err(CLOSED.into()),
+    }
+    let token = status_page::token(ctx.store.form_secret(), &Form::new(&sent.form_id, tx.now).id);
+    let wish = Wish {
+        checked: sent.checked.clone(),
+        locale: sent.locale.clone(),
+        digest: status_page::digest(&token),
+        document: sent.document.as_ref().map(|staged| staged.token.clone()),
+    };
+    store::signup::apply(tx, &*ctx.world, &invitation, &wish)?;
+    let status_url = format!("{}/status/{token}", ctx.settings.base_url);
+    let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
+    Ok(reply.keeping(sent.document.as_ref()))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSignup {
+    status_url: String,
+}

@@ -1,0 +1,34 @@
+//! `POST /status/{token}/withdraw` and `…/delete`.
+
+use super::{Visit, private, view};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::store::status_page::acts::{self, Deletion};
+use crate::store::{Error, Tx};
+
+/// `POST …/withdraw`: the candidate takes the application back, where they see that it goes on. Either way the page shows how
+/// it is. Where it was decided on and they do not see that yet, the decision stays, and staff see that they took it back.
+///
+/// # Errors
+/// None but a 404 page where the link leads nowhere.
+pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
+    let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
+    if found.shown.progress(&found.page, tx.now).status == ApplicationStatus::InProgress {
+        acts::withdraw(tx, &*ctx.world, &found.page, &found.shown)?;
+    }
+    Ok(private(Reply::see_other(&visit.path())))
+}
+
+/// `POST …/delete`: what is behind the link is deleted, and the link with it. Where the organization holds the candidate's
+/// data, the page says so.
+///
+/// # Errors
+/// None but a 404 page where the link leads nowhere.
+pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
+    let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
+    match acts::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.shown)? {
+        Deletion::Done => view::deleted(&found),
+        Deletion::Held => Ok(private(Reply::see_other(&format!("{}#held", visit.path())))),
+    }
+}

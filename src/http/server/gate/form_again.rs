@@ -1,0 +1,28 @@
+//! A form that cannot be taken now is shown again, with everything that was typed.
+
+use super::Trail;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::form::Trouble;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::Error;
+
+/// The form of a route for people once more, where it could not be taken now. Where even that fails, the outcome stays.
+pub(super) fn show(
+    ctx: &Ctx,
+    route: &Route,
+    request: &Request,
+    trail: &Trail,
+    outcome: Result<Reply, Error>,
+) -> Result<Reply, Error> {
+    let show_again = route.form.as_ref().and_then(|rules| rules.show_again).filter(|_| request.form().is_some());
+    let (Some(show_again), Err(error)) = (show_again, &outcome) else { return outcome };
+    match ctx.store.read(|tx| show_again(ctx, tx, request, Trouble::Unavailable)) {
+        Ok(reply) => {
+            ctx.telemetry.note(ctx.world.now(), Some(trail.request_id.as_str()), &error.to_string());
+            Ok(reply)
+        }
+        Err(_) => outcome,
+    }
+}

@@ -1,0 +1,243 @@
+//! Requests that are carried out once: the `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+//!
+//! Looking up what was answered, the act, and keeping its answer are one transaction, so of requests at once the first
+//! acts and the others are given its answer, and nothing is kept of an act that did not happen. A repeat is asked for its
+//! caller's authority like any request: the credential and the scope, and whether they still manage what the path names.
+
+use std::fmt::Write as _;
+
+use hyper::header::HeaderName;
+use serde_json::Value;
+
+use super::REALM;
+use super::transaction::Outcome;
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
+use crate::domain::idempotency_key::{self, IdempotencyKey, Kept};
+use crate::domain::refusal::Refusal;
+use crate::domain::user::{Auth, Principal, Standing};
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::{Entry, Route};
+use crate::interchange::json;
+use crate::store::{self, Error, Tx, access};
+
+const NOT_FOUND: u16 = 404;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A request that is to be carried out once.
+pub(super) struct Once {
+    key: IdempotencyKey,
+    fingerprint: [u8; 32],
+    entry: Entry,
+    place: Place,
+    request_id: String,
+}
+
+/// What of an organization a path names, and so whoever may manage it may ask again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Organization(Option<OrganizationId>),
+    Role(Option<RoleId>),
+    Candidate(Option<CandidateId>),
+    CandidateRole(Option<ApplicationId>),
+    CandidateStep(Option<CandidateStepId>),
+    /// Nothing: it is for platform admins, who see everything.
+    Platform,
+}
+
+impl Once {
+    /// What the request is to be carried out once under, where it says so and its route heeds that.
+    ///
+    /// # Errors
+    /// `validation_error` where the key cannot be read.
+    pub(super) fn read(route: &Route, request: &Request, id: &RequestId) -> Result<Option<Self>, Refusal> {
+        if !route.takes_idempotency_key() {
+            return Ok(None);
+        }
+        let values = request.header_values(&IDEMPOTENCY_KEY);
+        let key = match &values[..] {
+            [] => return Ok(None),
+            [value] => IdempotencyKey::parse(value),
+            _ => None,
+        };
+        let key = key.ok_or_else(|| {
+            let what =
+                format!("must be there once, with 1 to {} printable characters", idempotency_key::CHARACTERS_MAX);
+            Refusal::invalid("Idempotency-Key", what)
+        })?;
+        let method = request.method().as_str().as_bytes();
+        let parts = [method, request.path().as_bytes(), request.raw_query().as_bytes(), &asked(request)];
+        let fingerprint = idempotency_key::fingerprint(parts);
+        let place = Place::of(route, request.param("id"));
+        Ok(Some(Self { key, fingerprint, entry: route.entry, place, request_id: id.as_str().to_owned() }))
+    }
+
+    /// Acts, or gives the answer that was given before.
+    ///
+    /// # Errors
+    /// As the act, or when SQLite fails. What is refused is a good outcome.
+    pub(super) fn carry_out(
+        &self,
+        tx: &Tx<'_>,
+        who: Option<Principal>,
+        act: impl FnOnce(Option<Principal>) -> Result<Outcome, Error>,
+    ) -> Result<Outcome, Error> {
+        let Some((who, number)) = who.as_ref().and_then(|who| Some((who, number(who)?))) else { return act(who) };
+        if let Err(refusal) = self.entry.accept(who).and_then(|()| self.entry.admit(who)) {
+            return Ok(Err(refusal));
+        }
+        // A 404 may be there from an older version of this program, which stored it.
+        let kept = store::idempotency_key::find(tx, number, &self.key)?;
+        if let Some(kept) = kept.filter(|kept| kept.status != NOT_FOUND) {
+            return self.repeat(tx, who, &kept);
+        }
+        let outcome = act(Some(who.clone()))?;
+        if let Some(kept) = self.to_keep(&outcome) {
+            store::idempotency_key::insert(tx, number, &self.key, &kept)?;
+        }
+        Ok(outcome)
+    }
+
+    fn repeat(&self, tx: &Tx<'_>, who: &Principal, kept: &Kept) -> Result<Outcome, Error> {
+        const HIDDEN: Refusal = Refusal::NotFound("there is no such thing, or this key may not see it");
+        let answer = kept.answer_to(&self.fingerprint);
+        // What is not told needs no authority.
+        if answer != Err(Refusal::IdempotencyKeyReused) {
+            let standing = self.place.standing(tx, who)?;
+            let may = standing.ok_or(HIDDEN).and_then(|standing| standing.map_or(Ok(()), Standing::require_manager));
+            if let Err(refusal) = may {
+                return Ok(Err(refusal));
+            }
+        }
+        match answer {
+            Ok(answer) => Reply::repeated(kept.status, answer, &self.request_id).map(Ok),
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    fn to_keep(&self, outcome: &Outcome) -> Option<Kept> {
+        match outcome {
+            Ok(reply) => Some(reply.to_repeat(self.fingerprint)),
+            Err(refusal) if idempotency_key::is_of_state(refusal) => {
+                // Each time it is given it has the id of the request that it is given to.
+                let problem = Reply::problem(&Error::Refused(refusal.clone()), REALM, "");
+                Some(problem.to_repeat(self.fingerprint))
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// The number of the key that calls.
+fn number(who: &Principal) -> Option<i64> {
+    match who.auth {
+        Auth::ApiKey { number, .. } => Some(number),
+        Auth::Session { .. } => None,
+    }
+}
+
+impl Place {
+    /// What the path of this route names by its `id`.
+    fn of(route: &Route, id: &str) -> Self {
+        let rest = route.path.strip_prefix("/api/v1/").unwrap_or_default();
+        match rest.split('/').next().unwrap_or_default() {
+            "organizations" => Self::Organization(OrganizationId::parse(id)),
+            "roles" => Self::Role(RoleId::parse(id)),
+            "candidates" => Self::Candidate(CandidateId::parse(id)),
+            "candidate-roles" => Self::CandidateRole(ApplicationId::parse(id)),
+            "candidate-steps" => Self::CandidateStep(CandidateStepId::parse(id)),
+            _ => Self::Platform,
+        }
+    }
+
+    /// What the caller is to it: `Some(None)` where that is not asked, `None` where it is not to be seen.
+    fn standing(&self, tx: &Tx<'_>, who: &Principal) -> Result<Option<Option<Standing>>, Error> {
+        let within = |found: Option<(OrganizationId, Standing)>| found.map(|(_, standing)| standing);
+        let standing = match self {
+            Self::Organization(Some(id)) => access::to_organization(tx, who, id)?,
+            Self::Role(Some(id)) => within(access::to_role(tx, who, id)?),
+            Self::Candidate(Some(id)) => within(access::to_candidate(tx, who, id)?),
+            Self::CandidateRole(Some(id)) => within(access::to_candidate_role(tx, who, id)?),
+            Self::CandidateStep(Some(id)) => within(access::to_candidate_step(tx, who, id)?),
+            Self::Platform => return Ok(Some(None)),
+            _ => None,
+        };
+        Ok(standing.map(Some))
+    }
+}
+
+/// The body that counts: what was parsed, so that neither white space nor the order of members makes another request of it.
+fn asked(request: &Request) -> Vec<u8> {
+    let body = request.body();
+    if body.is_empty() {
+        // An absent body is an empty object.
+        return b"{}".to_vec();
+    }
+    match json::parse(body) {
+        Ok(value) => {
+            let mut text = String::new();
+            write_sorted(&value, &mut text);
+            text.into_bytes()
+        }
+        Err(_) => body.to_vec(),
+    }
+}
+
+/// Writes JSON with the members of each object in the order of their names.
+fn write_sorted(value: &Value, text: &mut String) {
+    let comma = |text: &mut String, index: usize| text.push_str(if index == 0 { "" } else { "," });
+    match value {
+        Value::Object(object) => {
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| name.as_str());
+            text.push('{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                comma(text, index);
+                let _ = write!(text, "{}:", Value::from(name.as_str()));
+                write_sorted(member, text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                comma(text, index);
+                write_sorted(item, text);
+            }
+            text.push(']');
+        }
+        other => {
+            let _ = write!(text, "{other}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::server::table::Table;
+
+    #[test]
+    fn what_a_path_of_staff_names_is_known() {
+        for route in Table::new().routes().iter().filter(|route| route.takes_idempotency_key()) {
+            let is_of_platform = route.path.starts_with("/api/admin/");
+            assert_eq!(Place::of(route, "some_id") == Place::Platform, is_of_platform, "{}", route.path);
+            assert!(is_of_platform || route.path.contains("/{id}"), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn a_body_is_the_same_however_it_is_written() {
+        let sorted = |body: &str| {
+            let mut text = String::new();
+            write_sorted(&json::parse(body.as_bytes()).unwrap(), &mut text);
+            text
+        };
+        let one = sorted(r#"{"b":[1,{"y":null,"x":"\"ä\n"}],"a":{}}"#);
+        assert_eq!(one, r#"{"a":{},"b":[1,{"x":"\"ä\n","y":null}]}"#);
+        assert_eq!(one, sorted("{ \"a\" : {}, \"b\": [ 1, {\"x\": \"\\\"\\u00e4\\n\", \"y\":null}]}"));
+        assert_ne!(sorted("[1,2]"), sorted("[2,1]"));
+        assert_ne!(sorted(r#"{"a":"1"}"#), sorted(r#"{"a":1}"#));
+    }
+}
