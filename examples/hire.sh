@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# From an empty file to a hired candidate, over HTTP alone: the first admin key is made on the command line, everything
-# behind it is a call that you can copy. Read it from top to bottom.
+# From an empty file to a hired candidate, over HTTP. A command creates the first admin key; every later step is a call that
+# you can copy. Read it from top to bottom.
 #
 #     examples/hire.sh [APPLIANCE]
 #
-# APPLIANCE is the program, as an argument or in the environment. Without it, the `appliance` of the PATH is taken, or else
-# target/release/appliance. The script needs curl and jq; it works in a directory of its own, on a free port of the
-# loopback, and leaves nothing behind. The end is a line that says who was hired, and exit status 0.
+# APPLIANCE is the program, as an argument or in the environment; without it, `appliance` of the PATH, or else
+# target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
+# loopback, and leaves nothing behind. It ends with a line that names the hired candidate, and exit status 0.
 
 set -euo pipefail
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 #
-# Walks through the whole HTTP interface on a fresh copy of the sample company,
-# one call after another, and checks every answer. It is a test and a tour: read
-# it from top to bottom to see how each endpoint is called.
+# Walks through the HTTP interface on a fresh copy of the sample company, one call
+# after another, and checks every answer. It is a test and a tour: read it from top
+# to bottom to see how most endpoints are called.
 #
 #     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
-# APPLIANCE is the program to try, as an argument or in the environment. Without
-# it, the `appliance` of the PATH is taken, or else target/release/appliance.
-# RECEIVER is the HR system that hires are delivered to: examples/webhook_receiver
-# beside APPLIANCE, where `cargo build --bins --examples` puts it.
-# Beside them the script needs curl, jq and the usual Unix tools. It works in a
-# directory of its own, on a free port of the loopback, and leaves nothing behind.
+# APPLIANCE is the program, as an argument or in the environment; without it,
+# `appliance` of the PATH, or else target/release/appliance.
+# RECEIVER is the HR system that receives hires; without it, the file
+# examples/webhook_receiver beside APPLIANCE, where `cargo build --bins --examples`
+# puts it. The script also needs curl, jq and the usual Unix tools. It works in a
+# temporary directory, on a free port of the loopback, and leaves nothing behind.
 #
-# The end is a line `N passed, 0 failed` and exit status 0. The first check that
-# fails ends it with status 1, after saying what was expected and what came.
+# It ends with a line `N passed, 0 failed` and exit status 0. The first failed check
+# ends it with status 1, and prints the expected and the actual value.
 
 set -euo pipefail
 
