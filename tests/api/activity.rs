@@ -1,22 +1,24 @@
-//! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`: what was done, by whom,
-//! in pages, and as a chain that can be followed. Who may read it is in `tenancy_of_staff`.
+//! Activity lists of organizations, roles and candidates: their rows, pages and hash chain.
+//!
+//! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`. The tests of who may
+//! read them are in `tenancy_of_staff`.
 
 use serde_json::{Value, json};
 
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    nothing_done_is_an_empty_page,
-    a_row_tells_who_did_what_to_whom_and_what_it_changed,
-    what_concerns_a_role_or_a_candidate_is_picked_out,
-    another_organization_shows_in_none_of_them,
-    a_kind_of_row_is_picked_out,
-    pages_lead_to_the_end_also_while_more_is_done,
-    the_hashes_lead_from_each_row_to_the_one_before,
-    a_detail_that_was_erased_is_told_as_such,
-    what_the_service_did_by_itself_has_no_user,
-    every_parameter_at_fault_is_told_at_once,
-    a_cursor_of_another_organization_is_none,
+    activity_without_acts_is_an_empty_page,
+    a_row_names_the_actor_the_target_and_the_change,
+    role_and_candidate_lists_show_only_their_own_rows,
+    lists_never_show_rows_of_another_organization,
+    the_action_parameter_selects_rows,
+    paging_reaches_the_end_while_rows_are_added,
+    each_row_has_the_hash_of_the_previous_row,
+    an_erased_detail_is_reported_as_erased,
+    acts_of_the_service_have_no_user,
+    all_invalid_parameters_are_reported_together,
+    a_cursor_of_another_organization_is_refused,
 ];
 
 const SCOPES: [&str; 2] = ["candidates:read", "pipeline:write"];
@@ -44,21 +46,21 @@ fn rows(client: &Client, path: &str) -> Vec<Value> {
     client.get(path).expect(200).json()["data"].as_array().unwrap().clone()
 }
 
-/// The steps that rows are about, and what was done there.
-fn told(rows: &[Value]) -> Vec<(&str, &str)> {
+/// The action of each row and the candidate step that the row is about.
+fn actions_and_steps(rows: &[Value]) -> Vec<(&str, &str)> {
     rows.iter()
         .map(|row| (row["action"].as_str().unwrap(), row["candidateStepId"].as_str().unwrap_or_default()))
         .collect()
 }
 
-/// Three decisions: a rejection, a hire, and the end of that hire.
+/// A rejection, a hire, and the reversal of that hire.
 fn three_decisions(client: &Client, hiring: &Hiring) {
     client.post(&hiring.reject(0), &json!({ "outcomeNotes": "too far away" })).expect(200);
     client.post_empty(&hiring.hire(1)).expect(200);
     client.post_empty(&hiring.decision(1, 3, "reject")).expect(200);
 }
 
-fn nothing_done_is_an_empty_page() {
+fn activity_without_acts_is_an_empty_page() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "member");
@@ -70,19 +72,19 @@ fn nothing_done_is_an_empty_page() {
     }
 }
 
-/// The hash of the last row of platform activity: making a key for the test leaves one, before any other row.
+/// The hash of the newest platform activity. Creating the test's key writes it, so the chain continues from it.
 fn platform_head(app: &App) -> String {
     let last =
         "SELECT lower(hex(hash)) FROM main.activities WHERE organization_id IS NULL ORDER BY number DESC LIMIT 1";
     app.sql(last).remove(0)
 }
 
-fn a_row_tells_who_did_what_to_whom_and_what_it_changed() {
+fn a_row_names_the_actor_the_target_and_the_change() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, client) = staff(&app, &hiring, "moderator");
-    let wish = json!({ "outcomeNotes": "too far away", "outcomeType": "other", "outcomeReason": "commute" });
-    client.post(&hiring.reject(0), &wish).expect(200);
+    let decision = json!({ "outcomeNotes": "too far away", "outcomeType": "other", "outcomeReason": "commute" });
+    client.post(&hiring.reject(0), &decision).expect(200);
     let candidate = &hiring.candidates[0];
     let hash = app.sql("SELECT lower(hex(hash)) FROM activities").remove(0);
     let expected = json!({
@@ -112,7 +114,7 @@ fn a_row_tells_who_did_what_to_whom_and_what_it_changed() {
     }
 }
 
-fn what_concerns_a_role_or_a_candidate_is_picked_out() {
+fn role_and_candidate_lists_show_only_their_own_rows() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "owner");
@@ -121,14 +123,14 @@ fn what_concerns_a_role_or_a_candidate_is_picked_out() {
         ("candidate_step.rejected", "candidate_step.hired", "candidate_step.hire_reversed");
     let (first, second) = (&hiring.candidates[0].steps, &hiring.candidates[1].steps);
     let all = [(reversed, second[3].as_str()), (hired, second[3].as_str()), (rejected, first[1].as_str())];
-    assert_eq!(told(&rows(&client, &of_organization(&hiring))), all);
-    assert_eq!(told(&rows(&client, &of_role(&hiring))), all);
-    assert_eq!(told(&rows(&client, &of_candidate(&hiring, 0))), all[2..]);
-    assert_eq!(told(&rows(&client, &of_candidate(&hiring, 1))), all[..2]);
-    assert_eq!(told(&rows(&client, &of_candidate(&hiring, 2))), []);
+    assert_eq!(actions_and_steps(&rows(&client, &of_organization(&hiring))), all);
+    assert_eq!(actions_and_steps(&rows(&client, &of_role(&hiring))), all);
+    assert_eq!(actions_and_steps(&rows(&client, &of_candidate(&hiring, 0))), all[2..]);
+    assert_eq!(actions_and_steps(&rows(&client, &of_candidate(&hiring, 1))), all[..2]);
+    assert_eq!(actions_and_steps(&rows(&client, &of_candidate(&hiring, 2))), []);
 }
 
-fn another_organization_shows_in_none_of_them() {
+fn lists_never_show_rows_of_another_organization() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let (_, client) = staff(&app, &mine, "owner");
@@ -145,7 +147,7 @@ fn another_organization_shows_in_none_of_them() {
     }
 }
 
-fn a_kind_of_row_is_picked_out() {
+fn the_action_parameter_selects_rows() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "owner");
@@ -160,7 +162,7 @@ fn a_kind_of_row_is_picked_out() {
     }
 }
 
-/// Every row that a path leads to, page by page; after each page `between` happens.
+/// Every row id that a path leads to, page by page. `between` runs after each page.
 fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -170,7 +172,7 @@ fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
-        assert!(!found.is_empty() || cursor.is_empty(), "there was not more: {page}");
+        assert!(!found.is_empty() || cursor.is_empty(), "hasMore announced a page that is empty: {page}");
         all.extend(found);
         between();
         let Some(next) = next else { return all };
@@ -178,7 +180,7 @@ fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn
     }
 }
 
-fn pages_lead_to_the_end_also_while_more_is_done() {
+fn paging_reaches_the_end_while_rows_are_added() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let (_, client) = staff(&app, &hiring, "owner");
@@ -188,9 +190,10 @@ fn pages_lead_to_the_end_also_while_more_is_done() {
         client.post_empty(&hiring.decision(1, step, "reject")).expect(200);
     }
     let (organization, role, candidate) = (of_organization(&hiring), of_role(&hiring), of_candidate(&hiring, 0));
-    let of = |wanted: &str| app.sql(&format!("SELECT id FROM activities WHERE {wanted} ORDER BY number DESC"));
-    let all = of("organization_id = 'org_1'");
-    let (whole, ours) = (of("role_id = 'role_1'"), of("candidate_id = 'cand_1_1'"));
+    let ids_where =
+        |condition: &str| app.sql(&format!("SELECT id FROM activities WHERE {condition} ORDER BY number DESC"));
+    let all = ids_where("organization_id = 'org_1'");
+    let (whole, ours) = (ids_where("role_id = 'role_1'"), ids_where("candidate_id = 'cand_1_1'"));
     assert_eq!((all.len(), ours.len()), (8, 4));
     for limit in [1, 3, 7, 8, 9] {
         for query in ["", "&action=candidate_step.rejected"] {
@@ -206,7 +209,7 @@ fn pages_lead_to_the_end_also_while_more_is_done() {
     assert_eq!(walk(&client, &organization, "", 2, between), all);
 }
 
-fn the_hashes_lead_from_each_row_to_the_one_before() {
+fn each_row_has_the_hash_of_the_previous_row() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "owner");
@@ -221,7 +224,7 @@ fn the_hashes_lead_from_each_row_to_the_one_before() {
     assert_eq!(rows[0]["hash"], last);
 }
 
-fn a_detail_that_was_erased_is_told_as_such() {
+fn an_erased_detail_is_reported_as_erased() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "owner");
@@ -236,11 +239,11 @@ fn a_detail_that_was_erased_is_told_as_such() {
     assert_eq!(before[..2], after[..2]);
     let mut expected = before[2].clone();
     (expected["before"], expected["after"], expected["erased"]) = (Value::Null, Value::Null, json!(true));
-    assert_eq!(after[2], expected, "the hash is what it was");
+    assert_eq!(after[2], expected, "the hash stays the same");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_the_service_did_by_itself_has_no_user() {
+fn acts_of_the_service_have_no_user() {
     let app = App::start();
     let hiring = app.hiring();
     app.change(
@@ -253,7 +256,7 @@ fn what_the_service_did_by_itself_has_no_user() {
     assert_eq!([member("action"), member("erased")], [json!("candidate.erased"), json!(true)]);
 }
 
-fn every_parameter_at_fault_is_told_at_once() {
+fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "member");
@@ -263,7 +266,7 @@ fn every_parameter_at_fault_is_told_at_once() {
         ("action=", vec!["action"]),
         ("limit=x", vec!["limit"]),
         ("cursor=x", vec!["cursor"]),
-        // "none", as a cursor is written.
+        // "none" in the encoding of a cursor.
         ("cursor=bm9uZQ", vec!["cursor"]),
         ("action=role.closed&action=role.closed", vec!["action"]),
         ("action=Role.Closed&limit=1.5&cursor=%2F", vec!["action", "limit", "cursor"]),
@@ -279,7 +282,7 @@ fn every_parameter_at_fault_is_told_at_once() {
     }
 }
 
-fn a_cursor_of_another_organization_is_none() {
+fn a_cursor_of_another_organization_is_refused() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let (_, client) = staff(&app, &mine, "owner");

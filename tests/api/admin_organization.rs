@@ -1,32 +1,32 @@
-//! `/api/admin/organizations`: making, listing, reading and changing organizations, and what it is to be switched off.
+//! `/api/admin/organizations`: admins create, list, read, change and disable organizations.
 
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_new_organization_is_answered_whole,
-    what_is_not_given_has_its_default,
-    a_new_organization_has_its_status_row_and_its_activity,
-    every_fault_of_a_new_one_is_told_at_once,
-    each_limit_holds_on_both_sides,
-    a_logo_is_a_url_or_nothing,
-    a_theme_is_kept_with_all_its_members,
-    a_theme_has_at_most_16_kib,
-    a_time_zone_is_one_that_the_machine_knows,
-    a_slug_that_is_taken_is_a_conflict,
-    only_what_is_given_changes,
-    members_of_the_theme_change_one_by_one,
-    retention_ends_with_null,
-    decisions_never_show_with_null,
-    a_change_is_recorded_with_before_and_after,
-    a_change_that_changes_nothing_leaves_nothing,
+    creating_an_organization_returns_every_member,
+    members_that_are_not_given_get_their_defaults,
+    creating_an_organization_writes_its_status_row_and_activity,
+    all_validation_errors_are_reported_together,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    a_logo_is_an_http_url_or_empty,
+    a_theme_stores_unknown_members,
+    a_theme_over_16_kib_is_refused,
+    an_unknown_time_zone_is_refused,
+    a_taken_slug_is_a_conflict,
+    a_change_leaves_members_that_are_not_given,
+    a_theme_change_merges_top_level_members,
+    retention_days_of_null_end_retention,
+    decision_visibility_of_null_never_shows_decisions,
+    activity_records_a_change_with_before_and_after,
+    a_change_without_effect_writes_no_activity,
     a_refused_change_changes_nothing,
-    pages_are_newest_first_and_never_skip,
-    a_cursor_or_limit_that_is_none_is_refused,
-    what_the_portal_shows_is_seen_by_the_next_request,
-    one_that_is_switched_off_has_no_portal_and_its_links_lead_nowhere,
-    one_that_is_switched_off_is_seen_by_admins_only,
+    pages_are_newest_first_and_skip_nothing,
+    an_invalid_cursor_or_limit_is_refused,
+    the_portal_shows_a_change_with_the_next_request,
+    a_disabled_organization_has_no_portal_and_no_links,
+    only_admins_see_a_disabled_organization,
 ];
 
 const ORGANIZATIONS: &str = "/api/admin/organizations";
@@ -43,7 +43,7 @@ fn path(organization: &Value) -> String {
     format!("{ORGANIZATIONS}/{}", organization["id"].as_str().unwrap())
 }
 
-fn of(hiring: &Hiring) -> String {
+fn organization_path(hiring: &Hiring) -> String {
     format!("{ORGANIZATIONS}/{}", hiring.organization_id)
 }
 
@@ -51,12 +51,12 @@ fn change(app: &App, organization: &Value, body: &Value) -> Answer {
     app.admin().patch(&path(organization), body)
 }
 
-fn bare(app: &App) -> Value {
+fn create_minimal(app: &App) -> Value {
     created(app, &json!({ "slug": "acme", "name": "Acme" }))
 }
 
-/// Everything that can be said of an organization.
-fn whole() -> Value {
+/// A body with every member of an organization.
+fn full_body() -> Value {
     json!({
         "slug": "Acme-Works",
         "name": "Acme Works",
@@ -73,10 +73,10 @@ fn whole() -> Value {
     })
 }
 
-fn a_new_organization_is_answered_whole() {
+fn creating_an_organization_returns_every_member() {
     let app = App::start();
-    let answer = create(&app, &whole()).expect(200);
-    let mut expected = whole();
+    let answer = create(&app, &full_body()).expect(200);
+    let mut expected = full_body();
     expected["timeZone"] = json!("Europe/Berlin");
     let id = answer.json()["data"]["id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("org_"), "{id}");
@@ -92,7 +92,7 @@ fn a_new_organization_is_answered_whole() {
     assert_eq!(list, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn what_is_not_given_has_its_default() {
+fn members_that_are_not_given_get_their_defaults() {
     let app = App::start();
     let nothing = json!({
         "slug": "acme", "name": "Acme", "domain": null, "logo": null, "portal": null,
@@ -110,9 +110,9 @@ fn what_is_not_given_has_its_default() {
     app.anonymous().get("/api/public/portal/acme").refused(404, "not_found");
 }
 
-fn a_new_organization_has_its_status_row_and_its_activity() {
+fn creating_an_organization_writes_its_status_row_and_activity() {
     let app = App::start();
-    let id = bare(&app)["id"].as_str().unwrap().to_owned();
+    let id = create_minimal(&app)["id"].as_str().unwrap().to_owned();
     let sql = "SELECT organization_id, open_roles, open_positions, in_progress, hired, not_selected, withdrawn
                FROM organization_statuses";
     assert_eq!(app.sql(sql), [format!("{id}|0|0|0|0|0|0")]);
@@ -128,7 +128,7 @@ fn a_new_organization_has_its_status_row_and_its_activity() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn every_fault_of_a_new_one_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     assert_eq!(create(&app, &json!({})).refused(400, "validation_error").fields(), ["name", "slug"]);
     let wrong = json!({
@@ -163,7 +163,7 @@ fn every_fault_of_a_new_one_is_told_at_once() {
     assert_eq!(app.sql("SELECT count(*) FROM organizations"), ["0"]);
 }
 
-fn each_limit_holds_on_both_sides() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
     let logo = |characters: usize| format!("https://a.example/{}", "x".repeat(characters - 18));
     let cases = [
@@ -199,9 +199,9 @@ fn each_limit_holds_on_both_sides() {
     }
 }
 
-fn a_logo_is_a_url_or_nothing() {
+fn a_logo_is_an_http_url_or_empty() {
     let app = App::start();
-    let organization = bare(&app);
+    let organization = create_minimal(&app);
     for good in ["https://acme.example/a.svg", "HTTP://acme.example", ""] {
         assert_eq!(change(&app, &organization, &json!({ "logo": good })).expect(200).json()["data"]["logo"], good);
     }
@@ -219,29 +219,29 @@ fn a_logo_is_a_url_or_nothing() {
     }
 }
 
-fn a_theme_is_kept_with_all_its_members() {
+fn a_theme_stores_unknown_members() {
     let app = App::start();
     let theme =
         json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "": null, "dark": false });
     let body = json!({ "slug": "acme", "name": "Acme", "portal": { "enabled": true, "theme": theme } });
     let organization = created(&app, &body);
-    // A member that is null is one that is taken away.
-    let kept = json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "dark": false });
-    assert_eq!(organization["portal"], json!({ "enabled": true, "theme": kept }));
-    let mut shown = kept;
-    shown["showSalary"] = json!(false);
+    // A member with the value null is removed.
+    let stored = json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "dark": false });
+    assert_eq!(organization["portal"], json!({ "enabled": true, "theme": stored }));
+    let mut expected = stored;
+    expected["showSalary"] = json!(false);
     let portal = app.anonymous().get("/api/public/portal/acme").expect(200).json();
-    assert_eq!(portal["org"]["portalTheme"], shown);
+    assert_eq!(portal["org"]["portalTheme"], expected);
 }
 
-fn a_theme_has_at_most_16_kib() {
+fn a_theme_over_16_kib_is_refused() {
     let app = App::start();
     let theme = |bytes: usize| json!({ "portal": { "theme": { "x": "y".repeat(bytes - r#"{"x":""}"#.len()) } } });
-    let organization = bare(&app);
+    let organization = create_minimal(&app);
     change(&app, &organization, &theme(16_384)).expect(200);
     let answer = change(&app, &organization, &theme(16_385)).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["portal.theme"]);
-    // What was there counts, too.
+    // The limit counts the members that are already stored.
     let more = json!({ "portal": { "theme": { "z": 1 } } });
     assert_eq!(change(&app, &organization, &more).refused(400, "validation_error").fields(), ["portal.theme"]);
     let mut body = theme(16_385);
@@ -251,14 +251,14 @@ fn a_theme_has_at_most_16_kib() {
     assert_eq!(app.sql("SELECT max(length(portal_theme)), count(*) FROM organizations"), ["16384|1"]);
 }
 
-fn a_time_zone_is_one_that_the_machine_knows() {
+fn an_unknown_time_zone_is_refused() {
     let app = App::start();
-    let organization = bare(&app);
-    for (given, shown) in
+    let organization = create_minimal(&app);
+    for (given, expected) in
         [("Asia/Kathmandu", "Asia/Kathmandu"), ("america/new_york", "America/New_York"), ("utc", "UTC")]
     {
         let answer = change(&app, &organization, &json!({ "timeZone": given })).expect(200);
-        assert_eq!(answer.json()["data"]["timeZone"], shown);
+        assert_eq!(answer.json()["data"]["timeZone"], expected);
     }
     for bad in ["", "Berlin", "+01:00", "Europe/Berlin "] {
         let answer = change(&app, &organization, &json!({ "timeZone": bad })).refused(400, "validation_error");
@@ -267,23 +267,23 @@ fn a_time_zone_is_one_that_the_machine_knows() {
     }
 }
 
-fn a_slug_that_is_taken_is_a_conflict() {
+fn a_taken_slug_is_a_conflict() {
     let app = App::start();
-    let (first, second) = (bare(&app), created(&app, &json!({ "slug": "other", "name": "Other" })));
+    let (first, second) = (create_minimal(&app), created(&app, &json!({ "slug": "other", "name": "Other" })));
     let answer = create(&app, &json!({ "slug": " ACME ", "name": "Acme again" })).refused(409, "conflict");
     let detail = "an organization with this slug is there already; choose another slug";
     assert_eq!(answer.json()["detail"], detail);
     let answer = change(&app, &second, &json!({ "slug": "Acme", "name": "X" })).refused(409, "conflict");
     assert_eq!(answer.json()["detail"], detail);
     assert_eq!(app.admin().get(&path(&second)).expect(200).json()["data"], second);
-    // One's own is not taken, and is shown as it is given.
+    // An organization's own slug does not conflict with itself, and its new spelling is stored.
     assert_eq!(change(&app, &first, &json!({ "slug": "ACME" })).expect(200).json()["data"]["slug"], "ACME");
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["3"]);
 }
 
-fn only_what_is_given_changes() {
+fn a_change_leaves_members_that_are_not_given() {
     let app = App::start();
-    let mut expected = created(&app, &whole());
+    let mut expected = created(&app, &full_body());
     let organization = expected.clone();
     app.pass(60);
     expected["updatedAt"] = json!("2026-11-21T09:01:00.000000Z");
@@ -312,9 +312,9 @@ fn only_what_is_given_changes() {
     }
 }
 
-fn members_of_the_theme_change_one_by_one() {
+fn a_theme_change_merges_top_level_members() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     let theme = |body: Value| {
         let answer = change(&app, &organization, &json!({ "portal": { "theme": body } })).expect(200);
         answer.json()["data"]["portal"]["theme"].clone()
@@ -324,14 +324,14 @@ fn members_of_the_theme_change_one_by_one() {
     expected["font"] = json!({ "family": "Inter" });
     assert_eq!(theme(json!({ "font": { "family": "Inter" } })), expected);
     expected["font"] = json!({ "size": 2 });
-    assert_eq!(theme(json!({ "font": { "size": 2 } })), expected, "what is within a member is replaced with it");
+    assert_eq!(theme(json!({ "font": { "size": 2 } })), expected, "nested members are replaced, not merged");
     assert_eq!(theme(json!({ "font": null, "primaryColor": null, "none": null })), json!({ "showSalary": false }));
     assert_eq!(theme(json!({})), json!({ "showSalary": false }));
 }
 
-fn retention_ends_with_null() {
+fn retention_days_of_null_end_retention() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     let days = |body: Value| change(&app, &organization, &body).expect(200).json()["data"]["retentionDays"].clone();
     assert_eq!(days(json!({ "name": "Acme" })), json!(180));
     assert_eq!(days(json!({ "retentionDays": 3_650 })), json!(3_650));
@@ -342,9 +342,9 @@ fn retention_ends_with_null() {
     }
 }
 
-fn decisions_never_show_with_null() {
+fn decision_visibility_of_null_never_shows_decisions() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     let hours = |body: Value| {
         change(&app, &organization, &body).expect(200).json()["data"]["decisionVisibleAfterHours"].clone()
     };
@@ -355,9 +355,9 @@ fn decisions_never_show_with_null() {
     assert_eq!(never["decisionVisibleAfterHours"], Value::Null);
 }
 
-fn a_change_is_recorded_with_before_and_after() {
+fn activity_records_a_change_with_before_and_after() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     let body = json!({ "name": "Acme", "retentionDays": null, "portal": { "theme": { "showSalary": false } }, "enabled": false });
     change(&app, &organization, &body).expect(200);
     let sql = "SELECT detail FROM activities WHERE action = 'organization.changed' AND user_id = 'user_admin'";
@@ -367,21 +367,21 @@ fn a_change_is_recorded_with_before_and_after() {
         "before": { "name": "Acme Works", "portalTheme": theme(true), "retentionDays": 180 },
         "after": { "name": "Acme", "portalTheme": theme(false), "retentionDays": null },
     });
-    assert_eq!(detail, expected, "what is as it was is not told");
+    assert_eq!(detail, expected, "members that did not change are not recorded");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_that_changes_nothing_leaves_nothing() {
+fn a_change_without_effect_writes_no_activity() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     app.pass(60);
-    assert_eq!(change(&app, &organization, &whole()).expect(200).json()["data"], organization);
+    assert_eq!(change(&app, &organization, &full_body()).expect(200).json()["data"], organization);
     assert_eq!(app.sql("SELECT action FROM activities"), ["organization.created"]);
 }
 
 fn a_refused_change_changes_nothing() {
     let app = App::start();
-    let organization = created(&app, &whole());
+    let organization = created(&app, &full_body());
     app.pass(60);
     let answer = change(&app, &organization, &json!({ "name": "", "domain": "x", "enabled": "no" }));
     assert_eq!(answer.refused(400, "validation_error").fields(), ["name", "enabled"]);
@@ -391,9 +391,9 @@ fn a_refused_change_changes_nothing() {
     assert_eq!(app.admin().get(&path(&organization)).expect(200).json()["data"], organization);
 }
 
-fn pages_are_newest_first_and_never_skip() {
+fn pages_are_newest_first_and_skip_nothing() {
     let app = App::start();
-    // Some of one and the same moment, told apart by their ids.
+    // Some organizations have the same creation time, so their ids decide the order.
     let mut ids = Vec::new();
     for nth in 0..7 {
         ids.push(created(&app, &json!({ "slug": format!("acme-{nth}"), "name": "Acme" }))["id"].clone());
@@ -401,14 +401,14 @@ fn pages_are_newest_first_and_never_skip() {
             app.pass(1);
         }
     }
-    let all: Vec<Value> = listed(&app, "?limit=200").0;
+    let all: Vec<Value> = list(&app, "?limit=200").0;
     assert_eq!(all.len(), 7);
     let sorted = app.sql("SELECT id FROM organizations ORDER BY created_at DESC, id DESC");
     assert_eq!(all.iter().map(|one| one["id"].as_str().unwrap()).collect::<Vec<_>>(), sorted);
     for limit in 1..=4 {
         let (mut found, mut next) = (Vec::new(), String::new());
         loop {
-            let (rows, pagination) = listed(&app, &format!("?limit={limit}{next}"));
+            let (rows, pagination) = list(&app, &format!("?limit={limit}{next}"));
             assert_eq!(pagination["limit"], limit);
             found.extend(rows);
             let Some(cursor) = pagination["nextCursor"].as_str() else {
@@ -418,24 +418,26 @@ fn pages_are_newest_first_and_never_skip() {
             assert_eq!(pagination["hasMore"], true);
             next = format!("&cursor={cursor}");
         }
-        assert_eq!(found, all, "by pages of {limit}");
+        assert_eq!(found, all, "in pages of {limit}");
     }
-    assert_eq!(listed(&app, "?limit=0").1["limit"], 1);
-    assert_eq!(listed(&app, "?limit=201").1["limit"], 200);
+    assert_eq!(list(&app, "?limit=0").1["limit"], 1);
+    assert_eq!(list(&app, "?limit=201").1["limit"], 200);
 }
 
-fn listed(app: &App, query: &str) -> (Vec<Value>, Value) {
+fn list(app: &App, query: &str) -> (Vec<Value>, Value) {
     let page = app.admin().get(&format!("{ORGANIZATIONS}{query}")).expect(200).json();
     (page["data"].as_array().unwrap().clone(), page["pagination"].clone())
 }
 
-fn a_cursor_or_limit_that_is_none_is_refused() {
+fn an_invalid_cursor_or_limit_is_refused() {
     let app = App::start();
     for (query, fields) in [
         ("?cursor=x", vec!["cursor"]),
         ("?cursor=", vec!["cursor"]),
         ("?cursor=YQ", vec!["cursor"]),
-        // "a\nb", and "1\nä".
+        // "a
+        // b" and "1
+        // ä", encoded.
         ("?cursor=YQpi", vec!["cursor"]),
         ("?cursor=MQrDpA", vec!["cursor"]),
         ("?limit=ten", vec!["limit"]),
@@ -448,25 +450,29 @@ fn a_cursor_or_limit_that_is_none_is_refused() {
     }
 }
 
-fn what_the_portal_shows_is_seen_by_the_next_request() {
+fn the_portal_shows_a_change_with_the_next_request() {
     let app = App::start();
     let hiring = app.hiring();
     let anonymous = app.anonymous();
     for round in 0..50 {
         let name = format!("Acme {round}");
-        app.admin().patch(&of(&hiring), &json!({ "name": name })).expect(200);
+        app.admin().patch(&organization_path(&hiring), &json!({ "name": name })).expect(200);
         assert_eq!(anonymous.get(&hiring.portal()).expect(200).json()["org"]["name"], name);
     }
-    app.admin().patch(&of(&hiring), &json!({ "portal": { "theme": { "showSalary": false } } })).expect(200);
+    app.admin()
+        .patch(&organization_path(&hiring), &json!({ "portal": { "theme": { "showSalary": false } } }))
+        .expect(200);
     assert_eq!(anonymous.get(&hiring.portal()).expect(200).json()["roles"][0].get("salaryMin"), None);
-    app.admin().patch(&of(&hiring), &json!({ "portal": { "enabled": false } })).expect(200);
+    app.admin().patch(&organization_path(&hiring), &json!({ "portal": { "enabled": false } })).expect(200);
     anonymous.get(&hiring.portal()).refused(404, "not_found");
-    app.admin().patch(&of(&hiring), &json!({ "portal": { "enabled": true }, "slug": "moved" })).expect(200);
+    app.admin()
+        .patch(&organization_path(&hiring), &json!({ "portal": { "enabled": true }, "slug": "moved" }))
+        .expect(200);
     anonymous.get(&hiring.portal()).refused(404, "not_found");
     anonymous.get("/api/public/portal/moved").expect(200);
 }
 
-fn one_that_is_switched_off_has_no_portal_and_its_links_lead_nowhere() {
+fn a_disabled_organization_has_no_portal_and_no_links() {
     let app = App::start();
     let (hiring, anonymous) = (app.hiring(), app.anonymous());
     let apply = || anonymous.post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
@@ -475,27 +481,27 @@ fn one_that_is_switched_off_has_no_portal_and_its_links_lead_nowhere() {
     anonymous.get(link).expect(200);
     let role = format!("{}/roles/{}", hiring.portal(), hiring.role_id);
     anonymous.get(&role).expect(200);
-    app.admin().patch(&of(&hiring), &json!({ "enabled": false })).expect(200);
+    app.admin().patch(&organization_path(&hiring), &json!({ "enabled": false })).expect(200);
     anonymous.get(&hiring.portal()).refused(404, "not_found");
     anonymous.get(&role).refused(404, "not_found");
     apply().refused(404, "not_found");
     anonymous.get(link).expect(404);
-    app.admin().patch(&of(&hiring), &json!({ "enabled": true })).expect(200);
+    app.admin().patch(&organization_path(&hiring), &json!({ "enabled": true })).expect(200);
     anonymous.get(&hiring.portal()).expect(200);
     anonymous.get(link).expect(200);
 }
 
-fn one_that_is_switched_off_is_seen_by_admins_only() {
+fn only_admins_see_a_disabled_organization() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
-    app.admin().patch(&of(&hiring), &json!({ "enabled": false })).expect(200);
+    app.admin().patch(&organization_path(&hiring), &json!({ "enabled": false })).expect(200);
     owner.post_empty(&hiring.reject(0)).refused(404, "not_found");
     owner.post_empty(&hiring.hire(0)).refused(404, "not_found");
     owner.get("/api/v1/me").expect(200);
-    assert_eq!(app.admin().get(&of(&hiring)).expect(200).json()["data"]["enabled"], false);
+    assert_eq!(app.admin().get(&organization_path(&hiring)).expect(200).json()["data"]["enabled"], false);
     app.admin().post_empty(&hiring.reject(0)).expect(200);
-    app.admin().patch(&of(&hiring), &json!({ "enabled": true })).expect(200);
+    app.admin().patch(&organization_path(&hiring), &json!({ "enabled": true })).expect(200);
     owner.post_empty(&hiring.reject(1)).expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! Keys with explicit scopes under `/api/admin`: they enter with `admin:read` or `admin:write` alone, and make no key that is
-//! broader than themselves.
+//! API keys with explicit scopes under `/api/admin`: they need `admin:read` or `admin:write`, and cannot create a key
+//! with more scopes than their own.
 
 use appliance::http::server::route::{Entry, Route};
 use appliance::http::server::table::Table;
@@ -8,20 +8,20 @@ use serde_json::json;
 use crate::support::{Answer, App, Client};
 
 crate::tests![
-    each_admin_route_refuses_a_narrow_key_without_its_scope,
-    a_narrow_key_makes_no_broader_key,
-    a_narrow_key_makes_keys_with_some_of_its_scopes,
-    a_key_of_version_7_counts_as_made_without_scopes,
+    admin_routes_refuse_a_scoped_key_without_their_scope,
+    a_scoped_key_cannot_create_a_broader_key,
+    a_scoped_key_can_create_keys_with_a_subset_of_its_scopes,
+    a_key_without_the_explicit_scopes_mark_counts_as_unscoped,
 ];
 
 const KEYS: &str = "/api/admin/api-keys";
 
-fn each_admin_route_refuses_a_narrow_key_without_its_scope() {
+fn admin_routes_refuse_a_scoped_key_without_their_scope() {
     let app = App::start();
     let (none, reader, writer) =
         (admin_key(&app, &[]), admin_key(&app, &["admin:read"]), admin_key(&app, &["admin:write"]));
-    let without = app.user("user_admin");
-    let before = changes(&app);
+    let unscoped = app.user("user_admin");
+    let before = row_counts(&app);
     let mut count = 0;
     for route in Table::new().routes().iter().filter(|route| matches!(route.entry, Entry::Admin(_))) {
         let is_safe = route.method == "GET";
@@ -35,19 +35,19 @@ fn each_admin_route_refuses_a_narrow_key_without_its_scope() {
                 let expected = format!("error=\"insufficient_scope\", scope=\"{scope}\"");
                 assert!(challenge.contains(&expected), "{method} {}: {challenge}", route.path);
             }
-            for client in [good, &without] {
+            for client in [good, &unscoped] {
                 assert_ne!(send(client, method, route).status, 403, "{method} {}", route.path);
             }
         }
         count += 1;
     }
     assert!(count >= 20, "only {count} admin routes");
-    assert_eq!(changes(&app), before);
+    assert_eq!(row_counts(&app), before);
 }
 
-fn a_narrow_key_makes_no_broader_key() {
+fn a_scoped_key_cannot_create_a_broader_key() {
     let app = App::start();
-    let narrow = admin_key(&app, &["admin:write", "roles:read"]);
+    let scoped = admin_key(&app, &["admin:write", "roles:read"]);
     let before = app.sql("SELECT count(*) FROM api_keys");
     for body in [
         json!({ "name": "n", "userId": "user_admin" }),
@@ -55,23 +55,23 @@ fn a_narrow_key_makes_no_broader_key() {
         json!({ "name": "n", "userId": "user_admin", "scopes": ["admin:read"] }),
         json!({ "name": "n", "userId": "user_admin", "scopes": ["admin:write", "candidates:read"] }),
     ] {
-        let problem = narrow.post(KEYS, &body).refused(403, "forbidden").json();
+        let problem = scoped.post(KEYS, &body).refused(403, "forbidden").json();
         assert!(problem["detail"].as_str().unwrap().contains("explicit scopes"), "{problem}");
     }
     assert_eq!(app.sql("SELECT count(*) FROM api_keys"), before);
 }
 
-fn a_narrow_key_makes_keys_with_some_of_its_scopes() {
+fn a_scoped_key_can_create_keys_with_a_subset_of_its_scopes() {
     let app = App::start();
-    let narrow = admin_key(&app, &["admin:write", "roles:read"]);
+    let scoped = admin_key(&app, &["admin:write", "roles:read"]);
     for scopes in [&["admin:write", "roles:read"][..], &["roles:read"], &[]] {
         let body = json!({ "name": "n", "userId": "user_admin", "scopes": scopes });
-        assert_eq!(narrow.post(KEYS, &body).expect(200).json()["data"]["scopes"], json!(scopes));
+        assert_eq!(scoped.post(KEYS, &body).expect(200).json()["data"]["scopes"], json!(scopes));
     }
 }
 
-/// The upgrade leaves the column at its default, whatever scopes the key has.
-fn a_key_of_version_7_counts_as_made_without_scopes() {
+/// `scopes_explicit` is 0 by default, whatever scopes the key has.
+fn a_key_without_the_explicit_scopes_mark_counts_as_unscoped() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });
     let client = app.key(&app.make_key_with(&body).1);
@@ -87,12 +87,12 @@ fn admin_key(app: &App, scopes: &[&str]) -> Client {
     app.key(&app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "scopes": scopes })).1)
 }
 
-/// Asks for things that are not there, so that nothing changes.
+/// Requests resources that do not exist, so that nothing changes.
 fn send(client: &Client, method: &str, route: &Route) -> Answer {
     let path: Vec<&str> = route.path.split('/').map(|part| if part.starts_with('{') { "none" } else { part }).collect();
     client.send(method, &path.join("/"), &[("Content-Type", "application/json")], b"{}")
 }
 
-fn changes(app: &App) -> Vec<String> {
+fn row_counts(app: &App) -> Vec<String> {
     app.sql("SELECT (SELECT count(*) FROM api_keys) || ' ' || (SELECT count(*) FROM users) || ' ' || (SELECT count(*) FROM organizations)")
 }

@@ -1,28 +1,28 @@
-//! `/api/admin/users`: making, listing, reading and changing users, and what it is to be disabled.
+//! `/api/admin/users`: admins create, list, read, change and disable users.
 
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_new_user_is_answered_whole,
-    every_fault_of_a_new_one_is_told_at_once,
-    each_limit_holds_on_both_sides,
-    an_address_that_is_taken_is_a_conflict,
-    only_what_is_given_changes,
-    an_address_can_be_corrected_and_sessions_end,
-    an_address_of_another_user_is_a_conflict,
+    creating_a_user_returns_every_member,
+    all_validation_errors_are_reported_together,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    a_taken_address_is_a_conflict,
+    a_change_leaves_members_that_are_not_given,
+    correcting_an_address_ends_the_users_sessions,
+    changing_to_another_users_address_is_a_conflict,
     a_refused_change_changes_nothing,
-    memberships_are_told_the_oldest_first,
-    pages_are_newest_first_and_never_skip,
-    an_address_finds_the_one_who_has_it,
-    a_disabled_users_keys_die_at_once_and_come_back,
-    a_disabled_users_sessions_end_for_good,
-    a_disabled_user_is_refused_like_a_wrong_password,
-    a_new_key_of_a_disabled_user_does_not_count,
-    a_demoted_admin_is_demoted_at_once,
-    the_last_enabled_admin_stays,
-    who_is_disabled_counts_for_no_admin,
+    memberships_are_listed_oldest_first,
+    pages_are_newest_first_and_skip_nothing,
+    the_email_parameter_finds_the_user_with_that_address,
+    keys_stop_while_their_user_is_disabled,
+    disabling_a_user_ends_their_sessions_for_good,
+    signing_in_as_a_disabled_user_looks_like_a_wrong_password,
+    a_new_key_of_a_disabled_user_is_refused,
+    demoting_an_admin_takes_effect_at_once,
+    the_last_enabled_admin_cannot_be_disabled_or_demoted,
+    a_disabled_admin_does_not_count_as_the_last_admin,
 ];
 
 const USERS: &str = "/api/admin/users";
@@ -32,8 +32,8 @@ fn create(app: &App, body: &Value) -> Answer {
     app.admin().post(USERS, body)
 }
 
-/// A new user with the name: their id.
-fn made(app: &App, name: &str) -> String {
+/// Creates a user with this name and returns their id.
+fn create_named(app: &App, name: &str) -> String {
     let body = json!({ "email": format!("{name}@example.org"), "name": name });
     create(app, &body).expect(200).json()["data"]["id"].as_str().unwrap().to_owned()
 }
@@ -46,7 +46,7 @@ fn change(app: &App, id: &str, body: &Value) -> Answer {
     app.admin().patch(&path(id), body)
 }
 
-fn a_new_user_is_answered_whole() {
+fn creating_a_user_returns_every_member() {
     let app = App::start();
     app.pass(60);
     let body = json!({ "email": "Ada@Example.org", "name": "Ada Lovelace", "platformRole": "admin", "enabled": false });
@@ -68,7 +68,7 @@ fn a_new_user_is_answered_whole() {
     assert_eq!((&data["platformRole"], &data["enabled"]), (&json!("user"), &json!(true)));
 }
 
-fn every_fault_of_a_new_one_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     assert_eq!(create(&app, &json!({})).refused(400, "validation_error").fields(), ["email", "name"]);
     let wrong = json!({ "email": "ada", "name": "", "platformRole": "owner", "enabled": 1 });
@@ -83,34 +83,34 @@ fn every_fault_of_a_new_one_is_told_at_once() {
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["1"]);
 }
 
-fn each_limit_holds_on_both_sides() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
     let email = |characters: usize| format!("{}@example.org", "ä".repeat(characters - 12));
     let body = |email: String, name: String| json!({ "email": email, "name": name });
     create(&app, &body(email(254), "ä".repeat(255))).expect(200);
     let answer = create(&app, &body(email(255), "ä".repeat(256))).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["email", "name"]);
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     change(&app, &id, &json!({ "name": "ä".repeat(255) })).expect(200);
     let answer = change(&app, &id, &json!({ "name": "ä".repeat(256) })).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["name"]);
 }
 
-fn an_address_that_is_taken_is_a_conflict() {
+fn a_taken_address_is_a_conflict() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     let again = json!({ "email": "ADA@example.ORG", "name": "Another" });
     let answer = create(&app, &again).refused(409, "conflict");
     assert_eq!(answer.json()["detail"], "a user with this email address is there already");
-    // Somebody who is disabled has theirs, too.
+    // A disabled user still holds their address.
     change(&app, &id, &json!({ "enabled": false })).expect(200);
     create(&app, &again).refused(409, "conflict");
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["2"]);
 }
 
-fn only_what_is_given_changes() {
+fn a_change_leaves_members_that_are_not_given() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     let mut expected = app.admin().get(&path(&id)).expect(200).json()["data"].clone();
     app.pass(60);
     for nothing in [json!({}), json!({ "name": null, "platformRole": null, "enabled": null, "email": null })] {
@@ -123,9 +123,9 @@ fn only_what_is_given_changes() {
     }
 }
 
-fn an_address_can_be_corrected_and_sessions_end() {
+fn correcting_an_address_ends_the_users_sessions() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     app.set_password("ada@example.org", PASSWORD);
     let (session, key) = (app.sign_in("ada@example.org", PASSWORD), app.user(&id));
     let changed = change(&app, &id, &json!({ "email": "Lovelace@Example.org" })).expect(200).json();
@@ -135,16 +135,16 @@ fn an_address_can_be_corrected_and_sessions_end() {
     let old = json!({ "email": "ada@example.org", "password": PASSWORD });
     app.anonymous().post("/api/auth/sign-in", &old).refused(401, "unauthorized");
     let session = app.sign_in("lovelace@example.org", PASSWORD);
-    // Another spelling of the same address is no other address.
+    // Another spelling of the same address is no change of address.
     change(&app, &id, &json!({ "email": "LOVELACE@example.org" })).expect(200);
     session.get("/api/v1/me").expect(200);
-    made(&app, "ada");
+    create_named(&app, "ada");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_of_another_user_is_a_conflict() {
+fn changing_to_another_users_address_is_a_conflict() {
     let app = App::start();
-    let (ada, bob) = (made(&app, "ada"), made(&app, "bob"));
+    let (ada, bob) = (create_named(&app, "ada"), create_named(&app, "bob"));
     let before = app.admin().get(&path(&ada)).expect(200).json();
     change(&app, &ada, &json!({ "email": "BOB@example.org", "name": "X" })).refused(409, "conflict");
     for wrong in [json!(""), json!(" "), json!("ada"), json!(7), json!(format!("{}@example.org", "a".repeat(243)))] {
@@ -157,7 +157,7 @@ fn an_address_of_another_user_is_a_conflict() {
 
 fn a_refused_change_changes_nothing() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     let before = app.admin().get(&path(&id)).expect(200).json();
     let wrong = json!({ "name": " ", "platformRole": "root", "enabled": 0 });
     let answer = change(&app, &id, &wrong).refused(400, "validation_error");
@@ -167,10 +167,10 @@ fn a_refused_change_changes_nothing() {
     assert_eq!(app.admin().get(&path(&id)).expect(200).json(), before);
 }
 
-fn memberships_are_told_the_oldest_first() {
+fn memberships_are_listed_oldest_first() {
     let app = App::start();
     let (first, second) = (app.hiring(), app.hiring());
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     for (hiring, role) in [(&second, "owner"), (&first, "member")] {
         let path = format!("/api/admin/organizations/{}/memberships/{id}", hiring.organization_id);
         app.admin().put(&path, &json!({ "orgRole": role })).expect(200);
@@ -183,10 +183,10 @@ fn memberships_are_told_the_oldest_first() {
     assert_eq!(change(&app, &id, &json!({ "name": "Ada" })).expect(200).json()["data"]["memberships"], expected);
 }
 
-fn pages_are_newest_first_and_never_skip() {
+fn pages_are_newest_first_and_skip_nothing() {
     let app = App::start();
     for nth in 0..7 {
-        made(&app, &format!("user-{nth}"));
+        create_named(&app, &format!("user-{nth}"));
         app.pass(nth % 2);
     }
     let sorted = app.sql("SELECT id FROM users ORDER BY created_at DESC, id DESC");
@@ -198,13 +198,13 @@ fn pages_are_newest_first_and_never_skip() {
             let Some(cursor) = page["pagination"]["nextCursor"].as_str() else { break };
             next = format!("&cursor={cursor}");
         }
-        assert_eq!(found, sorted, "by pages of {limit}");
+        assert_eq!(found, sorted, "in pages of {limit}");
     }
 }
 
-fn an_address_finds_the_one_who_has_it() {
+fn the_email_parameter_finds_the_user_with_that_address() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     change(&app, &id, &json!({ "enabled": false })).expect(200);
     let found = |email: &str| {
         let page = app.admin().get(&format!("{USERS}?email={email}")).expect(200).json();
@@ -220,7 +220,7 @@ fn an_address_finds_the_one_who_has_it() {
     assert_eq!(twice.fields(), ["limit", "email"]);
 }
 
-fn a_disabled_users_keys_die_at_once_and_come_back() {
+fn keys_stop_while_their_user_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = hiring.staff("owner");
@@ -239,10 +239,10 @@ fn a_disabled_users_keys_die_at_once_and_come_back() {
     }
     client.post_empty(&hiring.reject(1)).expect(200);
     let enabled = app.sql("SELECT count(*) FROM api_keys WHERE enabled = 0");
-    assert_eq!(enabled, ["0"], "the keys themselves are not revoked");
+    assert_eq!(enabled, ["0"], "disabling a user does not revoke their keys");
 }
 
-fn a_disabled_users_sessions_end_for_good() {
+fn disabling_a_user_ends_their_sessions_for_good() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
@@ -258,7 +258,7 @@ fn a_disabled_users_sessions_end_for_good() {
     app.sign_in(&hiring.email("owner"), PASSWORD).get("/api/v1/me").expect(200);
 }
 
-fn a_disabled_user_is_refused_like_a_wrong_password() {
+fn signing_in_as_a_disabled_user_looks_like_a_wrong_password() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
@@ -278,9 +278,9 @@ fn a_disabled_user_is_refused_like_a_wrong_password() {
     app.sign_in(&hiring.email("owner"), PASSWORD).get("/api/v1/me").expect(200);
 }
 
-fn a_new_key_of_a_disabled_user_does_not_count() {
+fn a_new_key_of_a_disabled_user_is_refused() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     change(&app, &id, &json!({ "enabled": false })).expect(200);
     let client = app.user(&id);
     client.get("/api/v1/me").refused(401, "unauthorized");
@@ -288,20 +288,20 @@ fn a_new_key_of_a_disabled_user_does_not_count() {
     client.get("/api/v1/me").expect(200);
 }
 
-fn a_demoted_admin_is_demoted_at_once() {
+fn demoting_an_admin_takes_effect_at_once() {
     let app = App::start();
-    let id = made(&app, "ada");
+    let id = create_named(&app, "ada");
     let client = app.user(&id);
     client.get(USERS).refused(403, "forbidden");
     change(&app, &id, &json!({ "platformRole": "admin" })).expect(200);
     client.get(USERS).expect(200);
-    // Whoever is an admin may end that of themselves, as long as there is another.
+    // Admins may demote themselves as long as another admin is left.
     client.patch(&path(&id), &json!({ "platformRole": "user" })).expect(200);
     client.get(USERS).refused(403, "forbidden");
     client.patch(&path(&id), &json!({ "platformRole": "admin" })).refused(403, "forbidden");
 }
 
-fn the_last_enabled_admin_stays() {
+fn the_last_enabled_admin_cannot_be_disabled_or_demoted() {
     let app = App::start();
     let detail =
         "this is the last admin who is enabled, so they can neither be disabled nor demoted; make another one first";
@@ -315,7 +315,7 @@ fn the_last_enabled_admin_stays() {
     }
     change(&app, "user_admin", &json!({ "name": "Admin", "platformRole": "admin", "enabled": true })).expect(200);
     assert_eq!(app.sql("SELECT name, platform_role, enabled FROM users"), ["Admin|admin|1"]);
-    let second = made(&app, "ada");
+    let second = create_named(&app, "ada");
     let client = app.user(&second);
     change(&app, &second, &json!({ "platformRole": "admin" })).expect(200);
     client.patch(&path("user_admin"), &json!({ "enabled": false })).expect(200);
@@ -323,12 +323,12 @@ fn the_last_enabled_admin_stays() {
     client.patch(&path(&second), &json!({ "platformRole": "user" })).refused(409, "conflict");
 }
 
-fn who_is_disabled_counts_for_no_admin() {
+fn a_disabled_admin_does_not_count_as_the_last_admin() {
     let app = App::start();
-    let second = made(&app, "ada");
+    let second = create_named(&app, "ada");
     change(&app, &second, &json!({ "platformRole": "admin", "enabled": false })).expect(200);
     change(&app, "user_admin", &json!({ "enabled": false })).refused(409, "conflict");
-    // Of an admin who is disabled nothing is lost by a demotion.
+    // Demoting a disabled admin does not change how many admins are enabled.
     change(&app, &second, &json!({ "platformRole": "user" })).expect(200);
     change(&app, &second, &json!({ "platformRole": "admin" })).expect(200);
     change(&app, &second, &json!({ "enabled": true })).expect(200);

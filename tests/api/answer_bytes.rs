@@ -1,5 +1,5 @@
-//! Answers reach the client byte for byte, even where a file holds what an answer of the parser would look like; and what
-//! the parser refuses is a problem document, even behind such a file.
+//! Response bodies reach the client byte for byte, even when a file contains bytes that look like an error response of
+//! the HTTP parser. Requests that the parser refuses get a problem document, even right after such a file.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,9 +13,9 @@ use crate::document::{apply_with, attach, stage};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_file_with_status_lines_at_each_chunk_is_downloaded_as_it_is,
-    a_file_of_status_lines_is_downloaded_slowly_as_it_is,
-    what_cannot_be_parsed_behind_an_answer_is_a_problem_document,
+    a_download_with_status_lines_at_chunk_borders_is_unaltered,
+    a_slow_download_of_status_lines_is_unaltered,
+    garbage_after_an_answer_gets_a_problem_document,
 ];
 
 const LINES: [&[u8]; 4] = [
@@ -27,7 +27,7 @@ const LINES: [&[u8]; 4] = [
 
 const CHUNKS: usize = 4;
 
-/// A file of several chunks and a bit, with a line at this place of each.
+/// A file of several chunks and 100 bytes more, with the line at the given offset in each chunk.
 fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
     let mut content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(CHUNKS * CHUNK_BYTES_MAX + 100).collect();
     for chunk in 0..=CHUNKS {
@@ -39,13 +39,13 @@ fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
     content
 }
 
-/// The answer to a request on a connection that is kept: its head and its body.
+/// Requests a path on a persistent connection and returns the head and the body of the answer.
 fn get(stream: &mut TcpStream, path: &str, secret: &str, room: usize) -> (String, Vec<u8>) {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n\r\n").unwrap();
     read_answer(stream, room)
 }
 
-/// Reads in portions of at most so many bytes.
+/// Reads an answer in portions of at most `room` bytes.
 fn read_answer(stream: &mut TcpStream, room: usize) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -68,19 +68,19 @@ fn open(app: &App) -> TcpStream {
     stream
 }
 
-/// Files of the first candidate.
-struct Files<'a> {
+/// Attachments of the first candidate.
+struct Attachments<'a> {
     app: &'a App,
     hiring: &'a Hiring,
     first: String,
 }
 
-impl<'a> Files<'a> {
+impl<'a> Attachments<'a> {
     fn new(app: &'a App, hiring: &'a Hiring) -> Self {
         Self { app, hiring, first: apply_with(app, hiring, 0, "first.txt", MediaType::Text, b"first") }
     }
 
-    /// One more: its path.
+    /// Adds an attachment and returns its path.
     fn add(&self, content: &[u8]) -> String {
         let (id, token) = stage(self.app, "cv.txt", MediaType::Text, content);
         assert!(attach(self.app, &token, &format!("sign_{}", self.hiring.candidates[0].application_id)));
@@ -89,10 +89,10 @@ impl<'a> Files<'a> {
     }
 }
 
-fn a_file_with_status_lines_at_each_chunk_is_downloaded_as_it_is() {
+fn a_download_with_status_lines_at_chunk_borders_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
-    let files = Files::new(&app, &hiring);
+    let files = Attachments::new(&app, &hiring);
     let begin = |chunk: usize| (chunk * CHUNK_BYTES_MAX) as isize;
     for line in LINES {
         let length = line.len() as isize;
@@ -111,7 +111,7 @@ fn a_file_with_status_lines_at_each_chunk_is_downloaded_as_it_is() {
                 let (head, body) = get(&mut stream, path, &secret, usize::MAX);
                 assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
                 assert!(body == content, "{} at {}: the file is altered", line.escape_ascii(), offset(1));
-                // The connection is in step: the next answer is the next answer.
+                // The connection is still in step: the next request gets its own answer.
                 let (head, body) = get(&mut stream, "/healthz", &secret, usize::MAX);
                 assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && body == b"ok\n", "{head}");
             }
@@ -119,12 +119,12 @@ fn a_file_with_status_lines_at_each_chunk_is_downloaded_as_it_is() {
     }
 }
 
-fn a_file_of_status_lines_is_downloaded_slowly_as_it_is() {
+fn a_slow_download_of_status_lines_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
-    // Nothing but lines: however much of it the socket takes at once, the next write begins with one sooner or later.
+    // The file is nothing but status lines, so wherever the socket stops, some later write begins with one.
     let content = b"HTTP/1.1 4HTTP/1.1 404 \r\n\r\n".repeat(40_000);
-    let path = &Files::new(&app, &hiring).add(&content);
+    let path = &Attachments::new(&app, &hiring).add(&content);
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
     socket.connect(&app.address.into()).unwrap();
@@ -137,11 +137,11 @@ fn a_file_of_status_lines_is_downloaded_slowly_as_it_is() {
     assert_eq!(get(&mut stream, "/healthz", &secret, usize::MAX).1, b"ok\n");
 }
 
-fn what_cannot_be_parsed_behind_an_answer_is_a_problem_document() {
+fn garbage_after_an_answer_gets_a_problem_document() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
     let content = b"HTTP/1.1 404 \r\n".repeat(10_000);
-    let file = Files::new(&app, &hiring).add(&content);
+    let file = Attachments::new(&app, &hiring).add(&content);
     let request = |method: &str, path: &str| {
         format!("{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n\r\n")
     };

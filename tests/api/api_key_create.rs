@@ -1,4 +1,4 @@
-//! `POST /api/admin/api-keys`: what a new key is, what it may do, and every way of not getting one.
+//! `POST /api/admin/api-keys`: the members of a new key, its scopes, and every refusal.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -6,32 +6,32 @@ use sha2::{Digest, Sha256};
 use crate::support::{Answer, App, Client};
 
 crate::tests![
-    a_new_key_is_answered_whole,
-    a_key_is_42_characters_that_end_in_their_checksum,
-    no_two_keys_are_alike,
-    a_key_ends_after_its_days_of_24_hours,
-    days_are_from_1_to_365_and_integers,
+    creating_a_key_returns_every_member,
+    a_key_has_42_characters_and_ends_with_its_checksum,
+    keys_are_unique,
+    a_key_expires_after_its_days_of_24_hours,
+    expiry_days_other_than_1_to_365_are_refused,
     a_name_has_1_to_255_characters,
-    every_fault_is_told_at_once,
-    a_member_of_a_wrong_type_is_a_fault,
+    all_validation_errors_are_reported_together,
+    a_member_of_a_wrong_type_is_refused,
     null_counts_as_not_given,
-    scopes_are_what_was_asked_for,
-    scopes_that_are_none_are_a_fault,
-    a_key_without_scopes_decides_nothing,
+    a_key_has_the_scopes_of_its_request,
+    unknown_scopes_are_refused,
+    a_key_with_no_scopes_cannot_decide,
     an_unknown_user_is_not_found,
-    a_fault_comes_before_an_unknown_user,
+    validation_errors_come_before_an_unknown_user,
     unknown_members_are_ignored,
-    what_is_no_json_object_is_a_bad_request,
-    a_body_of_any_json_type_is_read,
-    a_body_of_another_type_is_refused,
+    a_body_that_is_not_a_json_object_is_a_bad_request,
+    every_json_media_type_is_accepted,
+    other_media_types_are_refused,
     a_body_over_128_kib_is_refused,
     a_new_key_acts_as_its_user_at_once,
-    a_key_of_an_admin_without_explicit_scopes_enters_by_its_role,
-    only_admins_make_keys,
-    who_may_not_is_told_so_before_their_body_is_read,
-    a_refused_creation_leaves_no_key,
-    the_text_is_never_shown_again,
-    the_file_holds_the_digest_and_not_the_text,
+    an_unscoped_key_of_an_admin_has_admin_access,
+    only_admins_create_keys,
+    callers_without_access_are_refused_before_their_body_is_read,
+    a_refused_request_creates_no_key,
+    the_secret_is_shown_only_once,
+    the_file_stores_the_digest_and_not_the_secret,
 ];
 
 const KEYS: &str = "/api/admin/api-keys";
@@ -40,7 +40,7 @@ fn create(app: &App, body: &Value) -> Answer {
     app.admin().post(KEYS, body)
 }
 
-/// What the admin posts as it is, as JSON.
+/// Posts these bytes as JSON, as the admin.
 fn create_raw(app: &App, body: &[u8]) -> Answer {
     app.admin().send("POST", KEYS, &[("Content-Type", "application/json")], body)
 }
@@ -49,7 +49,7 @@ fn key_count(app: &App) -> usize {
     app.admin().get(KEYS).expect(200).json()["data"].as_array().unwrap().len()
 }
 
-fn a_new_key_is_answered_whole() {
+fn creating_a_key_returns_every_member() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": " Nightly export ", "userId": hiring.staff("moderator") });
@@ -75,7 +75,8 @@ fn a_new_key_is_answered_whole() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// CRC-32 (IEEE 802.3) as a division with the most significant bit first, over mirrored bytes.
+/// CRC-32 (IEEE 802.3), computed independently of the product: a division with the most significant bit first, over
+/// mirrored bytes.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut rest = u32::MAX;
     for byte in bytes {
@@ -87,14 +88,13 @@ fn crc32(bytes: &[u8]) -> u32 {
     !rest.reverse_bits()
 }
 
-/// The number that base-62 digits spell.
 fn base62(digits: &str) -> u64 {
     const DIGITS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     digits.chars().fold(0, |number, digit| number * 62 + DIGITS.find(digit).expect("a digit of base 62") as u64)
 }
 
-fn a_key_is_42_characters_that_end_in_their_checksum() {
-    assert_eq!(crc32(b"123456789"), 0xcbf4_3926, "the check value of the CRC itself");
+fn a_key_has_42_characters_and_ends_with_its_checksum() {
+    assert_eq!(crc32(b"123456789"), 0xcbf4_3926, "the published check value of CRC-32");
     let app = App::start();
     for _ in 0..20 {
         let (_, key) = app.make_key("user_admin");
@@ -104,7 +104,7 @@ fn a_key_is_42_characters_that_end_in_their_checksum() {
     }
 }
 
-fn no_two_keys_are_alike() {
+fn keys_are_unique() {
     let app = App::start();
     let made: Vec<(String, String)> = (0..10).map(|_| app.make_key("user_admin")).collect();
     let mut ids: Vec<&String> = made.iter().map(|(id, _)| id).collect();
@@ -116,9 +116,9 @@ fn no_two_keys_are_alike() {
     assert_eq!((ids.len(), keys.len()), (10, 10));
 }
 
-fn a_key_ends_after_its_days_of_24_hours() {
+fn a_key_expires_after_its_days_of_24_hours() {
     let app = App::start();
-    // The clock at the beginning is 2026-11-21T09:00:00Z.
+    // The test clock begins at 2026-11-21T09:00:00Z.
     for (days, expires_at) in [
         (json!(1), "2026-11-22T09:00:00.000000Z"),
         (json!(30), "2026-12-21T09:00:00.000000Z"),
@@ -135,7 +135,7 @@ fn a_key_ends_after_its_days_of_24_hours() {
     }
 }
 
-fn days_are_from_1_to_365_and_integers() {
+fn expiry_days_other_than_1_to_365_are_refused() {
     let app = App::start();
     let range = "must be between 1 and 365";
     let integer = "must be an integer";
@@ -184,7 +184,7 @@ fn a_name_has_1_to_255_characters() {
     }
 }
 
-fn every_fault_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     let answer = create(&app, &json!({})).refused(400, "validation_error");
     let required =
@@ -203,7 +203,7 @@ fn every_fault_is_told_at_once() {
     assert_eq!(answer.json()["errors"], expected);
 }
 
-fn a_member_of_a_wrong_type_is_a_fault() {
+fn a_member_of_a_wrong_type_is_refused() {
     let app = App::start();
     for field in ["name", "userId"] {
         for wrong in [json!(7), json!(true), json!(["n"]), json!({ "n": 1 })] {
@@ -226,7 +226,7 @@ fn null_counts_as_not_given() {
     assert_eq!(answer.fields(), ["name", "userId"]);
 }
 
-fn scopes_are_what_was_asked_for() {
+fn a_key_has_the_scopes_of_its_request() {
     let app = App::start();
     let all = ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"];
     let mut cases: Vec<(Value, Value)> = all.iter().map(|one| (json!([one]), json!([one]))).collect();
@@ -238,17 +238,17 @@ fn scopes_are_what_was_asked_for() {
             json!(["roles:read", "candidates:read"]),
         ),
     ]);
-    for (given, kept) in cases {
+    for (given, expected) in cases {
         let body = json!({ "name": "n", "userId": "user_admin", "scopes": given });
         let data = create(&app, &body).expect(200).json()["data"].clone();
-        assert_eq!(data["scopes"], kept);
+        assert_eq!(data["scopes"], expected);
         let me = app.key(data["key"].as_str().unwrap()).get("/api/v1/me").expect(200).json();
-        assert_eq!(me["auth"]["scopes"], kept);
-        assert_eq!(app.admin().get(KEYS).expect(200).json()["data"][0]["scopes"], kept);
+        assert_eq!(me["auth"]["scopes"], expected);
+        assert_eq!(app.admin().get(KEYS).expect(200).json()["data"][0]["scopes"], expected);
     }
 }
 
-fn scopes_that_are_none_are_a_fault() {
+fn unknown_scopes_are_refused() {
     let app = App::start();
     for wrong in [
         json!(["pipeline:write", "pipeline:read"]),
@@ -268,7 +268,7 @@ fn scopes_that_are_none_are_a_fault() {
     }
 }
 
-fn a_key_without_scopes_decides_nothing() {
+fn a_key_with_no_scopes_cannot_decide() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
@@ -293,7 +293,7 @@ fn an_unknown_user_is_not_found() {
     }
 }
 
-fn a_fault_comes_before_an_unknown_user() {
+fn validation_errors_come_before_an_unknown_user() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_nobody", "expiresInDays": 366 });
     assert_eq!(create(&app, &body).refused(400, "validation_error").fields(), ["expiresInDays"]);
@@ -313,7 +313,7 @@ fn unknown_members_are_ignored() {
     app.key(data["key"].as_str().unwrap()).get("/api/v1/me").expect(200);
 }
 
-fn what_is_no_json_object_is_a_bad_request() {
+fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     let app = App::start();
     let good = r#"{"name":"n","userId":"user_admin"}"#;
     for body in [
@@ -338,7 +338,7 @@ fn what_is_no_json_object_is_a_bad_request() {
     create_raw(&app, good.as_bytes()).expect(200);
 }
 
-fn a_body_of_any_json_type_is_read() {
+fn every_json_media_type_is_accepted() {
     let app = App::start();
     let body = br#"{"name":"n","userId":"user_admin"}"#;
     for media_type in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.api+json"] {
@@ -347,7 +347,7 @@ fn a_body_of_any_json_type_is_read() {
     app.admin().send("POST", KEYS, &[], body).expect(200);
 }
 
-fn a_body_of_another_type_is_refused() {
+fn other_media_types_are_refused() {
     let app = App::start();
     let body = br#"{"name":"n","userId":"user_admin"}"#;
     for media_type in
@@ -377,13 +377,13 @@ fn a_new_key_acts_as_its_user_at_once() {
     member.post_empty(&hiring.reject(0)).refused(403, "forbidden");
     let hr = app.user(&hiring.staff("hr_representative"));
     assert_eq!(hr.post_empty(&hiring.reject(0)).expect(200).json()["step"]["status"], "rejected");
-    // Nothing of the admin who made them is in them.
+    // The key has none of the rights of the admin who created it.
     hr.get(KEYS).refused(403, "forbidden");
     let other = app.hiring();
     hr.post_empty(&other.reject(0)).refused(404, "not_found");
 }
 
-fn a_key_of_an_admin_without_explicit_scopes_enters_by_its_role() {
+fn an_unscoped_key_of_an_admin_has_admin_access() {
     let app = App::start();
     let (_, secret) = app.make_key_with(&json!({ "name": "n", "userId": "user_admin" }));
     let client = app.key(&secret);
@@ -392,7 +392,7 @@ fn a_key_of_an_admin_without_explicit_scopes_enters_by_its_role() {
     assert_eq!(listed["data"][0]["id"], data["data"]["id"]);
 }
 
-fn only_admins_make_keys() {
+fn only_admins_create_keys() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("owner") });
@@ -407,7 +407,7 @@ fn only_admins_make_keys() {
     assert_eq!(key_count(&app), 6);
 }
 
-fn who_may_not_is_told_so_before_their_body_is_read() {
+fn callers_without_access_are_refused_before_their_body_is_read() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.user(&hiring.staff("member"));
@@ -421,7 +421,7 @@ fn who_may_not_is_told_so_before_their_body_is_read() {
     }
 }
 
-fn a_refused_creation_leaves_no_key() {
+fn a_refused_request_creates_no_key() {
     let app = App::start();
     create(&app, &json!({ "name": "n", "userId": "user_nobody" })).expect(404);
     create(&app, &json!({ "name": "n", "userId": "user_admin", "expiresInDays": 0 })).expect(400);
@@ -430,7 +430,7 @@ fn a_refused_creation_leaves_no_key() {
     assert_eq!(key_count(&app), 2);
 }
 
-fn the_text_is_never_shown_again() {
+fn the_secret_is_shown_only_once() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -451,7 +451,7 @@ fn the_text_is_never_shown_again() {
     }
 }
 
-fn the_file_holds_the_digest_and_not_the_text() {
+fn the_file_stores_the_digest_and_not_the_secret() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.key(&secret).get("/api/v1/me").expect(200);

@@ -1,22 +1,22 @@
-//! `GET /api/admin/api-keys`: every key there is, with its use and its owner.
+//! `GET /api/admin/api-keys`: every key with its usage and its owner.
 
 use serde_json::{Value, json};
 
 use crate::support::App;
 
 crate::tests![
-    a_key_is_listed_whole,
+    a_listed_key_has_every_member,
     the_admins_first_key_is_listed_like_any_other,
-    the_newest_key_is_the_first,
-    revoked_and_expired_keys_stay,
-    use_is_counted_and_dated,
-    the_owner_is_shown_as_they_are_now,
-    an_owner_without_membership_has_neither_role_nor_organization,
-    the_first_membership_of_a_document_is_the_oldest,
-    an_earlier_import_is_older_than_a_later_one,
+    keys_are_listed_newest_first,
+    revoked_and_expired_keys_stay_listed,
+    requests_are_counted_and_dated,
+    the_owner_is_shown_with_current_data,
+    an_owner_without_membership_has_no_role_and_no_organization,
+    the_first_membership_of_an_interchange_document_is_the_oldest,
+    memberships_of_an_earlier_import_are_older,
     only_admins_list_keys,
     a_head_has_no_body,
-    a_query_is_ignored,
+    query_parameters_are_ignored,
 ];
 
 const KEYS: &str = "/api/admin/api-keys";
@@ -33,7 +33,7 @@ fn item(app: &App, id: &str) -> Value {
     list(app).into_iter().find(|key| key["id"] == id).unwrap()
 }
 
-fn a_key_is_listed_whole() {
+fn a_listed_key_has_every_member() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "Payroll", "userId": hiring.staff("moderator"), "scopes": ["roles:read"] });
@@ -68,7 +68,7 @@ fn the_admins_first_key_is_listed_like_any_other() {
     assert_eq!(keys.len(), 1);
     assert_eq!(keys[0]["name"], "admin");
     assert_eq!(keys[0]["start"], app.admin_secret()[..8]);
-    assert_eq!(keys[0]["requestCount"], 0, "the request that lists is counted when it is answered");
+    assert_eq!(keys[0]["requestCount"], 0, "the list request itself is counted after its answer");
     let expected = json!({
         "id": "user_admin", "email": "admin@appliance.example", "name": "Admin", "platformRole": "admin",
         "orgRole": null, "organizationId": null,
@@ -77,10 +77,10 @@ fn the_admins_first_key_is_listed_like_any_other() {
     assert_eq!(list(&app)[0]["requestCount"], 1);
 }
 
-fn the_newest_key_is_the_first() {
+fn keys_are_listed_newest_first() {
     let app = App::start();
     let mut made: Vec<String> = Vec::new();
-    // Some at the same moment, some later.
+    // Some keys are created at the same moment, some later.
     for number in 0..6 {
         made.insert(0, app.make_key("user_admin").0);
         if number % 2 == 1 {
@@ -93,7 +93,7 @@ fn the_newest_key_is_the_first() {
     assert_eq!(list(&app)[6]["name"], "admin");
 }
 
-fn revoked_and_expired_keys_stay() {
+fn revoked_and_expired_keys_stay_listed() {
     let app = App::start();
     let (expired, _) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
     let (revoked, _) = app.make_key("user_admin");
@@ -101,14 +101,14 @@ fn revoked_and_expired_keys_stay() {
     app.pass(10 * 86_400);
     assert_eq!(list(&app).len(), 3);
     let expired = item(&app, &expired);
-    // Nobody disabled it; it ended.
+    // The key expired; nobody disabled it.
     assert_eq!((&expired["enabled"], &expired["name"]), (&json!(true), &json!("short")));
     assert_eq!(expired["expiresAt"], "2026-11-22T09:00:00.000000Z");
     assert_eq!(expired["updatedAt"], "2026-11-21T09:00:00.000000Z");
     assert_eq!(item(&app, &revoked)["enabled"], false);
 }
 
-fn use_is_counted_and_dated() {
+fn requests_are_counted_and_dated() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -120,13 +120,13 @@ fn use_is_counted_and_dated() {
         let key = item(&app, &id);
         assert_eq!(key["requestCount"], count);
         assert_eq!(key["lastRequest"], format!("2026-11-21T09:{minute}:00.000000Z"));
-        assert_eq!(key["updatedAt"], "2026-11-21T09:00:00.000000Z", "use is no change of the key");
+        assert_eq!(key["updatedAt"], "2026-11-21T09:00:00.000000Z", "a request does not change updatedAt");
     }
     let idle = item(&app, &idle);
     assert_eq!((&idle["requestCount"], &idle["lastRequest"]), (&json!(0), &Value::Null));
 }
 
-fn the_owner_is_shown_as_they_are_now() {
+fn the_owner_is_shown_with_current_data() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, _) = app.make_key(&hiring.staff("member"));
@@ -137,7 +137,7 @@ fn the_owner_is_shown_as_they_are_now() {
     assert_eq!(owner["orgRole"], "owner");
 }
 
-fn an_owner_without_membership_has_neither_role_nor_organization() {
+fn an_owner_without_membership_has_no_role_and_no_organization() {
     let app = App::start();
     app.import(&json!({ "users": [{ "id": "user_alone", "email": "Alone@Example.org", "name": "Alone" }] }));
     let (id, _) = app.make_key("user_alone");
@@ -148,7 +148,7 @@ fn an_owner_without_membership_has_neither_role_nor_organization() {
     assert_eq!(item(&app, &id)["owner"], expected);
 }
 
-/// An organization of which one user is a member.
+/// An organization with one member.
 fn organization(id: &str, user_id: &str, org_role: &str) -> Value {
     json!({ "id": id, "slug": id, "name": id, "members": [{ "userId": user_id, "orgRole": org_role }] })
 }
@@ -159,7 +159,7 @@ fn membership(app: &App, user_id: &str) -> (Value, Value) {
     (owner["orgRole"].clone(), owner["organizationId"].clone())
 }
 
-fn the_first_membership_of_a_document_is_the_oldest() {
+fn the_first_membership_of_an_interchange_document_is_the_oldest() {
     let app = App::start();
     for (user_id, first, second) in [("user_a", "a-first", "b-second"), ("user_b", "z-first", "y-second")] {
         app.import(&json!({
@@ -170,11 +170,11 @@ fn the_first_membership_of_a_document_is_the_oldest() {
     }
 }
 
-fn an_earlier_import_is_older_than_a_later_one() {
+fn memberships_of_an_earlier_import_are_older() {
     let app = App::start();
     let user = json!({ "id": "user_a", "email": "a@example.org", "name": "A" });
     app.import(&json!({ "users": [user], "organizations": [organization("n", "user_a", "hr_representative")] }));
-    // At the same moment, later, and after the clock was set back.
+    // The other imports follow at the same moment, later, and after the clock was set back.
     app.import(&json!({ "organizations": [organization("m", "user_a", "owner")] }));
     app.pass(3_600);
     app.import(&json!({ "organizations": [organization("l", "user_a", "admin")] }));
@@ -204,7 +204,7 @@ fn a_head_has_no_body() {
     assert_eq!(head.header("content-type"), Some("application/json"));
 }
 
-fn a_query_is_ignored() {
+fn query_parameters_are_ignored() {
     let app = App::start();
     app.make_key("user_admin");
     let answer = app.admin().get("/api/admin/api-keys?limit=1&limit=abc&enabled=false").expect(200);

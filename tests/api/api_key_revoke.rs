@@ -1,24 +1,24 @@
-//! `DELETE /api/admin/api-keys/{id}`: a revoked key is dead for good, and what it did stays on record.
+//! `DELETE /api/admin/api-keys/{id}`: a revoked key is refused for good, and its usage log stays.
 
 use serde_json::{Value, json};
 
 use crate::support::App;
 
 crate::tests![
-    revoking_is_answered_with_success,
-    a_revoked_key_is_refused_from_the_next_request_on,
+    revoking_a_key_succeeds,
+    a_revoked_key_is_refused_with_the_next_request,
     a_revoked_key_is_refused_everywhere,
-    other_keys_of_the_user_live_on,
-    revoking_again_is_a_success_and_changes_nothing,
+    other_keys_of_the_user_keep_working,
+    revoking_a_key_again_succeeds_and_changes_nothing,
     a_revoked_key_stays_listed_as_disabled,
-    the_log_of_a_revoked_key_stays,
-    a_key_that_has_ended_can_be_revoked,
-    a_revocation_outlives_a_restart,
-    an_admin_revokes_the_key_they_call_with,
-    a_key_that_another_process_revoked_is_dead_at_once,
+    the_usage_log_of_a_revoked_key_stays,
+    an_expired_key_can_be_revoked,
+    a_revocation_survives_a_restart,
+    an_admin_can_revoke_the_key_of_the_request,
+    a_key_revoked_by_another_process_is_refused_at_once,
     an_unknown_key_is_not_found,
     only_admins_revoke_keys,
-    a_body_and_a_query_change_nothing,
+    bodies_and_query_parameters_are_ignored,
 ];
 
 const ME: &str = "/api/v1/me";
@@ -33,7 +33,7 @@ fn item(app: &App, id: &str) -> Value {
     all["data"].as_array().unwrap().iter().find(|key| key["id"] == id).unwrap().clone()
 }
 
-fn revoking_is_answered_with_success() {
+fn revoking_a_key_succeeds() {
     let app = App::start();
     let (id, _) = app.make_key("user_admin");
     let answer = app.admin().delete(&path(&id)).expect(200);
@@ -42,14 +42,14 @@ fn revoking_is_answered_with_success() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-fn a_revoked_key_is_refused_from_the_next_request_on() {
+fn a_revoked_key_is_refused_with_the_next_request() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
     let client = app.key(&secret);
     client.get(ME).expect(200);
     app.admin().delete(&path(&id)).expect(200);
-    // On the connection it has, and on a new one.
+    // The key is refused on its open connection and on a new one.
     for refused in [client.get(ME), app.key(&secret).get(ME)] {
         let refused = refused.refused(401, "unauthorized");
         assert!(refused.header("www-authenticate").unwrap().ends_with(", error=\"invalid_token\""));
@@ -68,12 +68,12 @@ fn a_revoked_key_is_refused_everywhere() {
     client.get(KEYS).refused(401, "unauthorized");
     client.get(&format!("{KEYS}/{id}/usage")).refused(401, "unauthorized");
     client.delete(&path(&id)).refused(401, "unauthorized");
-    // Nothing of it was done.
+    // None of the refused requests had an effect.
     app.admin().post_empty(&hiring.reject(0)).expect(200);
     assert_eq!(app.admin().get(KEYS).expect(200).json()["data"].as_array().unwrap().len(), 2);
 }
 
-fn other_keys_of_the_user_live_on() {
+fn other_keys_of_the_user_keep_working() {
     let app = App::start();
     let hiring = app.hiring();
     let (first, _) = app.make_key(&hiring.staff("owner"));
@@ -83,16 +83,16 @@ fn other_keys_of_the_user_live_on() {
     assert_eq!((&item(&app, &first)["enabled"], &item(&app, &second)["enabled"]), (&json!(false), &json!(true)));
 }
 
-fn revoking_again_is_a_success_and_changes_nothing() {
+fn revoking_a_key_again_succeeds_and_changes_nothing() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.pass(60);
     app.admin().delete(&path(&id)).expect(200);
-    let once = item(&app, &id);
-    assert_eq!(once["updatedAt"], "2026-11-21T09:01:00.000000Z");
+    let revoked = item(&app, &id);
+    assert_eq!(revoked["updatedAt"], "2026-11-21T09:01:00.000000Z");
     app.pass(60);
     assert_eq!(app.admin().delete(&path(&id)).expect(200).json(), json!({ "success": true }));
-    assert_eq!(item(&app, &id), once);
+    assert_eq!(item(&app, &id), revoked);
     app.key(&secret).get(ME).expect(401);
 }
 
@@ -112,7 +112,7 @@ fn a_revoked_key_stays_listed_as_disabled() {
     assert_eq!(expected["lastRequest"], "2026-11-21T09:01:00.000000Z");
 }
 
-fn the_log_of_a_revoked_key_stays() {
+fn the_usage_log_of_a_revoked_key_stays() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -129,7 +129,7 @@ fn the_log_of_a_revoked_key_stays() {
     assert_eq!(data["key"]["requestCount"], 2);
 }
 
-fn a_key_that_has_ended_can_be_revoked() {
+fn an_expired_key_can_be_revoked() {
     let app = App::start();
     let (id, _) = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 }));
     app.pass(2 * 86_400);
@@ -138,7 +138,7 @@ fn a_key_that_has_ended_can_be_revoked() {
     assert_eq!((&key["enabled"], &key["updatedAt"]), (&json!(false), &json!("2026-11-23T09:00:00.000000Z")));
 }
 
-fn a_revocation_outlives_a_restart() {
+fn a_revocation_survives_a_restart() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.key(&secret).get(ME).expect(200);
@@ -149,7 +149,7 @@ fn a_revocation_outlives_a_restart() {
     assert_eq!(item(&app, &id)["enabled"], false);
 }
 
-fn an_admin_revokes_the_key_they_call_with() {
+fn an_admin_can_revoke_the_key_of_the_request() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let own = app.key(&secret);
@@ -157,11 +157,11 @@ fn an_admin_revokes_the_key_they_call_with() {
     own.get(ME).refused(401, "unauthorized");
     own.delete(&path(&id)).refused(401, "unauthorized");
     let data = app.admin().get(&format!("{KEYS}/{id}/usage")).expect(200).json()["data"].clone();
-    assert_eq!(data["key"]["requestCount"], 1, "the request that revoked it was authenticated by it");
+    assert_eq!(data["key"]["requestCount"], 1, "the revoking request was made with this key");
     assert_eq!((&data["rows"][0]["method"], &data["rows"][0]["path"]), (&json!("DELETE"), &json!(path(&id))));
 }
 
-fn a_key_that_another_process_revoked_is_dead_at_once() {
+fn a_key_revoked_by_another_process_is_refused_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -181,7 +181,7 @@ fn an_unknown_key_is_not_found() {
     for id in ["key_01k00000000000000000000000", "nope", "%20", "a%2Fb", "%C3%A4", "%00", &long, "1", "%25"] {
         app.admin().delete(&path(id)).refused(404, "not_found");
     }
-    // Neither its text nor its start names a key.
+    // Neither a key's secret nor its first characters identify it.
     let (id, secret) = app.make_key("user_admin");
     app.admin().delete(&path(&secret)).refused(404, "not_found");
     app.admin().delete(&path(&secret[..8])).refused(404, "not_found");
@@ -194,7 +194,7 @@ fn only_admins_revoke_keys() {
     let hiring = app.hiring();
     for org_role in ["owner", "admin", "moderator", "hr_representative", "member"] {
         let (id, secret) = app.make_key(&hiring.staff(org_role));
-        // Not even their own; and whether there is such a key is not told.
+        // Staff cannot revoke even their own keys, and the refusal does not reveal whether a key exists.
         app.key(&secret).delete(&path(&id)).refused(403, "forbidden");
         app.key(&secret).delete(&path("nope")).refused(403, "forbidden");
         app.key(&secret).get(ME).expect(200);
@@ -208,14 +208,14 @@ fn only_admins_revoke_keys() {
     app.key(&secret).get(ME).expect(200);
 }
 
-fn a_body_and_a_query_change_nothing() {
+fn bodies_and_query_parameters_are_ignored() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let answer =
         app.admin().send("DELETE", &format!("{}?enabled=true", path(&id)), &[("Content-Type", "text/plain")], b"{");
     assert_eq!(answer.expect(200).json(), json!({ "success": true }));
     app.key(&secret).get(ME).expect(401);
-    // Where the body is not read, the connection still is of use.
+    // The connection stays usable although the server does not read the body.
     let (id, _) = app.make_key("user_admin");
     let admin = app.admin();
     admin.send("DELETE", &path(&id), &[("Content-Type", "application/json")], br#"{"enabled":true}"#).expect(200);

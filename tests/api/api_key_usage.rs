@@ -1,4 +1,4 @@
-//! `GET /api/admin/api-keys/{id}/usage`: a key's log, page by page.
+//! `GET /api/admin/api-keys/{id}/usage`: a key's usage log in pages.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -6,27 +6,27 @@ use serde_json::{Value, json};
 use crate::support::{App, Client};
 
 crate::tests![
-    a_page_is_answered_whole,
-    a_key_that_was_never_used_has_an_empty_page,
-    a_page_has_100_rows_unless_told_otherwise,
-    a_limit_is_taken_as_the_nearest_bound,
-    a_limit_that_is_no_integer_is_a_fault,
-    more_is_told_exactly_at_the_border,
-    before_leaves_out_what_is_not_older,
-    a_plus_that_arrives_as_a_space_is_a_plus,
+    a_page_has_every_member,
+    an_unused_key_has_an_empty_page,
+    a_page_has_100_rows_by_default,
+    a_limit_out_of_range_is_clamped,
+    a_limit_that_is_not_an_integer_is_refused,
+    has_more_is_exact_at_the_page_border,
+    before_selects_strictly_older_rows,
+    a_plus_decoded_as_a_space_is_read_as_a_plus,
     digits_beyond_the_microsecond_round_up,
-    a_before_that_is_no_moment_is_a_fault,
-    a_parameter_twice_is_a_fault,
-    every_fault_is_told_at_once,
+    a_before_that_is_not_a_timestamp_is_refused,
+    a_repeated_parameter_is_refused,
+    all_invalid_parameters_are_reported_together,
     other_parameters_are_ignored,
     pages_neither_skip_nor_repeat_a_row,
     pages_neither_skip_nor_repeat_while_rows_arrive,
-    pages_neither_skip_nor_repeat_when_the_clock_went_back,
+    pages_neither_skip_nor_repeat_after_the_clock_was_set_back,
     an_admin_reads_the_log_of_their_own_key,
     rows_of_other_keys_are_not_shown,
-    a_revoked_keys_log_is_read_like_any_other,
+    the_log_of_a_revoked_key_is_readable,
     an_unknown_key_is_not_found,
-    a_fault_comes_before_an_unknown_key,
+    invalid_parameters_come_before_an_unknown_key,
     only_admins_read_the_log,
     a_head_has_no_body,
 ];
@@ -37,20 +37,20 @@ fn path(id: &str, query: &str) -> String {
     format!("/api/admin/api-keys/{id}/usage{query}")
 }
 
-/// The page that the admin gets.
+/// The `data` of one page, read as the admin.
 fn page(app: &App, id: &str, query: &str) -> Value {
     let answer = app.admin().get(&path(id, query)).expect(200).json();
     assert_eq!(answer["success"], true);
     answer["data"].clone()
 }
 
-/// The times of a page's rows, in its order.
+/// The timestamps of a page's rows, in order.
 fn times(page: &Value) -> Vec<String> {
     page["rows"].as_array().unwrap().iter().map(|row| row["timestamp"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A key of a member that was used so many times.
-fn used(app: &App, times: usize) -> (String, Client) {
+/// A member's key after this many requests.
+fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("member"));
     let client = app.key(&secret);
@@ -60,9 +60,9 @@ fn used(app: &App, times: usize) -> (String, Client) {
     (id, client)
 }
 
-/// A key that was used at each of the first minutes after the beginning.
-fn used_each_minute(app: &App, minutes: usize) -> (String, Client) {
-    let (id, client) = used(app, 0);
+/// A member's key with one request in each of the first `minutes` minutes.
+fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client) {
+    let (id, client) = key_with_requests(app, 0);
     for _ in 0..minutes {
         app.pass(60);
         client.get(ME).expect(200);
@@ -70,14 +70,14 @@ fn used_each_minute(app: &App, minutes: usize) -> (String, Client) {
     (id, client)
 }
 
-/// The number in an id of a row: `use_` and digits of Crockford's base 32.
+/// The number in a row's id: `use_` and digits of Crockford's base 32.
 fn number(id: &Value) -> i64 {
     const DIGITS: &str = "0123456789abcdefghjkmnpqrstvwxyz";
     let digits = id.as_str().unwrap().strip_prefix("use_").unwrap();
     digits.chars().fold(0, |number, digit| number * 32 + DIGITS.find(digit).unwrap() as i64)
 }
 
-fn a_page_is_answered_whole() {
+fn a_page_has_every_member() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key_with(&json!({ "name": "Payroll", "userId": hiring.staff("member") }));
@@ -126,18 +126,18 @@ fn a_page_is_answered_whole() {
     }
 }
 
-fn a_key_that_was_never_used_has_an_empty_page() {
+fn an_unused_key_has_an_empty_page() {
     let app = App::start();
-    let (id, _) = used(&app, 0);
+    let (id, _) = key_with_requests(&app, 0);
     let data = page(&app, &id, "");
     assert_eq!((&data["key"]["requestCount"], &data["key"]["lastRequest"]), (&json!(0), &Value::Null));
     assert_eq!(data["rows"], json!([]));
     assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
 }
 
-fn a_page_has_100_rows_unless_told_otherwise() {
+fn a_page_has_100_rows_by_default() {
     let app = App::start();
-    let (id, client) = used(&app, 100);
+    let (id, client) = key_with_requests(&app, 100);
     let data = page(&app, &id, "");
     assert_eq!(times(&data).len(), 100);
     assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
@@ -149,12 +149,12 @@ fn a_page_has_100_rows_unless_told_otherwise() {
     assert_eq!(data["key"]["requestCount"], 101);
 }
 
-fn a_limit_is_taken_as_the_nearest_bound() {
+fn a_limit_out_of_range_is_clamped() {
     let app = App::start();
-    let (id, _) = used(&app, 502);
+    let (id, _) = key_with_requests(&app, 502);
     let digits = "9".repeat(300);
     let zeros = format!("{}2", "0".repeat(300));
-    for (limit, used) in [
+    for (limit, key_with_requests) in [
         ("1", 1),
         ("2", 2),
         ("499", 499),
@@ -174,14 +174,17 @@ fn a_limit_is_taken_as_the_nearest_bound() {
         ("%31", 1),
     ] {
         let data = page(&app, &id, &format!("?limit={limit}"));
-        assert_eq!(times(&data).len(), used, "{limit}");
-        assert_eq!((&data["pagination"]["limit"], &data["pagination"]["hasMore"]), (&json!(used), &json!(true)));
+        assert_eq!(times(&data).len(), key_with_requests, "{limit}");
+        assert_eq!(
+            (&data["pagination"]["limit"], &data["pagination"]["hasMore"]),
+            (&json!(key_with_requests), &json!(true))
+        );
     }
 }
 
-fn a_limit_that_is_no_integer_is_a_fault() {
+fn a_limit_that_is_not_an_integer_is_refused() {
     let app = App::start();
-    let (id, _) = used(&app, 1);
+    let (id, _) = key_with_requests(&app, 1);
     for limit in [
         "abc", "", "1.5", "1.0", "+5", "%2B5", "5+", "%205", "5%20", "1e2", "0x10", "-", "--5", "5-", "1,000", "null",
         "%D9%A3", "%FF", "5%00",
@@ -196,9 +199,9 @@ fn a_limit_that_is_no_integer_is_a_fault() {
     );
 }
 
-fn more_is_told_exactly_at_the_border() {
+fn has_more_is_exact_at_the_page_border() {
     let app = App::start();
-    let (id, _) = used(&app, 7);
+    let (id, _) = key_with_requests(&app, 7);
     let all = times(&page(&app, &id, ""));
     assert_eq!(all.len(), 7);
     for limit in 1..=8 {
@@ -208,7 +211,7 @@ fn more_is_told_exactly_at_the_border() {
         let next_before = if more { json!(all[limit - 1]) } else { Value::Null };
         assert_eq!(data["pagination"], json!({ "limit": limit, "hasMore": more, "nextBefore": next_before }));
     }
-    // The last page of several, full and not full.
+    // The last of several pages, full and partly filled.
     for (before, limit, left, more) in [(3, 3, 3, false), (3, 4, 3, false), (3, 2, 2, true), (6, 1, 0, false)] {
         let data = page(&app, &id, &format!("?limit={limit}&before={}", all[before]));
         assert_eq!(times(&data), all[before + 1..before + 1 + left]);
@@ -216,9 +219,9 @@ fn more_is_told_exactly_at_the_border() {
     }
 }
 
-fn before_leaves_out_what_is_not_older() {
+fn before_selects_strictly_older_rows() {
     let app = App::start();
-    let (id, _) = used_each_minute(&app, 3);
+    let (id, _) = key_with_a_request_each_minute(&app, 3);
     let all = times(&page(&app, &id, ""));
     let minutes = ["2026-11-21T09:03:00.000000Z", "2026-11-21T09:02:00.000000Z", "2026-11-21T09:01:00.000000Z"];
     assert_eq!(all, minutes);
@@ -241,13 +244,13 @@ fn before_leaves_out_what_is_not_older() {
         let data = page(&app, &id, &format!("?before={before}"));
         assert_eq!(times(&data), all[3 - left..], "{before}");
         assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
-        assert_eq!(data["key"]["requestCount"], 3, "of the key and not of the page");
+        assert_eq!(data["key"]["requestCount"], 3, "requestCount counts the key's requests, not the page's");
     }
 }
 
-fn a_plus_that_arrives_as_a_space_is_a_plus() {
+fn a_plus_decoded_as_a_space_is_read_as_a_plus() {
     let app = App::start();
-    let (id, _) = used_each_minute(&app, 3);
+    let (id, _) = key_with_a_request_each_minute(&app, 3);
     for plus in ["+", "%20", "%2B", "%2b"] {
         let data = page(&app, &id, &format!("?before=2026-11-21T11:02:00{plus}02:00"));
         assert_eq!(times(&data), ["2026-11-21T09:01:00.000000Z"], "{plus}");
@@ -256,7 +259,7 @@ fn a_plus_that_arrives_as_a_space_is_a_plus() {
 
 fn digits_beyond_the_microsecond_round_up() {
     let app = App::start();
-    let (id, _) = used_each_minute(&app, 2);
+    let (id, _) = key_with_a_request_each_minute(&app, 2);
     for (before, left) in [
         ("2026-11-21T09:02:00.0000000Z", 1),
         ("2026-11-21T09:02:00.000000000000Z", 1),
@@ -270,9 +273,9 @@ fn digits_beyond_the_microsecond_round_up() {
     }
 }
 
-fn a_before_that_is_no_moment_is_a_fault() {
+fn a_before_that_is_not_a_timestamp_is_refused() {
     let app = App::start();
-    let (id, _) = used(&app, 1);
+    let (id, _) = key_with_requests(&app, 1);
     for before in [
         "yesterday",
         "",
@@ -300,9 +303,9 @@ fn a_before_that_is_no_moment_is_a_fault() {
     app.admin().get(&path(&id, "?before")).refused(400, "validation_error");
 }
 
-fn a_parameter_twice_is_a_fault() {
+fn a_repeated_parameter_is_refused() {
     let app = App::start();
-    let (id, _) = used(&app, 1);
+    let (id, _) = key_with_requests(&app, 1);
     for (query, field) in [
         ("?limit=1&limit=2", "limit"),
         ("?limit=5&limit=5", "limit"),
@@ -320,9 +323,9 @@ fn a_parameter_twice_is_a_fault() {
     }
 }
 
-fn every_fault_is_told_at_once() {
+fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
-    let (id, _) = used(&app, 1);
+    let (id, _) = key_with_requests(&app, 1);
     for query in
         ["?limit=abc&before=yesterday", "?before=&limit=", "?limit=1&limit=1&before=x", "?limit=x&before=1&before=1"]
     {
@@ -333,12 +336,12 @@ fn every_fault_is_told_at_once() {
 
 fn other_parameters_are_ignored() {
     let app = App::start();
-    let (id, _) = used(&app, 3);
+    let (id, _) = key_with_requests(&app, 3);
     let data = page(&app, &id, "?offset=2&Limit=1&LIMIT=x&offset=3&after=never&limit=2&&=&x");
     assert_eq!(times(&data).len(), 2);
 }
 
-/// Every row from the newest to the oldest, page by page; `between` is called before each page but the first.
+/// Every timestamp from the newest row to the oldest, page by page. `between` runs before each page but the first.
 fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
     let mut found = Vec::new();
     let mut query = format!("?limit={limit}");
@@ -359,8 +362,8 @@ fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<Str
 
 fn pages_neither_skip_nor_repeat_a_row() {
     let app = App::start();
-    // All at one moment of a clock that stands still.
-    let (id, _) = used(&app, 13);
+    // The clock stands still, so all requests arrive at the same moment.
+    let (id, _) = key_with_requests(&app, 13);
     let all = times(&page(&app, &id, "?limit=500"));
     assert_eq!(all.len(), 13);
     assert!(all.is_sorted_by(|newer, older| newer > older));
@@ -371,7 +374,7 @@ fn pages_neither_skip_nor_repeat_a_row() {
 
 fn pages_neither_skip_nor_repeat_while_rows_arrive() {
     let app = App::start();
-    let (id, client) = used(&app, 13);
+    let (id, client) = key_with_requests(&app, 13);
     for limit in 1..=7 {
         let all = times(&page(&app, &id, "?limit=500"));
         let found = walk(&app, &id, limit, || drop(client.get(ME).expect(200)));
@@ -379,9 +382,9 @@ fn pages_neither_skip_nor_repeat_while_rows_arrive() {
     }
 }
 
-fn pages_neither_skip_nor_repeat_when_the_clock_went_back() {
+fn pages_neither_skip_nor_repeat_after_the_clock_was_set_back() {
     let app = App::start();
-    let (id, client) = used(&app, 4);
+    let (id, client) = key_with_requests(&app, 4);
     for hours_back in [1, 5, 2, 24] {
         let now = Timestamp::parse("2026-11-21T09:00:00Z", Rounding::Down).unwrap();
         app.world.set(Timestamp::from_micros(now.micros() - hours_back * 3_600_000_000));
@@ -424,9 +427,9 @@ fn rows_of_other_keys_are_not_shown() {
     assert_eq!(paths(&second), ["/api/v1/me"]);
 }
 
-fn a_revoked_keys_log_is_read_like_any_other() {
+fn the_log_of_a_revoked_key_is_readable() {
     let app = App::start();
-    let (id, client) = used(&app, 3);
+    let (id, client) = key_with_requests(&app, 3);
     let before = page(&app, &id, "");
     app.admin().delete(&format!("/api/admin/api-keys/{id}")).expect(200);
     client.get(ME).expect(401);
@@ -442,7 +445,7 @@ fn an_unknown_key_is_not_found() {
     }
 }
 
-fn a_fault_comes_before_an_unknown_key() {
+fn invalid_parameters_come_before_an_unknown_key() {
     let app = App::start();
     for query in ["?limit=abc", "?before=yesterday", "?limit=1&limit=1"] {
         app.admin().get(&path("nope", query)).refused(400, "validation_error");
@@ -455,7 +458,7 @@ fn only_admins_read_the_log() {
     let hiring = app.hiring();
     for org_role in ["owner", "admin", "moderator", "hr_representative", "member"] {
         let (id, secret) = app.make_key(&hiring.staff(org_role));
-        // Not even that of their own key; and before their query is looked at.
+        // Staff cannot read the log even of their own key. The refusal comes before the query is checked.
         app.key(&secret).get(&path(&id, "")).refused(403, "forbidden");
         app.key(&secret).get(&path("nope", "?limit=abc")).refused(403, "forbidden");
     }
@@ -468,7 +471,7 @@ fn only_admins_read_the_log() {
 
 fn a_head_has_no_body() {
     let app = App::start();
-    let (id, _) = used(&app, 1);
+    let (id, _) = key_with_requests(&app, 1);
     let got = app.admin().get(&path(&id, "")).expect(200);
     let head = app.admin().send("HEAD", &path(&id, ""), &[], b"").expect(200);
     assert_eq!((head.body.len(), head.header("content-length")), (0, got.header("content-length")));

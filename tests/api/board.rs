@@ -1,4 +1,5 @@
-//! `GET /api/v1/roles/{id}/board`: who is at which step, since when, in an order that stays while candidates move.
+//! `GET /api/v1/roles/{id}/board`: who is at which step and since when, in an order that is stable while candidates
+//! move.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +9,17 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
-    the_board_shows_each_step_and_who_is_there,
-    whoever_is_there_longest_comes_first,
+    the_board_shows_each_step_with_its_candidates,
+    the_candidate_who_waits_longest_comes_first,
     the_time_at_a_step_grows_with_the_clock,
-    whoever_moves_on_goes_to_the_end_of_the_next_step,
-    whoever_is_decided_on_leaves_the_board_and_is_counted,
-    a_removed_step_is_shown_for_as_long_as_somebody_is_there,
-    an_application_at_no_step_is_only_counted,
+    an_advanced_candidate_goes_to_the_end_of_the_next_step,
+    decided_applications_leave_the_board_and_are_counted,
+    a_removed_step_is_shown_while_candidates_are_there,
+    an_application_without_a_current_step_is_only_counted,
     each_step_has_its_own_page,
-    pages_of_a_step_lead_to_its_end_while_candidates_come_and_go,
+    pages_of_a_step_reach_its_end_while_candidates_come_and_go,
     a_page_has_1_to_200_candidates,
-    every_parameter_at_fault_is_told_at_once,
+    all_invalid_parameters_are_reported_together,
     a_step_of_another_role_is_not_found,
 ];
 
@@ -26,7 +27,7 @@ fn path(hiring: &Hiring) -> String {
     format!("/api/v1/roles/{}/board", hiring.role_id)
 }
 
-/// Somebody who looks, and decides.
+/// An owner's key that may read the board and decide.
 fn staff(app: &App, hiring: &Hiring) -> Client {
     let scopes = ["candidates:read", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "test", "userId": hiring.staff("owner"), "scopes": scopes })).1)
@@ -37,21 +38,21 @@ fn board(client: &Client, hiring: &Hiring) -> Value {
     client.get(&path(hiring)).expect(200).json()["data"].take()
 }
 
-/// How many are at each step.
+/// The number of candidates at each step.
 fn counts(board: &Value) -> Vec<i64> {
     board["steps"].as_array().unwrap().iter().map(|step| step["count"].as_i64().unwrap()).collect()
 }
 
-/// The names of whoever a step, or a page, shows.
-fn names(places: &Value) -> Vec<String> {
-    let places = places.as_array().unwrap().iter();
-    places.map(|place| place["candidate"]["name"].as_str().unwrap().to_owned()).collect()
+/// The names of the candidates that a step or a page shows.
+fn names(entries: &Value) -> Vec<String> {
+    let entries = entries.as_array().unwrap().iter();
+    entries.map(|entry| entry["candidate"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn the_board_shows_each_step_and_who_is_there() {
+fn the_board_shows_each_step_with_its_candidates() {
     let app = App::start();
     let hiring = app.hiring();
-    let place = |nth: usize| {
+    let entry = |nth: usize| {
         let ids = &hiring.candidates[nth];
         json!({
             "candidate": { "id": ids.candidate_id, "name": format!("Candidate {}", nth + 1) },
@@ -77,7 +78,7 @@ fn the_board_shows_each_step_and_who_is_there() {
         "applications": { "inProgress": 3, "hired": 0, "notSelected": 0, "withdrawn": 0 },
         "steps": [
             step(0, "Application", "application", vec![]),
-            step(1, "Call", "screening", vec![place(0), place(1), place(2)]),
+            step(1, "Call", "screening", vec![entry(0), entry(1), entry(2)]),
             step(2, "Interview", "interview", vec![]),
             step(3, "Offer", "offer", vec![]),
         ],
@@ -85,11 +86,11 @@ fn the_board_shows_each_step_and_who_is_there() {
     assert_eq!(answer.json(), json!({ "success": true, "data": expected }));
     let page = app.user(&hiring.staff("member")).get(&format!("{}?stepId={}", path(&hiring), hiring.role_steps[1]));
     let pagination = json!({ "limit": 50, "hasMore": false, "nextCursor": null });
-    let expected = json!({ "success": true, "data": [place(0), place(1), place(2)], "pagination": pagination });
+    let expected = json!({ "success": true, "data": [entry(0), entry(1), entry(2)], "pagination": pagination });
     assert_eq!(page.expect(200).json(), expected);
 }
 
-fn whoever_is_there_longest_comes_first() {
+fn the_candidate_who_waits_longest_comes_first() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let candidates = role_of(document)["candidates"].as_array_mut().unwrap();
@@ -112,10 +113,10 @@ fn the_time_at_a_step_grows_with_the_clock() {
     app.pass(90);
     assert_eq!(seconds(), before + 90);
     app.set_clock("2026-11-02T09:59:59Z");
-    assert_eq!(seconds(), 0, "a clock that was set back");
+    assert_eq!(seconds(), 0, "the time never gets negative when the clock was set back");
 }
 
-fn whoever_moves_on_goes_to_the_end_of_the_next_step() {
+fn an_advanced_candidate_goes_to_the_end_of_the_next_step() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
@@ -129,14 +130,14 @@ fn whoever_moves_on_goes_to_the_end_of_the_next_step() {
     assert_eq!(names(interview), ["Candidate 3", "Candidate 1"]);
     assert_eq!(interview[0]["candidateStepId"], hiring.candidates[2].steps[2]);
     assert_eq!([&interview[0]["secondsInStep"], &interview[1]["secondsInStep"]], [60, 0]);
-    // Put back, they are where they were, from then on.
+    // A reopened application is back at its step, and its time there starts again.
     client.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
     assert_eq!(counts(&board(&client, &hiring)), [0, 1, 1, 0]);
     client.post(&hiring.decision(0, 2, "reopen"), &json!({ "reason": "a mistake" })).expect(200);
     assert_eq!(names(&board(&client, &hiring)["steps"][2]["candidates"]), ["Candidate 3", "Candidate 1"]);
 }
 
-fn whoever_is_decided_on_leaves_the_board_and_is_counted() {
+fn decided_applications_leave_the_board_and_are_counted() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 2, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);
@@ -152,7 +153,7 @@ fn whoever_is_decided_on_leaves_the_board_and_is_counted() {
     assert_eq!(board["applications"], ended);
 }
 
-fn a_removed_step_is_shown_for_as_long_as_somebody_is_there() {
+fn a_removed_step_is_shown_while_candidates_are_there() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
@@ -160,8 +161,8 @@ fn a_removed_step_is_shown_for_as_long_as_somebody_is_there() {
     let seen = board(&client, &hiring);
     assert_eq!(counts(&seen), [0, 0, 0, 3]);
     let last = &seen["steps"][3];
-    let told = [&last["id"], &last["name"], &last["order"], &last["removed"]];
-    assert_eq!(told, [&json!(hiring.role_steps[1]), &json!("Call"), &Value::Null, &json!(true)]);
+    let shown = [&last["id"], &last["name"], &last["order"], &last["removed"]];
+    assert_eq!(shown, [&json!(hiring.role_steps[1]), &json!("Call"), &Value::Null, &json!(true)]);
     for candidate in 0..3 {
         client.post_empty(&hiring.reject(candidate)).expect(200);
     }
@@ -170,7 +171,7 @@ fn a_removed_step_is_shown_for_as_long_as_somebody_is_there() {
     assert_eq!((&page["data"], &page["pagination"]["hasMore"]), (&json!([]), &json!(false)));
 }
 
-fn an_application_at_no_step_is_only_counted() {
+fn an_application_without_a_current_step_is_only_counted() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "In Progress", &["validated", "validated", "validated", "skipped"]);
@@ -203,7 +204,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// Every candidate that a step leads to, page by page; after each page, `between` with its number.
+/// Every candidate of a step, page by page. `between` runs after each page with the page's number.
 fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize)) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     for number in 0.. {
@@ -212,7 +213,7 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer");
-        assert!(!found.is_empty() || all.is_empty(), "there was not more");
+        assert!(!found.is_empty() || all.is_empty(), "hasMore announced a page that is empty");
         all.extend(found);
         between(number);
         let Some(next) = next else { break };
@@ -221,8 +222,8 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
     all
 }
 
-/// 10,000 applications, 2,500 of them at the third step.
-fn pages_of_a_step_lead_to_its_end_while_candidates_come_and_go() {
+/// With 10,000 applications, 2,500 of them at the third step.
+fn pages_of_a_step_reach_its_end_while_candidates_come_and_go() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 10_000);
@@ -231,13 +232,13 @@ fn pages_of_a_step_lead_to_its_end_while_candidates_come_and_go() {
     assert_eq!(counts(&seen), [2_500, 2_503, 2_500, 2_500]);
     assert_eq!(seen["applications"]["inProgress"], 10_003);
     let step = format!("{}?stepId={}", path(&hiring), hiring.role_steps[2]);
-    let here = |turn: usize| turn * 4 + 2;
+    let here = |nth: usize| nth * 4 + 2;
     let name = |nth: usize| format!("Crowd {nth:05}");
-    let everybody: Vec<String> = (0..2_500).map(|turn| name(here(turn))).collect();
+    let everybody: Vec<String> = (0..2_500).map(|nth| name(here(nth))).collect();
     for limit in [199, 200] {
         assert_eq!(walk(&client, &step, limit, |_| {}), everybody, "{limit}");
     }
-    // Behind each page somebody leaves who was on it, somebody who would be on a later one, and somebody comes.
+    // After each page, one candidate on it leaves, one candidate of a later page leaves, and one candidate arrives.
     let (mut gone, mut came) = (BTreeSet::new(), Vec::new());
     let found = walk(&client, &step, 200, |page| {
         let (seen, ahead) = (here(page * 200 + 7), here((page * 200 + 450).min(2_499)));
@@ -249,7 +250,7 @@ fn pages_of_a_step_lead_to_its_end_while_candidates_come_and_go() {
         client.post_empty(&crowd::decision(page * 4 + 1, 2, "validate")).expect(200);
         came.push(name(page * 4 + 1));
     });
-    // Who left before their page came is not on it; all others are there once, and those who came at the end.
+    // Candidates who left before their page was read are missing. All others appear once; the arrivals come last.
     let stayed: Vec<String> = everybody.into_iter().filter(|name| !gone.contains(name)).collect();
     let came: Vec<String> = came.into_iter().take(found.len() - stayed.len()).collect();
     assert_eq!(found, [stayed, came].concat());
@@ -273,7 +274,7 @@ fn a_page_has_1_to_200_candidates() {
     assert_eq!(names(&board(&client, &hiring)["steps"][0]["candidates"]).len(), 50);
 }
 
-fn every_parameter_at_fault_is_told_at_once() {
+fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 8);
@@ -286,7 +287,7 @@ fn every_parameter_at_fault_is_told_at_once() {
         ("limit=x".to_owned(), vec!["limit"]),
         (format!("cursor={cursor}"), vec!["cursor"]),
         (format!("stepId={step}&cursor=x"), vec!["cursor"]),
-        // "now" and an id, as a cursor is written; and a time alone.
+        // "now" and an id, encoded like a cursor, and then a time without an id.
         (format!("stepId={step}&cursor=bm93CmFwcF8x"), vec!["cursor"]),
         (format!("stepId={step}&cursor=MQ"), vec!["cursor"]),
         (format!("stepId={step}&stepId={step}&limit=&cursor=%2F"), vec!["stepId", "limit", "cursor"]),

@@ -1,4 +1,4 @@
-//! Bodies: what every endpoint that takes one refuses in the same way, and what it accepts.
+//! Request bodies: the refusals that every endpoint with a body shares, and the bodies that it accepts.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
@@ -7,23 +7,22 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    what_is_no_json_object_is_a_bad_request,
-    a_member_twice_is_a_bad_request_at_any_depth,
-    an_empty_object_is_short_of_what_is_required,
-    a_body_may_be_absent_where_all_of_it_is_optional,
+    a_body_that_is_not_a_json_object_is_a_bad_request,
+    a_repeated_member_at_any_depth_is_a_bad_request,
+    an_empty_object_lacks_the_required_members,
+    a_body_with_only_optional_members_may_be_absent,
     unknown_members_are_ignored,
-    a_body_is_json_whatever_kind_of_it,
-    another_type_is_unsupported,
-    an_absent_body_has_no_type,
-    a_body_has_at_most_128_kib,
-    size_comes_before_type_and_type_before_syntax,
-    a_body_is_looked_at_after_the_credential_and_before_the_thing,
-    a_body_that_is_cut_off_is_a_bad_request,
-    any_bytes_get_an_answer,
-    any_members_get_an_answer,
+    every_json_media_type_is_accepted,
+    other_media_types_are_unsupported,
+    the_media_type_of_an_absent_body_is_ignored,
+    a_body_over_128_kib_is_refused,
+    size_is_checked_before_media_type_and_media_type_before_syntax,
+    a_body_is_checked_after_the_credential_and_before_the_resource,
+    a_truncated_body_is_a_bad_request,
+    random_bytes_get_an_answer,
+    random_members_get_an_answer,
 ];
 
-/// The largest body.
 const BYTES_MAX: usize = 128 * 1_024;
 
 /// An endpoint that takes a body.
@@ -31,9 +30,9 @@ struct Endpoint {
     name: &'static str,
     client: Client,
     path: String,
-    /// A body that it says 200 to, once.
+    /// A body that the endpoint accepts once.
     good: Value,
-    /// Whether all of it is optional.
+    /// Whether every member of the body is optional.
     optional: bool,
 }
 
@@ -47,7 +46,7 @@ impl Endpoint {
         self.send(Some("application/json"), body.as_ref())
     }
 
-    /// The good body with white space before its end, so that it has this many bytes.
+    /// The good body, padded to this many bytes with white space before its end.
     fn padded(&self, bytes: usize) -> Vec<u8> {
         let good = self.good.to_string();
         let padding = " ".repeat(bytes - good.len());
@@ -55,7 +54,7 @@ impl Endpoint {
     }
 }
 
-/// Every endpoint that takes a body, at the `candidate`-th candidate.
+/// Endpoints that take a body. The decisions among them are about the `candidate`-th candidate and the one after.
 fn endpoints(app: &App, hiring: &Hiring, candidate: usize) -> [Endpoint; 5] {
     let owner = hiring.staff("owner");
     app.set_password(&hiring.email("owner"), "correct horse battery");
@@ -78,8 +77,8 @@ fn endpoints(app: &App, hiring: &Hiring, candidate: usize) -> [Endpoint; 5] {
     ]
 }
 
-/// A step that was not yet decided on stays so: nothing that was refused has done anything.
-fn require_untouched(app: &App) {
+/// Asserts that the refused requests changed nothing.
+fn assert_unchanged(app: &App) {
     let changed = "SELECT count(*) FROM candidate_roles WHERE status <> 'In Progress'";
     assert_eq!(app.sql(changed), ["0"]);
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
@@ -87,7 +86,7 @@ fn require_untouched(app: &App) {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
 }
 
-fn what_is_no_json_object_is_a_bad_request() {
+fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
@@ -137,10 +136,10 @@ fn what_is_no_json_object_is_a_bad_request() {
             assert_eq!(answer.json().get("errors"), None, "{shown:?}");
         }
     }
-    require_untouched(&app);
+    assert_unchanged(&app);
 }
 
-fn a_member_twice_is_a_bad_request_at_any_depth() {
+fn a_repeated_member_at_any_depth_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {
@@ -158,10 +157,10 @@ fn a_member_twice_is_a_bad_request_at_any_depth() {
             assert!(detail.contains("is there twice"), "{}: {body}: {detail}", endpoint.name);
         }
     }
-    require_untouched(&app);
+    assert_unchanged(&app);
 }
 
-fn an_empty_object_is_short_of_what_is_required() {
+fn an_empty_object_lacks_the_required_members() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0).iter().filter(|endpoint| !endpoint.optional) {
@@ -179,9 +178,9 @@ fn an_empty_object_is_short_of_what_is_required() {
     }
 }
 
-fn a_body_may_be_absent_where_all_of_it_is_optional() {
+fn a_body_with_only_optional_members_may_be_absent() {
     let app = App::start();
-    // Three candidates, a rejection and a hire for each way to say nothing.
+    // There are three ways to send no members, and each needs an organization of its own.
     for (send, number) in [0, 1, 2].into_iter().zip(1..) {
         let hiring = app.hiring();
         assert_eq!(hiring.slug, format!("acme-{number}"));
@@ -211,7 +210,7 @@ fn unknown_members_are_ignored() {
     }
 }
 
-fn a_body_is_json_whatever_kind_of_it() {
+fn every_json_media_type_is_accepted() {
     let app = App::start();
     for content_type in [
         None,
@@ -232,7 +231,7 @@ fn a_body_is_json_whatever_kind_of_it() {
     }
 }
 
-fn another_type_is_unsupported() {
+fn other_media_types_are_unsupported() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {
@@ -258,10 +257,10 @@ fn another_type_is_unsupported() {
             assert_eq!(verdict, (415, Some("unsupported_media_type".to_owned())), "{shown:?}");
         }
     }
-    require_untouched(&app);
+    assert_unchanged(&app);
 }
 
-fn an_absent_body_has_no_type() {
+fn the_media_type_of_an_absent_body_is_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {
@@ -274,7 +273,7 @@ fn an_absent_body_has_no_type() {
     }
 }
 
-fn a_body_has_at_most_128_kib() {
+fn a_body_over_128_kib_is_refused() {
     let app = App::start();
     for chunked in [false, true] {
         let hiring = app.hiring();
@@ -301,7 +300,7 @@ fn a_body_has_at_most_128_kib() {
     }
 }
 
-fn size_comes_before_type_and_type_before_syntax() {
+fn size_is_checked_before_media_type_and_media_type_before_syntax() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {
@@ -312,7 +311,7 @@ fn size_comes_before_type_and_type_before_syntax() {
     }
 }
 
-fn a_body_is_looked_at_after_the_credential_and_before_the_thing() {
+fn a_body_is_checked_after_the_credential_and_before_the_resource() {
     let app = App::start();
     let hiring = app.hiring();
     let large = vec![b'x'; BYTES_MAX + 1];
@@ -338,7 +337,7 @@ fn a_body_is_looked_at_after_the_credential_and_before_the_thing() {
     app.anonymous().send("POST", "/api/public/portal/none/apply", &[], b"{}").refused(400, "validation_error");
 }
 
-fn a_body_that_is_cut_off_is_a_bad_request() {
+fn a_truncated_body_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
     let key = app.make_key(&hiring.staff("owner")).1;
@@ -349,7 +348,7 @@ fn a_body_that_is_cut_off_is_a_bad_request() {
         (format!("{}/apply", hiring.portal()), String::new()),
         ("/api/auth/sign-in".to_owned(), String::new()),
     ] {
-        // What did come is a whole object, which must not be taken for the body.
+        // The bytes that arrive can be a whole object, which the server must not take for the body.
         for body in ["", "{}", "{\"roleId\":"] {
             let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\n{authorization}Content-Length: 20\r\n\r\n");
             let answer = app.anonymous().raw_to_end(format!("{head}{body}").as_bytes());
@@ -358,10 +357,10 @@ fn a_body_that_is_cut_off_is_a_bad_request() {
             assert!(text.contains("\"code\":\"bad_request\""), "{path} {body}: {text}");
         }
     }
-    require_untouched(&app);
+    assert_unchanged(&app);
 }
 
-/// Sends each of a number of generated bodies to every endpoint. `Client` checks that a refusal is a problem document.
+/// Sends generated bodies to every endpoint. `Client` checks that each refusal is a problem document.
 fn try_bodies(cases: u32, bodies: impl Strategy<Value = Vec<u8>>) {
     let app = App::start();
     let hiring = app.hiring();
@@ -383,11 +382,11 @@ fn try_bodies(cases: u32, bodies: impl Strategy<Value = Vec<u8>>) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn any_bytes_get_an_answer() {
+fn random_bytes_get_an_answer() {
     try_bodies(96, prop::collection::vec(any::<u8>(), 0..300));
 }
 
-fn any_members_get_an_answer() {
+fn random_members_get_an_answer() {
     let names = [
         "outcomeNotes",
         "outcomeType",

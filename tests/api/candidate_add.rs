@@ -1,4 +1,4 @@
-//! `POST /api/v1/organizations/{id}/candidates`: somebody is added to a role by hand.
+//! `POST /api/v1/organizations/{id}/candidates`: staff add a person to a role by hand.
 
 use serde_json::{Value, json};
 
@@ -6,27 +6,27 @@ use crate::support::hiring::role_of;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_new_candidate_is_at_the_first_of_the_roles_steps,
-    an_application_counts_from_when_it_was_made,
-    the_same_address_is_the_same_candidate_with_another_application,
-    the_same_address_elsewhere_is_somebody_else,
-    who_has_applied_to_a_role_is_a_conflict,
+    an_added_candidate_starts_at_the_roles_first_step,
+    an_application_starts_at_the_given_date,
+    adding_a_known_address_adds_an_application_to_its_candidate,
+    the_same_address_in_another_organization_is_another_candidate,
+    applying_to_the_same_role_again_is_a_conflict,
     a_role_that_is_not_open_is_a_conflict,
-    steps_that_were_taken_out_are_not_copied,
-    a_role_that_the_organization_does_not_have_is_not_found,
-    all_fields_at_fault_are_told_at_once,
-    limits_are_met_on_both_sides,
-    hostile_text_comes_back_as_it_was_sent,
-    an_added_candidate_is_decided_on_like_any_other,
-    what_was_done_is_on_record,
-    the_address_of_who_was_erased_is_free_again,
+    removed_steps_are_not_copied_to_an_application,
+    a_role_of_another_organization_is_not_found,
+    all_validation_errors_are_reported_together,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    hostile_text_is_returned_unchanged,
+    an_added_candidate_can_be_hired,
+    activity_records_the_candidate_and_each_application,
+    the_address_of_an_erased_candidate_can_be_added_again,
 ];
 
 fn owner(app: &App, hiring: &Hiring) -> Client {
     app.user_with_all(&hiring.staff("owner"))
 }
 
-fn wish(hiring: &Hiring, name: &str, email: &str) -> Value {
+fn input(hiring: &Hiring, name: &str, email: &str) -> Value {
     json!({ "name": name, "email": email, "roleId": hiring.role_id })
 }
 
@@ -46,10 +46,10 @@ fn with_two_roles(app: &App) -> (Hiring, String) {
     (hiring, second)
 }
 
-fn a_new_candidate_is_at_the_first_of_the_roles_steps() {
+fn an_added_candidate_starts_at_the_roles_first_step() {
     let app = App::start();
     let hiring = app.hiring();
-    let answer = add(&app, &hiring, &wish(&hiring, " Ada Lovelace", "Ada@Example.org")).expect(200).json();
+    let answer = add(&app, &hiring, &input(&hiring, " Ada Lovelace", "Ada@Example.org")).expect(200).json();
     assert_eq!(answer["success"], true);
     let candidate = &answer["data"];
     assert!(candidate["id"].as_str().unwrap().starts_with("cand_"));
@@ -65,8 +65,8 @@ fn a_new_candidate_is_at_the_first_of_the_roles_steps() {
     assert_eq!(application["currentStep"]["roleStepId"], hiring.role_steps[0]);
     assert_eq!(application["currentStep"]["id"], application["steps"][0]["id"]);
     assert_eq!(application["currentStep"]["since"], application["appliedAt"]);
-    let told = |step: &Value| (step["name"].clone(), step["order"].clone(), step["status"].clone());
-    let steps: Vec<_> = application["steps"].as_array().unwrap().iter().map(told).collect();
+    let name_order_and_status = |step: &Value| (step["name"].clone(), step["order"].clone(), step["status"].clone());
+    let steps: Vec<_> = application["steps"].as_array().unwrap().iter().map(name_order_and_status).collect();
     let expected = [
         ("Application", 1, "in_progress"),
         ("Call", 2, "pending"),
@@ -77,7 +77,7 @@ fn a_new_candidate_is_at_the_first_of_the_roles_steps() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_application_counts_from_when_it_was_made() {
+fn an_application_starts_at_the_given_date() {
     let app = App::start();
     let hiring = app.hiring();
     for (number, (given, shown)) in
@@ -85,17 +85,17 @@ fn an_application_counts_from_when_it_was_made() {
             .iter()
             .enumerate()
     {
-        let mut body = wish(&hiring, "Ada", &format!("{number}@example.org"));
+        let mut body = input(&hiring, "Ada", &format!("{number}@example.org"));
         body["appliedAt"] = json!(given);
         let application = add(&app, &hiring, &body).expect(200).json()["data"]["applications"][0].take();
         assert_eq!((&application["appliedAt"], &application["currentStep"]["since"]), (&json!(shown), &json!(shown)));
     }
 }
 
-fn the_same_address_is_the_same_candidate_with_another_application() {
+fn adding_a_known_address_adds_an_application_to_its_candidate() {
     let app = App::start();
     let (hiring, second) = with_two_roles(&app);
-    let first = add(&app, &hiring, &wish(&hiring, "Ada Lovelace", "ada@example.org")).expect(200).json();
+    let first = add(&app, &hiring, &input(&hiring, "Ada Lovelace", "ada@example.org")).expect(200).json();
     app.pass(60);
     let body = json!({ "name": "A. King", "email": "ADA@example.ORG", "roleId": second });
     let again = add(&app, &hiring, &body).expect(200).json();
@@ -104,31 +104,31 @@ fn the_same_address_is_the_same_candidate_with_another_application() {
     assert_eq!(again["data"]["email"], "ada@example.org");
     let applications = again["data"]["applications"].as_array().unwrap();
     assert_eq!(applications.len(), 2);
-    // The newest application is the first.
+    // The newest application comes first.
     assert_eq!((&applications[0]["roleId"], &applications[0]["roleName"]), (&json!(second), &json!("Welder")));
     assert_eq!(applications[1], first["data"]["applications"][0]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_same_address_elsewhere_is_somebody_else() {
+fn the_same_address_in_another_organization_is_another_candidate() {
     let app = App::start();
     let (here, there) = (app.hiring(), app.hiring());
-    let one = add(&app, &here, &wish(&here, "Ada", "ada@example.org")).expect(200).json();
-    let other = add(&app, &there, &wish(&there, "Ada", "ada@example.org")).expect(200).json();
+    let one = add(&app, &here, &input(&here, "Ada", "ada@example.org")).expect(200).json();
+    let other = add(&app, &there, &input(&there, "Ada", "ada@example.org")).expect(200).json();
     assert_ne!(one["data"]["id"], other["data"]["id"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn who_has_applied_to_a_role_is_a_conflict() {
+fn applying_to_the_same_role_again_is_a_conflict() {
     let app = App::start();
     let hiring = app.hiring();
-    add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200);
-    let refused = add(&app, &hiring, &wish(&hiring, "Ada", "Ada@example.org")).refused(409, "conflict");
+    add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200);
+    let refused = add(&app, &hiring, &input(&hiring, "Ada", "Ada@example.org")).refused(409, "conflict");
     assert_eq!(refused.json()["detail"], "the candidate has already applied to this role");
-    // Also where the application has ended.
+    // The conflict remains after the application has ended.
     app.admin().post_empty(&hiring.reject(0)).expect(200);
     let email = app.sql("SELECT email FROM candidates ORDER BY number LIMIT 1").join("");
-    add(&app, &hiring, &wish(&hiring, "Ada", &email)).refused(409, "conflict");
+    add(&app, &hiring, &input(&hiring, "Ada", &email)).refused(409, "conflict");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -144,44 +144,44 @@ fn a_role_that_is_not_open_is_a_conflict() {
                 role["candidates"][0].as_object_mut().unwrap().remove("steps");
             }
         });
-        let refused = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).refused(409, "conflict");
+        let refused = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).refused(409, "conflict");
         assert!(refused.json()["detail"].as_str().unwrap().contains(words), "{}", refused.text());
     }
     let hiring = app.hiring();
     app.change(&format!("UPDATE role_steps SET step_order = NULL WHERE role_id = '{}'", hiring.role_id));
-    let refused = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).refused(409, "conflict");
+    let refused = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).refused(409, "conflict");
     assert!(refused.json()["detail"].as_str().unwrap().contains("has no steps"), "{}", refused.text());
     assert_eq!(app.sql("SELECT count(*) FROM candidates WHERE name = 'Ada'"), ["0"]);
 }
 
-fn steps_that_were_taken_out_are_not_copied() {
+fn removed_steps_are_not_copied_to_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     app.change(&format!("UPDATE role_steps SET step_order = NULL WHERE id = '{}'", hiring.role_steps[0]));
-    let answer = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200).json();
+    let answer = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     let application = &answer["data"]["applications"][0];
     let steps = application["steps"].as_array().unwrap();
-    let told: Vec<_> =
+    let name_order_and_status: Vec<_> =
         steps.iter().map(|step| (step["name"].as_str().unwrap(), step["order"].as_i64().unwrap())).collect();
-    assert_eq!(told, [("Call", 1), ("Interview", 2), ("Offer", 3)]);
+    assert_eq!(name_order_and_status, [("Call", 1), ("Interview", 2), ("Offer", 3)]);
     assert_eq!(application["currentStep"]["name"], "Call");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_the_organization_does_not_have_is_not_found() {
+fn a_role_of_another_organization_is_not_found() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     for role in [theirs.role_id.as_str(), "none", "no id"] {
         let body = json!({ "name": "Ada", "email": "ada@example.org", "roleId": role });
         let refused = add(&app, &mine, &body).refused(404, "not_found");
         assert_eq!(refused.json()["detail"], "there is no role with this roleId in the organization");
-        // Not even for who sees both.
+        // An admin who sees both organizations gets the same refusal.
         app.user_with_all("user_admin").post(&mine.candidates_path(), &body).refused(404, "not_found");
     }
     assert_eq!(app.sql("SELECT count(*) FROM candidates WHERE name = 'Ada'"), ["0"]);
 }
 
-fn all_fields_at_fault_are_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let faults = |body: Value| add(&app, &hiring, &body).refused(400, "validation_error").fields();
@@ -191,31 +191,31 @@ fn all_fields_at_fault_are_told_at_once() {
     let body = json!({ "name": " \t", "email": "", "roleId": null, "appliedAt": 1 });
     assert_eq!(faults(body), ["name", "email", "roleId", "appliedAt"]);
     for email in ["ada", "@example.org", "ada@", "a b@example.org", "a@b@c", "a@b\n.c"] {
-        assert_eq!(faults(wish(&hiring, "Ada", email)), ["email"], "{email}");
+        assert_eq!(faults(input(&hiring, "Ada", email)), ["email"], "{email}");
     }
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn limits_are_met_on_both_sides() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
     let hiring = app.hiring();
     let longest = format!("{}@example.org", "ä".repeat(242));
-    let answer = add(&app, &hiring, &wish(&hiring, &"ö".repeat(255), &longest)).expect(200).json();
+    let answer = add(&app, &hiring, &input(&hiring, &"ö".repeat(255), &longest)).expect(200).json();
     assert_eq!(answer["data"]["email"], longest);
     assert_eq!(answer["data"]["name"].as_str().unwrap().chars().count(), 255);
-    let refused = add(&app, &hiring, &wish(&hiring, &"ö".repeat(256), &format!("a{longest}")));
+    let refused = add(&app, &hiring, &input(&hiring, &"ö".repeat(256), &format!("a{longest}")));
     assert_eq!(refused.refused(400, "validation_error").fields(), ["name", "email"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn hostile_text_comes_back_as_it_was_sent() {
+fn hostile_text_is_returned_unchanged() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = owner(&app, &hiring);
     let names = ["Robert'); DROP TABLE candidates;--", "<script>alert(1)</script>", "%_*\"[]{}\\", "王小明 👩‍🚀"];
     for (number, name) in names.iter().enumerate() {
         let email = format!("o'{number}_*{{$}}@example.org");
-        let added = owner.post(&hiring.candidates_path(), &wish(&hiring, name, &email)).expect(200).json();
+        let added = owner.post(&hiring.candidates_path(), &input(&hiring, name, &email)).expect(200).json();
         let path = format!("/api/v1/candidates/{}", added["data"]["id"].as_str().unwrap());
         let read = owner.get(&path).expect(200).json();
         assert_eq!((&read["data"]["name"], &read["data"]["email"]), (&json!(name), &json!(email)));
@@ -223,10 +223,10 @@ fn hostile_text_comes_back_as_it_was_sent() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_added_candidate_is_decided_on_like_any_other() {
+fn an_added_candidate_can_be_hired() {
     let app = App::start();
     let hiring = app.hiring();
-    let added = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200).json();
+    let added = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     let step = added["data"]["applications"][0]["currentStep"]["id"].as_str().unwrap().to_owned();
     let owner = owner(&app, &hiring);
     owner.post_empty(&format!("/api/v1/candidate-steps/{step}/hire")).expect(200);
@@ -236,10 +236,10 @@ fn an_added_candidate_is_decided_on_like_any_other() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_was_done_is_on_record() {
+fn activity_records_the_candidate_and_each_application() {
     let app = App::start();
     let (hiring, second) = with_two_roles(&app);
-    let added = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200).json();
+    let added = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     add(&app, &hiring, &json!({ "name": "A", "email": "ada@example.org", "roleId": second })).expect(200);
     let id = added["data"]["id"].as_str().unwrap();
     let rows = app.sql(
@@ -257,19 +257,19 @@ fn what_was_done_is_on_record() {
     );
 }
 
-/// An erasure leaves another address in the place of the one that was.
-fn the_address_of_who_was_erased_is_free_again() {
+/// An erasure replaces the address of the candidate.
+fn the_address_of_an_erased_candidate_can_be_added_again() {
     let app = App::start();
     let hiring = app.hiring();
-    let first = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200).json();
+    let first = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     let id = first["data"]["id"].as_str().unwrap();
     erase(&app, id);
-    let again = add(&app, &hiring, &wish(&hiring, "Ada", "ada@example.org")).expect(200).json();
+    let again = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     assert_ne!(again["data"]["id"], first["data"]["id"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// What is left of a candidate who was erased.
+/// Leaves in the file what an erasure leaves of a candidate.
 pub(crate) fn erase(app: &App, id: &str) {
     app.change(&format!(
         "DELETE FROM candidate_words WHERE candidate_number = (SELECT number FROM candidates WHERE id = '{id}');

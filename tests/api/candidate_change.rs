@@ -1,42 +1,42 @@
-//! `PATCH /api/v1/candidates/{id}`: a candidate's name or address is changed.
+//! `PATCH /api/v1/candidates/{id}`: staff change a candidate's name or address.
 
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_name_and_an_address_are_changed_and_found_anew,
-    what_is_not_given_stays,
-    what_stays_as_it_is_is_no_change,
-    the_case_of_ones_own_address_can_be_changed,
-    an_address_that_another_has_is_a_conflict,
-    an_address_of_another_organizations_candidate_is_free,
-    who_was_erased_stays_as_they_are,
-    all_fields_at_fault_are_told_at_once,
-    limits_are_met_on_both_sides,
-    hostile_text_comes_back_as_it_was_sent,
-    what_was_done_is_on_record,
+    a_search_finds_the_changed_name_and_address,
+    a_change_leaves_members_that_are_not_given,
+    a_change_without_effect_writes_no_activity,
+    the_case_of_a_candidates_own_address_can_be_changed,
+    an_address_of_another_candidate_is_a_conflict,
+    an_address_used_in_another_organization_is_accepted,
+    an_erased_candidate_cannot_be_changed,
+    all_validation_errors_are_reported_together,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    hostile_text_is_returned_unchanged,
+    activity_records_a_change_with_before_and_after,
 ];
 
 fn patch(client: &Client, path: &str, body: &Value) -> Answer {
     client.send("PATCH", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
 }
 
-/// An organization with its owner.
-fn place(app: &App) -> (Hiring, Client) {
+/// An organization and a key of its owner.
+fn organization_with_owner(app: &App) -> (Hiring, Client) {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     (hiring, owner)
 }
 
-fn found(client: &Client, hiring: &Hiring, query: &str) -> Vec<Value> {
+fn search(client: &Client, hiring: &Hiring, query: &str) -> Vec<Value> {
     let page = client.get(&format!("{}?{query}", hiring.candidates_path())).expect(200).json();
     page["data"].as_array().unwrap().iter().map(|candidate| candidate["id"].clone()).collect()
 }
 
-fn a_name_and_an_address_are_changed_and_found_anew() {
+fn a_search_finds_the_changed_name_and_address() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let before = owner.get(&hiring.candidate_path(0)).expect(200).json()["data"].take();
     app.pass(60);
     let body = json!({ "name": "Zoë Ångström", "email": "Zoe@New.example" });
@@ -48,31 +48,31 @@ fn a_name_and_an_address_are_changed_and_found_anew() {
     assert_eq!(owner.get(&hiring.candidate_path(0)).expect(200).json()["data"], after);
     let id = json!(hiring.candidates[0].candidate_id);
     for query in ["q=zoe", "name=angstrom", "email=zoe@new.example", "q=new%20zoe"] {
-        assert_eq!(found(&owner, &hiring, query), std::slice::from_ref(&id), "{query}");
+        assert_eq!(search(&owner, &hiring, query), std::slice::from_ref(&id), "{query}");
     }
     let email = before["email"].as_str().unwrap();
     for query in [format!("email={email}"), "name=1".to_owned(), "name=candidate%201".to_owned()] {
-        assert_eq!(found(&owner, &hiring, &query), Vec::<Value>::new(), "{query}");
+        assert_eq!(search(&owner, &hiring, &query), Vec::<Value>::new(), "{query}");
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_is_not_given_stays() {
+fn a_change_leaves_members_that_are_not_given() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let path = hiring.candidate_path(0);
     let email = owner.get(&path).expect(200).json()["data"]["email"].clone();
     let named = patch(&owner, &path, &json!({ "name": "Ada", "email": null })).expect(200).json()["data"].take();
     assert_eq!((&named["name"], &named["email"]), (&json!("Ada"), &email));
     let moved = patch(&owner, &path, &json!({ "email": "ada@example.org" })).expect(200).json()["data"].take();
     assert_eq!((&moved["name"], &moved["email"]), (&json!("Ada"), &json!("ada@example.org")));
-    assert_eq!(found(&owner, &hiring, "q=ada"), [moved["id"].clone()]);
+    assert_eq!(search(&owner, &hiring, "q=ada"), [moved["id"].clone()]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_stays_as_it_is_is_no_change() {
+fn a_change_without_effect_writes_no_activity() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let path = hiring.candidate_path(0);
     let before = owner.get(&path).expect(200).json()["data"].take();
     app.pass(60);
@@ -82,42 +82,42 @@ fn what_stays_as_it_is_is_no_change() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn the_case_of_ones_own_address_can_be_changed() {
+fn the_case_of_a_candidates_own_address_can_be_changed() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let path = hiring.candidate_path(0);
     let email = owner.get(&path).expect(200).json()["data"]["email"].as_str().unwrap().to_uppercase();
     let after = patch(&owner, &path, &json!({ "email": email })).expect(200).json();
     assert_eq!(after["data"]["email"], email);
-    assert_eq!(found(&owner, &hiring, &format!("email={email}")).len(), 1);
+    assert_eq!(search(&owner, &hiring, &format!("email={email}")).len(), 1);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_that_another_has_is_a_conflict() {
+fn an_address_of_another_candidate_is_a_conflict() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let taken =
         owner.get(&hiring.candidate_path(1)).expect(200).json()["data"]["email"].as_str().unwrap().to_uppercase();
     let body = json!({ "name": "Ada", "email": taken });
     let refused = patch(&owner, &hiring.candidate_path(0), &body).refused(409, "conflict");
     assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
-    assert_eq!(found(&owner, &hiring, "name=ada"), Vec::<Value>::new());
+    assert_eq!(search(&owner, &hiring, "name=ada"), Vec::<Value>::new());
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn an_address_of_another_organizations_candidate_is_free() {
+fn an_address_used_in_another_organization_is_accepted() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
-    let (elsewhere, _) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
+    let (elsewhere, _) = organization_with_owner(&app);
     let path = elsewhere.candidate_path(0);
     let email = app.user("user_admin").get(&path).expect(200).json()["data"]["email"].clone();
     patch(&owner, &hiring.candidate_path(0), &json!({ "email": email })).expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn who_was_erased_stays_as_they_are() {
+fn an_erased_candidate_cannot_be_changed() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     super::candidate_add::erase(&app, &hiring.candidates[0].candidate_id);
     for body in [json!({ "name": "Ada" }), json!({ "email": "ada@example.org" }), json!({})] {
         let refused = patch(&owner, &hiring.candidate_path(0), &body).refused(409, "conflict");
@@ -126,9 +126,9 @@ fn who_was_erased_stays_as_they_are() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn all_fields_at_fault_are_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let faults =
         |body: Value| patch(&owner, &hiring.candidate_path(0), &body).refused(400, "validation_error").fields();
     for (name, email) in
@@ -139,9 +139,9 @@ fn all_fields_at_fault_are_told_at_once() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn limits_are_met_on_both_sides() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let (name, email) = ("ö".repeat(255), format!("{}@example.org", "ä".repeat(242)));
     let body = json!({ "name": name, "email": email });
     let after = patch(&owner, &hiring.candidate_path(0), &body).expect(200).json()["data"].take();
@@ -149,16 +149,16 @@ fn limits_are_met_on_both_sides() {
     let body = json!({ "name": format!("{name}o"), "email": format!("a{email}") });
     let refused = patch(&owner, &hiring.candidate_path(0), &body).refused(400, "validation_error");
     assert_eq!(refused.fields(), ["name", "email"]);
-    // More words than are kept of one candidate.
+    // The name has more words than the word index stores for one candidate.
     let words: String = (0..120).map(|number| format!("{}{} ", char::from(b'a' + number % 26), number % 10)).collect();
     patch(&owner, &hiring.candidate_path(0), &json!({ "name": words.get(..250) })).expect(200);
     patch(&owner, &hiring.candidate_path(0), &json!({ "name": "Ada" })).expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn hostile_text_comes_back_as_it_was_sent() {
+fn hostile_text_is_returned_unchanged() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     for name in ["'; DELETE FROM candidates;--", "<b>&amp;", "%_\\\"", "👩‍🚀"] {
         let after = patch(&owner, &hiring.candidate_path(0), &json!({ "name": name })).expect(200).json();
         assert_eq!(after["data"]["name"], name);
@@ -167,9 +167,9 @@ fn hostile_text_comes_back_as_it_was_sent() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_was_done_is_on_record() {
+fn activity_records_a_change_with_before_and_after() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let email = owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["email"].as_str().unwrap().to_owned();
     patch(&owner, &hiring.candidate_path(0), &json!({ "name": "Ada" })).expect(200);
     let rows = app.sql("SELECT action, user_id, api_key_id IS NOT NULL, candidate_id, role_id, detail FROM activities");

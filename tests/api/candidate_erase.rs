@@ -1,4 +1,4 @@
-//! `DELETE /api/v1/candidates/{id}`: what an erasure takes away, what it leaves, and when it is refused.
+//! `DELETE /api/v1/candidates/{id}`: what an erasure removes, what it leaves, and when it is refused.
 
 use serde_json::{Value, json};
 
@@ -7,28 +7,28 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    an_erased_candidate_has_no_name_no_address_and_no_words,
-    an_erasure_leaves_the_figures_and_the_chain_as_they_were,
-    an_erasure_takes_notes_and_reasons_and_leaves_who_ended_it,
-    applications_in_progress_are_withdrawn_with_an_activity_each,
-    an_erasure_is_an_activity_that_names_nobody,
-    an_erasure_repeated_changes_nothing,
-    a_candidate_who_is_held_is_not_erased,
-    nothing_more_is_decided_about_an_erased_candidate,
-    an_hr_system_is_still_owed_what_was_decided_with_ids_only,
-    answers_that_are_kept_for_repeats_are_forgotten,
-    samples_of_an_analysis_are_forgotten,
-    an_address_that_somebody_else_was_given_is_no_obstacle,
-    the_next_start_erases_again_whom_an_older_copy_brings_back,
-    a_list_with_a_damaged_line_keeps_the_file_from_being_opened,
-    an_erasure_whose_list_cannot_be_written_does_not_happen,
-    an_id_that_none_can_have_is_not_found,
-    nobody_is_added_by_the_address_of_an_erased_candidate,
+    an_erasure_removes_the_name_the_address_and_the_indexed_words,
+    an_erasure_leaves_the_counts_and_the_activity_chain,
+    an_erasure_removes_notes_and_reasons_but_not_the_outcome_type,
+    an_erasure_withdraws_applications_in_progress_with_an_activity_each,
+    the_activity_of_an_erasure_has_no_personal_data,
+    repeating_an_erasure_changes_nothing,
+    a_candidate_under_legal_hold_is_not_erased,
+    decisions_about_an_erased_candidate_are_refused,
+    an_erasure_leaves_an_owed_delivery_with_ids_only,
+    an_erasure_removes_stored_responses,
+    an_erasure_removes_the_samples_of_analyze,
+    an_erasure_succeeds_when_its_placeholder_address_is_taken,
+    a_start_on_an_older_copy_repeats_listed_erasures,
+    a_damaged_erasure_list_prevents_opening_the_file,
+    an_erasure_fails_when_its_list_cannot_be_written,
+    an_impossible_id_is_not_found,
+    adding_the_placeholder_address_of_an_erased_candidate_is_a_conflict,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// A service with an organization whose candidates have names that nothing else has.
+/// A service with an organization whose candidates have names that occur nowhere else.
 pub(crate) fn start() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -48,8 +48,8 @@ fn erase(app: &App, hiring: &Hiring, candidate: usize) -> Value {
     app.user_with_all(&hiring.staff("owner")).delete(&path(hiring, candidate)).expect(200).json()
 }
 
-/// Every row of the file that could say who a candidate was, as text.
-fn everything(app: &App) -> String {
+/// Every row of the file that could identify a candidate, as text.
+fn personal_data(app: &App) -> String {
     let tables = [
         "SELECT * FROM candidates",
         "SELECT * FROM candidate_words",
@@ -63,7 +63,7 @@ fn everything(app: &App) -> String {
     tables.iter().flat_map(|sql| app.sql(sql)).collect::<Vec<_>>().join("\n").to_lowercase()
 }
 
-fn an_erased_candidate_has_no_name_no_address_and_no_words() {
+fn an_erasure_removes_the_name_the_address_and_the_indexed_words() {
     let (app, hiring) = start();
     app.set_clock(NOW);
     let id = &hiring.candidates[0].candidate_id;
@@ -73,13 +73,13 @@ fn an_erased_candidate_has_no_name_no_address_and_no_words() {
     let words = "SELECT word FROM candidate_words WHERE candidate_number =
                    (SELECT number FROM candidates WHERE erased_at IS NOT NULL)";
     assert_eq!(app.sql(words), Vec::<String>::new());
-    // The others are found as ever.
+    // Searches still find the other candidates.
     assert_eq!(app.sql("SELECT count(*) FROM candidate_words WHERE word = 'quixworth'"), ["2"]);
-    assert!(!everything(&app).contains("quixworth 0") && everything(&app).contains("quixworth 1"));
+    assert!(!personal_data(&app).contains("quixworth 0") && personal_data(&app).contains("quixworth 1"));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_leaves_the_figures_and_the_chain_as_they_were() {
+fn an_erasure_leaves_the_counts_and_the_activity_chain() {
     let (app, hiring) = start();
     app.admin().post(&hiring.hire(0), &json!({ "notes": "Zoë Quixworth is good" })).expect(200);
     app.admin().post(&hiring.reject(1), &json!({ "outcomeNotes": "Zoë Quixworth is not" })).expect(200);
@@ -94,7 +94,7 @@ fn an_erasure_leaves_the_figures_and_the_chain_as_they_were() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_takes_notes_and_reasons_and_leaves_who_ended_it() {
+fn an_erasure_removes_notes_and_reasons_but_not_the_outcome_type() {
     let (app, hiring) = start();
     let hire = json!({ "notes": "a note", "externalPositionId": "P-1", "hiredDate": "2026-12-01" });
     app.admin().post(&hiring.hire(0), &hire).expect(200);
@@ -111,7 +111,7 @@ fn an_erasure_takes_notes_and_reasons_and_leaves_who_ended_it() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn applications_in_progress_are_withdrawn_with_an_activity_each() {
+fn an_erasure_withdraws_applications_in_progress_with_an_activity_each() {
     let (app, hiring) = start();
     erase(&app, &hiring, 0);
     let status = "SELECT in_progress, hired, not_selected, withdrawn FROM organization_statuses";
@@ -126,7 +126,7 @@ fn applications_in_progress_are_withdrawn_with_an_activity_each() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_is_an_activity_that_names_nobody() {
+fn the_activity_of_an_erasure_has_no_personal_data() {
     let (app, hiring) = start();
     app.set_clock(NOW);
     app.admin().post(&hiring.reject(0), &json!({})).expect(200);
@@ -139,33 +139,33 @@ fn an_erasure_is_an_activity_that_names_nobody() {
     assert_eq!(app.sql(row), [format!("candidate.erased|{user}|{key_id}|{candidate}|null|{detail}")]);
 }
 
-fn an_erasure_repeated_changes_nothing() {
+fn repeating_an_erasure_changes_nothing() {
     let (app, hiring) = start();
     let first = erase(&app, &hiring, 0);
     let before = (app.sql("SELECT * FROM candidates"), app.sql("SELECT count(*) FROM activities"));
     app.pass(60);
     assert_eq!(erase(&app, &hiring, 0), first);
     assert_eq!((app.sql("SELECT * FROM candidates"), app.sql("SELECT count(*) FROM activities")), before);
-    let list = std::fs::read_to_string(list_of(&app)).unwrap();
+    let list = std::fs::read_to_string(erasure_list(&app)).unwrap();
     assert_eq!(list.lines().count(), 1, "{list}");
     assert!(list.starts_with(&format!("{} at=", hiring.candidates[0].candidate_id)), "{list}");
 }
 
-fn a_candidate_who_is_held_is_not_erased() {
+fn a_candidate_under_legal_hold_is_not_erased() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let hold = format!("{}/hold", path(&hiring, 0));
     owner.put(&hold, &json!({ "reason": "a case" })).expect(200);
     let problem = owner.delete(&path(&hiring, 0)).refused(409, "conflict").json();
     assert!(problem["detail"].as_str().unwrap().contains("held"), "{problem}");
-    assert!(everything(&app).contains("quixworth 0") && !list_of(&app).exists());
+    assert!(personal_data(&app).contains("quixworth 0") && !erasure_list(&app).exists());
     owner.delete(&hold).expect(200);
     owner.delete(&path(&hiring, 0)).expect(200);
-    assert!(!everything(&app).contains("quixworth 0"));
+    assert!(!personal_data(&app).contains("quixworth 0"));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn nothing_more_is_decided_about_an_erased_candidate() {
+fn decisions_about_an_erased_candidate_are_refused() {
     let (app, hiring) = start();
     app.admin().post(&hiring.hire(0), &json!({})).expect(200);
     erase(&app, &hiring, 0);
@@ -179,12 +179,12 @@ fn nothing_more_is_decided_about_an_erased_candidate() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_hr_system_is_still_owed_what_was_decided_with_ids_only() {
+fn an_erasure_leaves_an_owed_delivery_with_ids_only() {
     let (app, hiring) = start();
     integrate(&app, &hiring.organization_id, "http://127.0.0.1:9/hook", false);
     let hire = json!({ "notes": "Zoë Quixworth", "externalPositionId": "P-1", "hiredDate": "2026-12-01" });
     app.admin().post(&hiring.hire(0), &hire).expect(200);
-    // Nothing takes up what was decided here: the erasure does.
+    // No delivery worker runs in this test, so the erasure itself creates the owed delivery.
     assert_eq!(app.sql("SELECT count(*) FROM hr_deliveries"), ["0"]);
     erase(&app, &hiring, 0);
     assert_eq!(app.sql("SELECT state, next_attempt_at IS NOT NULL FROM hr_deliveries"), ["pending|1"]);
@@ -199,11 +199,11 @@ fn an_hr_system_is_still_owed_what_was_decided_with_ids_only() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn answers_that_are_kept_for_repeats_are_forgotten() {
+fn an_erasure_removes_stored_responses() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let add = |name: &str| {
-        // Whoever sends it may make the key of anything.
+        // Clients choose their idempotency keys, so a key can contain personal data.
         let client = owner.with_header("Idempotency-Key", &format!("add-{name}@mail.example"));
         let body = json!({ "name": name, "email": format!("{name}@mail.example"), "roleId": hiring.role_id });
         client.post(&format!("/api/v1/organizations/{}/candidates", hiring.organization_id), &body)
@@ -212,16 +212,16 @@ fn answers_that_are_kept_for_repeats_are_forgotten() {
     let other = add("legomenon").expect(200);
     owner.delete(&format!("/api/v1/candidates/{id}")).expect(200);
     assert_eq!(app.sql("SELECT count(*) FROM idempotency_keys WHERE idempotency_key LIKE '%hapax%'"), ["0"]);
-    let kept = "SELECT answer, fingerprint = zeroblob(32), made_id FROM idempotency_keys WHERE answer IS NULL";
-    assert_eq!(app.sql(kept), ["null|1|null"]);
-    // A repeat does not bring them back.
+    let stored = "SELECT answer, fingerprint = zeroblob(32), made_id FROM idempotency_keys WHERE answer IS NULL";
+    assert_eq!(app.sql(stored), ["null|1|null"]);
+    // A repeat does not add the candidate again.
     add("hapax").refused(410, "gone");
     assert_eq!(app.sql("SELECT count(*) FROM candidates WHERE name = 'hapax'"), ["0"]);
     assert_eq!(add("legomenon").expect(200).json(), other.json());
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn samples_of_an_analysis_are_forgotten() {
+fn an_erasure_removes_the_samples_of_analyze() {
     let (app, hiring) = start();
     app.change("ANALYZE");
     assert_ne!(app.sql("SELECT count(*) FROM sqlite_stat4"), ["0"]);
@@ -230,7 +230,7 @@ fn samples_of_an_analysis_are_forgotten() {
     assert_ne!(app.sql("SELECT count(*) FROM sqlite_stat1"), ["0"]);
 }
 
-fn an_address_that_somebody_else_was_given_is_no_obstacle() {
+fn an_erasure_succeeds_when_its_placeholder_address_is_taken() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         role_of(document)["candidates"][1]["email"] = json!("Cand_1_1@Erased.invalid");
@@ -244,7 +244,7 @@ fn an_address_that_somebody_else_was_given_is_no_obstacle() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_next_start_erases_again_whom_an_older_copy_brings_back() {
+fn a_start_on_an_older_copy_repeats_listed_erasures() {
     let (app, hiring) = start();
     app.stop();
     std::fs::copy(&app.path, app.path.with_extension("copy")).unwrap();
@@ -252,40 +252,40 @@ fn the_next_start_erases_again_whom_an_older_copy_brings_back() {
     erase(&app, &hiring, 0);
     app.stop();
     std::fs::copy(app.path.with_extension("copy"), &app.path).unwrap();
-    // What came after the copy is not in it: a hold that was released since does not bring anybody back either.
+    // The older copy also lacks the release of a hold. A hold does not stop the repeated erasure.
     app.change("UPDATE candidates SET hold_reason = 'a case'");
     app.start_again();
-    assert!(!everything(&app).contains("quixworth 0") && everything(&app).contains("quixworth 1"));
+    assert!(!personal_data(&app).contains("quixworth 0") && personal_data(&app).contains("quixworth 1"));
     let row = "SELECT action, user_id, detail = '{}' FROM activities ORDER BY number";
     assert_eq!(app.sql(row), ["candidate_role.withdrawn|null|0", "candidate.erased|null|0"]);
     assert_eq!(app.sql("SELECT name FROM candidates WHERE erased_at IS NOT NULL"), ["Erased"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_list_with_a_damaged_line_keeps_the_file_from_being_opened() {
+fn a_damaged_erasure_list_prevents_opening_the_file() {
     let (app, hiring) = start();
     erase(&app, &hiring, 0);
     app.stop();
     let world = std::sync::Arc::clone(&app.world);
-    std::fs::write(list_of(&app), "cand_1_1\nZoë\n").unwrap();
+    std::fs::write(erasure_list(&app), "cand_1_1\nZoë\n").unwrap();
     let error = appliance::store::Store::open(&app.path, world).err().expect("the list is damaged");
     assert!(!error.may_pass() && error.to_string().contains("line 2 of "), "{error}");
-    std::fs::write(list_of(&app), "cand_1_1\nZoë").unwrap();
+    std::fs::write(erasure_list(&app), "cand_1_1\nZoë").unwrap();
     app.start_again();
 }
 
-fn an_erasure_whose_list_cannot_be_written_does_not_happen() {
+fn an_erasure_fails_when_its_list_cannot_be_written() {
     let (app, hiring) = start();
-    std::fs::create_dir(list_of(&app)).unwrap();
+    std::fs::create_dir(erasure_list(&app)).unwrap();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.delete(&path(&hiring, 0)).refused(503, "unavailable");
-    assert!(everything(&app).contains("quixworth 0"));
+    assert!(personal_data(&app).contains("quixworth 0"));
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
-    std::fs::remove_dir(list_of(&app)).unwrap();
+    std::fs::remove_dir(erasure_list(&app)).unwrap();
     owner.delete(&path(&hiring, 0)).expect(200);
 }
 
-fn an_id_that_none_can_have_is_not_found() {
+fn an_impossible_id_is_not_found() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for id in ["none", "a%20b", "%C3%A4"] {
@@ -293,7 +293,7 @@ fn an_id_that_none_can_have_is_not_found() {
     }
 }
 
-fn nobody_is_added_by_the_address_of_an_erased_candidate() {
+fn adding_the_placeholder_address_of_an_erased_candidate_is_a_conflict() {
     let (app, hiring) = start();
     erase(&app, &hiring, 0);
     let address = format!("{}@erased.invalid", hiring.candidates[0].candidate_id);
@@ -303,6 +303,6 @@ fn nobody_is_added_by_the_address_of_an_erased_candidate() {
     assert!(problem["detail"].as_str().unwrap().contains("erased"), "{problem}");
 }
 
-fn list_of(app: &App) -> std::path::PathBuf {
+fn erasure_list(app: &App) -> std::path::PathBuf {
     appliance::store::file::beside(&app.path, ".erased")
 }

@@ -1,4 +1,4 @@
-//! `GET /api/v1/candidates/{id}/export`: everything that is held about a candidate, in one document, on record.
+//! `GET /api/v1/candidates/{id}/export`: the subject-access export of a candidate, which is recorded as an activity.
 
 use serde_json::{Value, json};
 
@@ -8,17 +8,17 @@ use crate::support::app::Hr;
 use crate::support::{Behaviour, Receiver};
 
 crate::tests![
-    an_export_has_the_candidate_with_every_application_step_note_and_reason,
-    an_export_has_what_was_done_and_is_itself_on_record,
-    the_head_of_an_export_hands_nothing_out,
-    an_export_has_what_hr_systems_were_told_and_answered,
-    an_export_has_the_answers_that_are_kept_for_repeats,
-    an_erased_candidate_is_exported_as_what_is_left,
+    an_export_has_every_application_step_note_and_reason,
+    an_export_has_the_activity_and_is_itself_recorded,
+    a_head_request_for_an_export_returns_and_records_nothing,
+    an_export_has_the_deliveries_to_hr_systems_and_their_answers,
+    an_export_has_the_stored_responses,
+    the_export_of_an_erased_candidate_has_only_the_tombstone,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-fn an_export_has_the_candidate_with_every_application_step_note_and_reason() {
+fn an_export_has_every_application_step_note_and_reason() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let reject = json!({ "outcomeNotes": "a note", "outcomeType": "other", "outcomeReason": "a reason" });
@@ -35,7 +35,7 @@ fn an_export_has_the_candidate_with_every_application_step_note_and_reason() {
     assert_eq!((&data["hrDeliveries"], &data["storedAnswers"]), (&json!([]), &json!([])));
 }
 
-fn an_export_has_what_was_done_and_is_itself_on_record() {
+fn an_export_has_the_activity_and_is_itself_recorded() {
     let (app, hiring) = start();
     let (key_id, secret) = app.make_key_with_all(&hiring.staff("hr_representative"));
     let staff = app.key(&secret);
@@ -49,13 +49,13 @@ fn an_export_has_what_was_done_and_is_itself_on_record() {
     assert_eq!(first["activity"][0]["action"], "candidate_step.rejected");
     assert_eq!(first["activity"][0]["after"]["steps"][0]["rejectionReason"], "a note");
     let second = export(2);
-    let on_record = &second["activity"][0];
-    assert_eq!((&on_record["action"], &on_record["apiKeyId"]), (&json!("candidate.exported"), &json!(key_id)));
-    assert_eq!(on_record["user"]["id"], hiring.staff("hr_representative"));
+    let recorded = &second["activity"][0];
+    assert_eq!((&recorded["action"], &recorded["apiKeyId"]), (&json!("candidate.exported"), &json!(key_id)));
+    assert_eq!(recorded["user"]["id"], hiring.staff("hr_representative"));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_head_of_an_export_hands_nothing_out() {
+fn a_head_request_for_an_export_returns_and_records_nothing() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let answer = owner.send("HEAD", &format!("{}/export", path(&hiring, 0)), &[], b"").expect(200);
@@ -63,7 +63,7 @@ fn the_head_of_an_export_hands_nothing_out() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn an_export_has_what_hr_systems_were_told_and_answered() {
+fn an_export_has_the_deliveries_to_hr_systems_and_their_answers() {
     let receiver = Receiver::start();
     receiver.will([Behaviour::Answer(200, Vec::new(), b"welcome".to_vec())]);
     let app = delivering(Hr::default());
@@ -77,7 +77,7 @@ fn an_export_has_what_hr_systems_were_told_and_answered() {
     assert_eq!(data["hrDeliveries"][0]["history"][0]["answer"], "welcome");
 }
 
-fn an_export_has_the_answers_that_are_kept_for_repeats() {
+fn an_export_has_the_stored_responses() {
     let (app, hiring) = start();
     let id = &hiring.candidates[0].candidate_id;
     app.change(&format!(
@@ -95,7 +95,7 @@ fn an_export_has_the_answers_that_are_kept_for_repeats() {
     assert_eq!(data["storedAnswers"], expected);
 }
 
-fn an_erased_candidate_is_exported_as_what_is_left() {
+fn the_export_of_an_erased_candidate_has_only_the_tombstone() {
     let (app, hiring) = start();
     app.set_clock(NOW);
     app.admin().post(&hiring.reject(0), &json!({ "outcomeNotes": "Quixworth" })).expect(200);

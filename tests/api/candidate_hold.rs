@@ -1,4 +1,4 @@
-//! `PUT` and `DELETE /api/v1/candidates/{id}/hold`: a candidate who is held is not erased.
+//! `PUT` and `DELETE /api/v1/candidates/{id}/hold`: a legal hold prevents the erasure of a candidate.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use crate::candidate_erase::{path, start};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_hold_is_kept_with_its_reason_and_told_as_an_activity,
-    the_same_hold_again_changes_nothing_and_another_reason_does,
-    a_release_is_an_activity_and_none_where_nobody_is_held,
+    a_hold_stores_its_reason_and_an_activity,
+    repeating_a_hold_writes_an_activity_only_for_another_reason,
+    a_release_writes_an_activity_only_when_a_hold_existed,
     an_erased_candidate_cannot_be_held,
-    a_hold_needs_a_reason_of_a_bounded_length,
-    an_erasure_takes_the_reasons_of_holds_too,
+    a_hold_without_a_reason_or_with_a_long_one_is_refused,
+    an_erasure_removes_the_reasons_of_holds,
 ];
 
 fn hold_path(hiring: &Hiring) -> String {
@@ -22,12 +22,12 @@ fn activities(app: &App) -> Vec<String> {
     app.sql("SELECT action, candidate_id, detail FROM activities ORDER BY number")
 }
 
-fn told(action: &str, hiring: &Hiring, before: &Value, after: &Value) -> String {
+fn activity_row(action: &str, hiring: &Hiring, before: &Value, after: &Value) -> String {
     let detail = json!({ "before": { "holdReason": before }, "after": { "holdReason": after } });
     format!("{action}|{}|{detail}", hiring.candidates[0].candidate_id)
 }
 
-fn a_hold_is_kept_with_its_reason_and_told_as_an_activity() {
+fn a_hold_stores_its_reason_and_an_activity() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let answer = owner.put(&hold_path(&hiring), &json!({ "reason": "  a case " })).expect(200).json();
@@ -35,24 +35,24 @@ fn a_hold_is_kept_with_its_reason_and_told_as_an_activity() {
     assert_eq!(answer, json!({ "success": true, "data": { "id": id, "holdReason": "a case" } }));
     let held = "SELECT hold_reason FROM candidates ORDER BY number";
     assert_eq!(app.sql(held), ["a case", "null", "null"]);
-    assert_eq!(activities(&app), [told("candidate.held", &hiring, &Value::Null, &json!("a case"))]);
+    assert_eq!(activities(&app), [activity_row("candidate.held", &hiring, &Value::Null, &json!("a case"))]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_same_hold_again_changes_nothing_and_another_reason_does() {
+fn repeating_a_hold_writes_an_activity_only_for_another_reason() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for reason in ["a case", "a case", "another"] {
         owner.put(&hold_path(&hiring), &json!({ "reason": reason })).expect(200);
     }
     let expected = [
-        told("candidate.held", &hiring, &Value::Null, &json!("a case")),
-        told("candidate.held", &hiring, &json!("a case"), &json!("another")),
+        activity_row("candidate.held", &hiring, &Value::Null, &json!("a case")),
+        activity_row("candidate.held", &hiring, &json!("a case"), &json!("another")),
     ];
     assert_eq!(activities(&app), expected);
 }
 
-fn a_release_is_an_activity_and_none_where_nobody_is_held() {
+fn a_release_writes_an_activity_only_when_a_hold_existed() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("admin"));
     let id = &hiring.candidates[0].candidate_id;
@@ -61,7 +61,7 @@ fn a_release_is_an_activity_and_none_where_nobody_is_held() {
     assert_eq!(activities(&app), Vec::<String>::new());
     owner.put(&hold_path(&hiring), &json!({ "reason": "a case" })).expect(200);
     assert_eq!(owner.delete(&hold_path(&hiring)).expect(200).json(), released);
-    assert_eq!(activities(&app)[1], told("candidate.released", &hiring, &json!("a case"), &Value::Null));
+    assert_eq!(activities(&app)[1], activity_row("candidate.released", &hiring, &json!("a case"), &Value::Null));
     assert_eq!(app.sql("SELECT count(*) FROM candidates WHERE hold_reason IS NOT NULL"), ["0"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -75,7 +75,7 @@ fn an_erased_candidate_cannot_be_held() {
     owner.delete(&hold_path(&hiring)).expect(200);
 }
 
-fn a_hold_needs_a_reason_of_a_bounded_length() {
+fn a_hold_without_a_reason_or_with_a_long_one_is_refused() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let wrong = [json!({}), json!({ "reason": null }), json!({ "reason": " " }), json!({ "reason": 7 })];
@@ -87,7 +87,7 @@ fn a_hold_needs_a_reason_of_a_bounded_length() {
     owner.put(&hold_path(&hiring), &long(1_000)).expect(200);
 }
 
-fn an_erasure_takes_the_reasons_of_holds_too() {
+fn an_erasure_removes_the_reasons_of_holds() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.put(&hold_path(&hiring), &json!({ "reason": "a case of Quixworth" })).expect(200);

@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first whatever they are narrowed to.
+//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first whatever the filters.
 
 use serde_json::{Value, json};
 
@@ -7,21 +7,21 @@ use crate::support::{App, Client, Hiring};
 
 crate::tests![
     candidates_are_listed_newest_first_with_their_applications,
-    pages_are_whole_while_others_are_added,
+    paging_skips_nobody_while_candidates_are_added,
     a_search_is_paged_like_the_list,
-    words_are_found_by_their_beginnings_without_case_and_accents,
-    names_are_searched_by_themselves,
-    an_address_is_found_whole_and_without_case,
-    roles_and_statuses_narrow_together,
-    everything_narrows_together,
-    a_common_beginning_is_found_as_a_rare_one_is,
-    conditions_that_seldom_meet_find_who_meets_them,
-    who_was_erased_is_listed_and_not_found_by_words,
-    hostile_text_finds_nobody_and_breaks_nothing,
-    parameters_at_fault_are_told_at_once,
-    limits_are_taken_as_the_nearest,
+    words_match_by_prefix_without_case_and_accents,
+    the_name_parameter_searches_names_only,
+    the_email_parameter_matches_a_whole_address_without_case,
+    role_and_status_filters_apply_to_the_same_application,
+    all_filters_apply_together,
+    a_common_prefix_is_found_like_a_rare_one,
+    two_common_conditions_that_rarely_meet_find_their_matches,
+    an_erased_candidate_is_listed_but_not_found_by_words,
+    hostile_search_text_finds_nobody,
+    all_invalid_parameters_are_reported_together,
+    a_limit_out_of_range_is_clamped,
     a_role_of_another_organization_is_not_found,
-    a_cursor_counts_only_where_it_was_given,
+    a_cursor_of_another_organization_is_refused,
 ];
 
 fn list(client: &Client, hiring: &Hiring, query: &str) -> Value {
@@ -52,8 +52,8 @@ fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     }
 }
 
-/// An organization with these candidates, each with a name and an address, in progress at a role's first step. The ids of
-/// the candidates are `c0`, `c1`, …, in the order in which they came.
+/// An organization with these candidates, given by name and address, in progress at a role's first step. Their ids are
+/// `c0`, `c1`, …, in order of arrival.
 fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
     with_statuses(app, &candidates.iter().map(|(name, email)| (*name, *email, "In Progress")).collect::<Vec<_>>())
 }
@@ -89,16 +89,16 @@ fn candidates_are_listed_newest_first_with_their_applications() {
     expected.extend(hiring.candidates.iter().rev().map(|candidate| candidate.candidate_id.clone()));
     assert_eq!(ids_of(&page), expected);
     assert_eq!(page["pagination"], json!({ "limit": 50, "hasMore": false, "nextCursor": null }));
-    // What is read of each is told here too, but for the steps and what it was made with.
-    let mut told = added.clone();
+    // A list shows what the single candidate shows, without the steps and the signup.
+    let mut expected_entry = added.clone();
     for member in ["steps", "candidateId", "updatedAt", "signup", "laterSignups"] {
-        told["applications"][0].as_object_mut().unwrap().remove(member);
+        expected_entry["applications"][0].as_object_mut().unwrap().remove(member);
     }
-    assert_eq!(page["data"][0], told);
+    assert_eq!(page["data"][0], expected_entry);
     assert_eq!(page["data"][1]["applications"][0]["currentStep"]["name"], "Call");
 }
 
-fn pages_are_whole_while_others_are_added() {
+fn paging_skips_nobody_while_candidates_are_added() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -115,7 +115,7 @@ fn pages_are_whole_while_others_are_added() {
         let page = list(&owner, &hiring, &format!("limit=50{cursor}"));
         sizes.push(page["data"].as_array().unwrap().len());
         found.extend(ids_of(&page));
-        // Whoever comes meanwhile is at the beginning, where the reader has been.
+        // Candidates added meanwhile appear at the beginning, which the reader has passed already.
         add(more);
         more += 1;
         match page["pagination"]["nextCursor"].as_str() {
@@ -140,22 +140,22 @@ fn a_search_is_paged_like_the_list() {
     let people: Vec<(&str, &str)> = people.iter().map(|(name, email)| (name.as_str(), email.as_str())).collect();
     let hiring = with_candidates(&app, &people);
     let member = app.user(&hiring.staff("member"));
-    let numbers = |wanted: fn(&usize) -> bool| -> Vec<String> {
-        (0..41).rev().filter(wanted).map(|number| format!("c{number}")).collect()
+    let numbers = |predicate: fn(&usize) -> bool| -> Vec<String> {
+        (0..41).rev().filter(predicate).map(|number| format!("c{number}")).collect()
     };
-    let is_even = |number: &usize| number.is_multiple_of(2);
+    let even = |number: &usize| number.is_multiple_of(2);
     for query in ["", "q=smith", "name=smi", "q=example", "status=In%20Progress", "roleId=role_1&q=s&name=sm"] {
         assert_eq!(all_pages(&member, &hiring, &format!("limit=7&{query}")), numbers(|_| true), "{query}");
     }
     for query in ["q=ann", "name=anna%20smith", "q=anna&roleId=role_1", "name=anna&status=In+Progress&q=org"] {
-        assert_eq!(all_pages(&member, &hiring, &format!("limit=7&{query}")), numbers(is_even), "{query}");
+        assert_eq!(all_pages(&member, &hiring, &format!("limit=7&{query}")), numbers(even), "{query}");
     }
-    // A page that ends with the list says so.
+    // The last full page says that nothing follows.
     let page = list(&member, &hiring, "limit=21&q=anna");
     assert_eq!(page["pagination"], json!({ "limit": 21, "hasMore": false, "nextCursor": null }));
 }
 
-fn words_are_found_by_their_beginnings_without_case_and_accents() {
+fn words_match_by_prefix_without_case_and_accents() {
     let app = App::start();
     let hiring = with_candidates(
         &app,
@@ -203,7 +203,7 @@ fn words_are_found_by_their_beginnings_without_case_and_accents() {
     }
 }
 
-fn names_are_searched_by_themselves() {
+fn the_name_parameter_searches_names_only() {
     let app = App::start();
     let hiring = with_candidates(
         &app,
@@ -227,7 +227,7 @@ fn names_are_searched_by_themselves() {
     }
 }
 
-fn an_address_is_found_whole_and_without_case() {
+fn the_email_parameter_matches_a_whole_address_without_case() {
     let app = App::start();
     let hiring = with_candidates(&app, &[("Ada", "Ada@Example.org"), ("Bea", "ada@example.org.example")]);
     let elsewhere = app.hiring();
@@ -271,7 +271,7 @@ fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
     (hiring, roles)
 }
 
-fn roles_and_statuses_narrow_together() {
+fn role_and_status_filters_apply_to_the_same_application() {
     let app = App::start();
     let (hiring, [first, second]) = with_two_roles(&app);
     let member = app.user(&hiring.staff("member"));
@@ -291,7 +291,7 @@ fn roles_and_statuses_narrow_together() {
     }
 }
 
-fn everything_narrows_together() {
+fn all_filters_apply_together() {
     let app = App::start();
     let (hiring, [first, _]) = with_two_roles(&app);
     let member = app.user(&hiring.staff("member"));
@@ -302,8 +302,9 @@ fn everything_narrows_together() {
     }
 }
 
-/// More words with one beginning than are followed one by one, and more rows than are sorted for every page.
-fn a_common_beginning_is_found_as_a_rare_one_is() {
+/// There are more words with one prefix than the search follows one by one, and more matches than it sorts for each
+/// page.
+fn a_common_prefix_is_found_like_a_rare_one() {
     let app = App::start();
     let people: Vec<(String, String)> = (0..1_200)
         .map(|number| (format!("Anna{number} Sand{}", number % 7), format!("p{number}@x{}.org", number % 50)))
@@ -311,8 +312,8 @@ fn a_common_beginning_is_found_as_a_rare_one_is() {
     let people: Vec<(&str, &str)> = people.iter().map(|(name, email)| (name.as_str(), email.as_str())).collect();
     let hiring = with_candidates(&app, &people);
     let member = app.user(&hiring.staff("member"));
-    let expected = |wanted: &dyn Fn(usize) -> bool| -> Vec<String> {
-        (0..1_200).rev().filter(|number| wanted(*number)).map(|number| format!("c{number}")).collect()
+    let expected = |predicate: &dyn Fn(usize) -> bool| -> Vec<String> {
+        (0..1_200).rev().filter(|number| predicate(*number)).map(|number| format!("c{number}")).collect()
     };
     for (query, found) in [
         ("q=anna", expected(&|_| true)),
@@ -331,8 +332,8 @@ fn a_common_beginning_is_found_as_a_rare_one_is() {
     }
 }
 
-/// Both conditions are common, and nearly nobody meets both: what is asked of others is looked up after a while.
-fn conditions_that_seldom_meet_find_who_meets_them() {
+/// Both conditions match many candidates, but almost nobody matches both. The search then changes its strategy.
+fn two_common_conditions_that_rarely_meet_find_their_matches() {
     let app = App::start();
     let people: Vec<(String, String, &str)> = (0..2_400)
         .map(|number| {
@@ -353,7 +354,7 @@ fn conditions_that_seldom_meet_find_who_meets_them() {
     assert_eq!(all_pages(&member, &hiring, "limit=200&q=ann").len(), 1_200);
 }
 
-fn who_was_erased_is_listed_and_not_found_by_words() {
+fn an_erased_candidate_is_listed_but_not_found_by_words() {
     let app = App::start();
     let hiring = with_candidates(&app, &[("Ada", "ada@example.org"), ("Bea", "bea@example.org")]);
     super::candidate_add::erase(&app, "c0");
@@ -368,7 +369,7 @@ fn who_was_erased_is_listed_and_not_found_by_words() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn hostile_text_finds_nobody_and_breaks_nothing() {
+fn hostile_search_text_finds_nobody() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.user(&hiring.staff("member"));
@@ -393,7 +394,7 @@ fn hostile_text_finds_nobody_and_breaks_nothing() {
     }
 }
 
-fn parameters_at_fault_are_told_at_once() {
+fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.user(&hiring.staff("member"));
@@ -411,7 +412,7 @@ fn parameters_at_fault_are_told_at_once() {
     assert_eq!(list(&member, &hiring, &format!("q={eight}&name={eight}"))["data"], json!([]));
 }
 
-fn limits_are_taken_as_the_nearest() {
+fn a_limit_out_of_range_is_clamped() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.user(&hiring.staff("member"));
@@ -432,7 +433,7 @@ fn a_role_of_another_organization_is_not_found() {
     }
 }
 
-fn a_cursor_counts_only_where_it_was_given() {
+fn a_cursor_of_another_organization_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let page = list(&app.user(&hiring.staff("member")), &hiring, "limit=1");

@@ -1,4 +1,4 @@
-//! `GET /api/v1/candidates/{id}`: a candidate with their applications and the steps of these.
+//! `GET /api/v1/candidates/{id}`: a candidate with their applications and the steps of each.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::support::hiring::set_steps;
 
 crate::tests![
     a_candidate_is_shown_with_their_applications_and_steps,
-    a_hire_is_shown_while_it_is_one,
-    steps_are_shown_as_decisions_show_them,
-    every_member_may_read_and_others_see_nothing,
-    who_was_erased_is_shown_as_such,
+    hire_details_are_shown_until_the_hire_is_reversed,
+    a_step_looks_the_same_as_in_the_answer_to_a_decision,
+    members_read_a_candidate_and_others_get_not_found,
+    erased_and_held_candidates_are_shown_as_such,
 ];
 
 fn a_candidate_is_shown_with_their_applications_and_steps() {
@@ -38,7 +38,7 @@ fn a_candidate_is_shown_with_their_applications_and_steps() {
     assert!(application.get("hiredDate").is_none());
 }
 
-fn a_hire_is_shown_while_it_is_one() {
+fn hire_details_are_shown_until_the_hire_is_reversed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -58,7 +58,7 @@ fn a_hire_is_shown_while_it_is_one() {
     }
 }
 
-fn steps_are_shown_as_decisions_show_them() {
+fn a_step_looks_the_same_as_in_the_answer_to_a_decision() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -68,7 +68,7 @@ fn steps_are_shown_as_decisions_show_them() {
     assert_eq!(read["data"]["applications"][0]["steps"][1], decided);
 }
 
-fn every_member_may_read_and_others_see_nothing() {
+fn members_read_a_candidate_and_others_get_not_found() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     app.user(&hiring.staff("member")).get(&hiring.candidate_path(0)).expect(200);
@@ -79,7 +79,7 @@ fn every_member_may_read_and_others_see_nothing() {
     }
 }
 
-fn who_was_erased_is_shown_as_such() {
+fn erased_and_held_candidates_are_shown_as_such() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Not Selected", &["validated", "rejected", "pending", "pending"]);

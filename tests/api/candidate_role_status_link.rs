@@ -1,4 +1,4 @@
-//! `POST /api/v1/candidate-roles/{id}/status-link`: staff make a new link of a candidate's page.
+//! `POST /api/v1/candidate-roles/{id}/status-link`: staff create a new status link for an application.
 
 use serde_json::json;
 
@@ -6,20 +6,20 @@ use crate::support::App;
 use crate::support::sent::{link, path_of, signed_up, status_link};
 
 crate::tests![
-    a_new_link_leads_to_the_page_and_the_old_one_nowhere,
-    a_link_is_43_characters_and_only_its_digest_is_in_the_file,
-    what_was_done_is_on_record_without_the_link,
-    a_new_link_keeps_the_language_unless_one_is_given,
-    a_language_is_a_language_tag,
-    a_new_link_keeps_a_withdrawal,
-    an_erased_candidate_gets_none,
-    a_repeat_is_told_that_the_link_is_given_once,
-    a_repeat_is_forgotten_with_the_candidate,
-    an_application_of_nobody_is_not_found,
-    the_scope_is_that_of_candidates,
+    a_new_link_opens_the_status_page_and_ends_the_old_link,
+    a_link_has_43_characters_and_the_file_stores_only_its_digest,
+    activity_records_a_new_link_without_the_link,
+    a_new_link_takes_over_the_language_unless_one_is_given,
+    a_language_that_is_not_a_language_tag_is_refused,
+    a_new_link_still_shows_a_withdrawal,
+    an_erased_candidate_gets_no_link,
+    repeating_a_request_does_not_show_the_link_again,
+    an_erasure_removes_the_stored_response,
+    an_unknown_application_is_not_found,
+    a_link_needs_the_scope_candidates_write,
 ];
 
-fn a_new_link_leads_to_the_page_and_the_old_one_nowhere() {
+fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("hr_representative"));
@@ -42,7 +42,7 @@ fn a_new_link_leads_to_the_page_and_the_old_one_nowhere() {
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["1"]);
 }
 
-fn a_link_is_43_characters_and_only_its_digest_is_in_the_file() {
+fn a_link_has_43_characters_and_the_file_stores_only_its_digest() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -55,7 +55,7 @@ fn a_link_is_43_characters_and_only_its_digest_is_in_the_file() {
     }
 }
 
-fn what_was_done_is_on_record_without_the_link() {
+fn activity_records_a_new_link_without_the_link() {
     let app = App::start();
     let hiring = app.hiring();
     link(&app, &hiring, 1);
@@ -68,7 +68,7 @@ fn what_was_done_is_on_record_without_the_link() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_new_link_keeps_the_language_unless_one_is_given() {
+fn a_new_link_takes_over_the_language_unless_one_is_given() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -79,14 +79,14 @@ fn a_new_link_keeps_the_language_unless_one_is_given() {
     assert_eq!(locale(&json!({})), "fr");
     assert_eq!(locale(&json!({ "locale": null })), "fr");
     assert_eq!(locale(&json!({ "locale": "de-CH" })), "de-CH");
-    // Without a page so far, it is the language that was applied in.
+    // Without an earlier status page, the language is that of the signup.
     signed_up(&app, &hiring, Some(&hiring.candidates[1].application_id), "a@example.org", "spanish");
     app.change("DELETE FROM status_pages; UPDATE signups SET locale = 'es'");
     let answer = owner.post_empty(&status_link(&hiring, 1)).expect(200).json();
     assert_eq!(answer["data"]["locale"], "es");
 }
 
-fn a_language_is_a_language_tag() {
+fn a_language_that_is_not_a_language_tag_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -99,7 +99,7 @@ fn a_language_is_a_language_tag() {
     owner.post(&status_link(&hiring, 0), &json!({ "locale": "zh-Hant" })).expect(200);
 }
 
-fn a_new_link_keeps_a_withdrawal() {
+fn a_new_link_still_shows_a_withdrawal() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -108,7 +108,7 @@ fn a_new_link_keeps_a_withdrawal() {
     assert!(page.contains("The application was withdrawn"), "{page}");
 }
 
-fn an_erased_candidate_gets_none() {
+fn an_erased_candidate_gets_no_link() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -116,7 +116,7 @@ fn an_erased_candidate_gets_none() {
     owner.post_empty(&status_link(&hiring, 0)).refused(409, "conflict");
 }
 
-fn a_repeat_is_told_that_the_link_is_given_once() {
+fn repeating_a_request_does_not_show_the_link_again() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner")).with_header("Idempotency-Key", "once");
@@ -126,18 +126,18 @@ fn a_repeat_is_told_that_the_link_is_given_once() {
     app.anonymous().get(&path).expect(200);
 }
 
-fn a_repeat_is_forgotten_with_the_candidate() {
+fn an_erasure_removes_the_stored_response() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
-    let once = owner.with_header("Idempotency-Key", "link-for-quixworth");
-    once.post_empty(&status_link(&hiring, 0)).expect(200);
+    let repeated = owner.with_header("Idempotency-Key", "link-for-quixworth");
+    repeated.post_empty(&status_link(&hiring, 0)).expect(200);
     owner.delete(&hiring.candidate_path(0)).expect(200);
-    once.post_empty(&status_link(&hiring, 0)).refused(410, "gone");
+    repeated.post_empty(&status_link(&hiring, 0)).refused(410, "gone");
     assert!(!app.sql("SELECT * FROM idempotency_keys").concat().contains("quixworth"));
 }
 
-fn an_application_of_nobody_is_not_found() {
+fn an_unknown_application_is_not_found() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -148,7 +148,7 @@ fn an_application_of_nobody_is_not_found() {
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["0"]);
 }
 
-fn the_scope_is_that_of_candidates() {
+fn a_link_needs_the_scope_candidates_write() {
     let app = App::start();
     let hiring = app.hiring();
     let key = |scopes: &[&str]| {

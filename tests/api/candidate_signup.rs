@@ -1,4 +1,4 @@
-//! What staff see of what candidates applied with: on the board, and with a candidate's applications.
+//! The signup data that staff see: on the board, and with a candidate's applications.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::support::sent::{CV, added, signed_up};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    staff_see_what_was_applied_with,
-    lists_of_candidates_do_without_it,
-    a_board_of_many_shows_each_their_own,
-    a_signup_that_changed_nothing_is_nobodys,
+    staff_see_the_signup_of_an_application,
+    candidate_lists_leave_out_the_signup,
+    a_long_board_shows_each_candidate_with_their_own_signup,
+    a_later_signup_is_not_shown_as_the_applications_signup,
 ];
 
 fn signup(email: &str, token: &str, withdrew_at: &Value) -> Value {
@@ -29,7 +29,7 @@ fn board(hiring: &Hiring) -> String {
     format!("/api/v1/roles/{}/board", hiring.role_id)
 }
 
-fn staff_see_what_was_applied_with() {
+fn staff_see_the_signup_of_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -37,15 +37,15 @@ fn staff_see_what_was_applied_with() {
     let path = signed_up(&app, &hiring, Some(&application), "ADA@example.org", "t1");
     let expected = signup("ADA@example.org", "t1", &Value::Null);
     let shown = owner.get(&board(&hiring)).expect(200).json();
-    let place = &shown["data"]["steps"][0]["candidates"][0];
-    assert_eq!(place["signup"], expected);
+    let entry = &shown["data"]["steps"][0]["candidates"][0];
+    assert_eq!(entry["signup"], expected);
     assert_eq!(shown["data"]["steps"][1]["candidates"][0]["signup"], Value::Null);
     let page = owner.get(&format!("{}?stepId={}", board(&hiring), hiring.role_steps[0])).expect(200).json();
     assert_eq!(page["data"][0]["signup"], expected);
-    let id = place["candidate"]["id"].as_str().unwrap();
+    let id = entry["candidate"]["id"].as_str().unwrap();
     let read = || owner.get(&format!("/api/v1/candidates/{id}")).expect(200).json()["data"].take();
     assert_eq!(read()["applications"][0]["signup"], expected);
-    // What is kept of the candidate stays what it was.
+    // The signup does not overwrite the stored name and address of the candidate.
     assert_eq!((&read()["name"], &read()["email"]), (&json!("Ada Kept"), &json!("ada@example.org")));
     app.pass(60);
     app.anonymous().post_empty(&format!("{path}/withdraw")).expect(303);
@@ -57,7 +57,7 @@ fn staff_see_what_was_applied_with() {
     );
 }
 
-fn lists_of_candidates_do_without_it() {
+fn candidate_lists_leave_out_the_signup() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
@@ -66,7 +66,7 @@ fn lists_of_candidates_do_without_it() {
     assert!(list["data"][0]["applications"][0].get("signup").is_none(), "{list}");
 }
 
-fn a_board_of_many_shows_each_their_own() {
+fn a_long_board_shows_each_candidate_with_their_own_signup() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -77,14 +77,14 @@ fn a_board_of_many_shows_each_their_own() {
         }
     }
     let page = owner.get(&format!("{}?stepId={}&limit=200", board(&hiring), hiring.role_steps[0])).expect(200).json();
-    let emails: Vec<&Value> = page["data"].as_array().unwrap().iter().map(|place| &place["signup"]["email"]).collect();
+    let emails: Vec<&Value> = page["data"].as_array().unwrap().iter().map(|entry| &entry["signup"]["email"]).collect();
     let mut typed: Vec<&str> = emails.iter().filter_map(|email| email.as_str()).collect();
     typed.sort_unstable();
     typed.dedup();
     assert_eq!((emails.len(), typed.len()), (120, 60));
-    for place in page["data"].as_array().unwrap() {
-        let document = &place["signup"]["documents"][0]["id"];
-        let email = &place["signup"]["email"];
+    for entry in page["data"].as_array().unwrap() {
+        let document = &entry["signup"]["documents"][0]["id"];
+        let email = &entry["signup"]["email"];
         assert_eq!(document.is_string(), email.is_string());
         if let (Some(document), Some(email)) = (document.as_str(), email.as_str()) {
             assert_eq!(
@@ -95,12 +95,12 @@ fn a_board_of_many_shows_each_their_own() {
     }
 }
 
-fn a_signup_that_changed_nothing_is_nobodys() {
+fn a_later_signup_is_not_shown_as_the_applications_signup() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
     signed_up(&app, &hiring, None, "ada@example.org", "shadow");
     let shown = app.user_with_all(&hiring.staff("owner")).get(&board(&hiring)).expect(200).json();
-    let place = &shown["data"]["steps"][0]["candidates"][0];
-    assert_eq!((&place["candidateRoleId"], &place["signup"]), (&json!(application), &Value::Null));
+    let entry = &shown["data"]["steps"][0]["candidates"][0];
+    assert_eq!((&entry["candidateRoleId"], &entry["signup"]), (&json!(application), &Value::Null));
 }

@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/hire`: what it answers, what it takes and refuses and in which order, and what it
-//! does to the steps, the application and the role.
+//! `POST /api/v1/candidate-steps/{id}/hire`: its answer, its input, its refusals in their order, and its effect on
+//! steps, application and role.
 
 use appliance::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -9,41 +9,41 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_hire_answers_the_validated_final_step_with_exactly_these_fields,
-    a_hire_validates_the_addressed_step_and_skips_what_is_open,
-    a_skipped_step_is_validated_when_it_is_the_one_addressed,
-    a_pipeline_of_one_step_is_hired_at_it,
-    an_optional_body_may_be_absent_empty_or_full_of_nulls,
-    what_a_hire_is_recorded_with_is_kept_on_the_application,
-    notes_go_before_outcome_notes,
-    dates_are_moments_with_an_offset_or_plain_days,
-    a_date_that_is_none_is_named,
+    a_hire_returns_the_validated_final_step,
+    a_hire_validates_the_addressed_step_and_skips_open_ones,
+    a_hire_at_a_skipped_step_validates_it,
+    a_pipeline_of_one_step_allows_a_hire,
+    an_empty_body_nulls_and_unknown_members_are_accepted,
+    the_details_of_a_hire_are_stored_on_the_application,
+    notes_win_over_outcome_notes,
+    dates_are_timestamps_with_an_offset_or_plain_days,
+    an_invalid_date_is_reported_with_its_field,
     an_external_position_id_can_be_required,
-    a_blank_external_position_id_is_none,
+    a_blank_external_position_id_counts_as_absent,
     texts_are_limited_in_code_points,
-    wrong_types_are_told_all_at_once,
-    a_body_that_is_no_json_object_is_refused,
-    a_body_too_large_or_of_another_type_is_refused,
-    a_role_that_is_not_open_hires_nobody,
-    a_filled_role_says_so,
-    the_last_position_fills_the_role_and_takes_it_off_the_portal,
-    a_role_that_is_not_public_hires_as_well,
+    all_wrong_types_are_reported_together,
+    a_body_that_is_not_a_json_object_is_refused,
+    a_large_body_or_another_media_type_is_refused,
+    a_hire_for_a_role_that_is_not_open_is_refused,
+    a_hire_for_a_filled_role_is_refused,
+    filling_the_last_position_removes_the_role_from_the_portal,
+    a_role_that_is_not_public_allows_hires,
     a_second_hire_is_a_conflict,
-    a_rejected_candidate_is_a_conflict,
-    a_withdrawn_application_is_a_conflict,
-    another_role_of_the_same_candidate_is_decided_by_itself,
-    the_head_is_looked_at_before_the_body,
-    the_body_is_looked_at_before_the_step,
-    authority_goes_before_state_and_state_before_rules,
-    a_step_that_is_not_there_or_not_visible_is_not_found,
+    hiring_a_rejected_candidate_is_a_conflict,
+    hiring_for_a_withdrawn_application_is_a_conflict,
+    applications_of_one_candidate_are_decided_independently,
+    the_head_is_checked_before_the_body,
+    the_body_is_checked_before_the_step,
+    authority_is_checked_before_state_and_state_before_rules,
+    an_absent_or_invisible_step_is_not_found,
     a_percent_encoded_id_is_decoded_once,
-    a_key_over_its_limit_hires_nobody,
+    a_key_over_its_rate_limit_hires_nobody,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 const THEN: &str = "2026-11-02T10:00:00.000000Z";
 
-fn a_hire_answers_the_validated_final_step_with_exactly_these_fields() {
+fn a_hire_returns_the_validated_final_step() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     let answer = staff.post_empty(&hiring.hire(0)).expect(200);
@@ -64,7 +64,7 @@ fn a_hire_answers_the_validated_final_step_with_exactly_these_fields() {
     assert_eq!(role(&app, &hiring), "open|1");
 }
 
-fn a_hire_validates_the_addressed_step_and_skips_what_is_open() {
+fn a_hire_validates_the_addressed_step_and_skips_open_ones() {
     for (addressed, expected) in [
         (0, [("validated", THEN), ("skipped", ""), ("skipped", ""), ("validated", NOW)]),
         (1, [("validated", THEN), ("validated", NOW), ("skipped", ""), ("validated", NOW)]),
@@ -83,7 +83,7 @@ fn a_hire_validates_the_addressed_step_and_skips_what_is_open() {
     }
 }
 
-fn a_skipped_step_is_validated_when_it_is_the_one_addressed() {
+fn a_hire_at_a_skipped_step_validates_it() {
     let app = App::start();
     let before = ["skipped", "skipped", "in_progress", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &before));
@@ -92,7 +92,7 @@ fn a_skipped_step_is_validated_when_it_is_the_one_addressed() {
     assert_eq!(statuses, ["skipped", "validated", "skipped", "validated"]);
 }
 
-fn a_pipeline_of_one_step_is_hired_at_it() {
+fn a_pipeline_of_one_step_allows_a_hire() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = role_of(document);
@@ -107,7 +107,7 @@ fn a_pipeline_of_one_step_is_hired_at_it() {
     assert_eq!(steps(&app, &hiring, 0).len(), 1);
 }
 
-fn an_optional_body_may_be_absent_empty_or_full_of_nulls() {
+fn an_empty_body_nulls_and_unknown_members_are_accepted() {
     let (app, hiring, staff) = start_with_positions(3);
     let nulls =
         r#"{"notes":null,"outcomeNotes":null,"hiredDate":null,"offerAcceptedDate":null,"externalPositionId":null}"#;
@@ -119,7 +119,7 @@ fn an_optional_body_may_be_absent_empty_or_full_of_nulls() {
     }
 }
 
-fn what_a_hire_is_recorded_with_is_kept_on_the_application() {
+fn the_details_of_a_hire_are_stored_on_the_application() {
     let (app, hiring, staff) = start();
     let body = json!({
         "notes": "Grüße 😀\nsecond line\t",
@@ -134,9 +134,9 @@ fn what_a_hire_is_recorded_with_is_kept_on_the_application() {
     assert_eq!(application(&app, &hiring, 1), ["In Progress", "null", "null", "null", "null"]);
 }
 
-fn notes_go_before_outcome_notes() {
+fn notes_win_over_outcome_notes() {
     let app = App::start();
-    for (body, kept) in [
+    for (body, stored) in [
         (json!({ "notes": "first" }), "first"),
         (json!({ "outcomeNotes": "second" }), "second"),
         (json!({ "notes": "first", "outcomeNotes": "second" }), "first"),
@@ -146,13 +146,13 @@ fn notes_go_before_outcome_notes() {
     ] {
         let hiring = app.hiring();
         app.admin().post(&hiring.hire(0), &body).expect(200);
-        assert_eq!(application(&app, &hiring, 0)[4], kept, "{body}");
+        assert_eq!(application(&app, &hiring, 0)[4], stored, "{body}");
     }
 }
 
-fn dates_are_moments_with_an_offset_or_plain_days() {
+fn dates_are_timestamps_with_an_offset_or_plain_days() {
     let app = App::start();
-    for (given, kept) in [
+    for (given, stored) in [
         ("2026-11-21", "2026-11-21T00:00:00.000000Z"),
         ("1999-12-31", "1999-12-31T00:00:00.000000Z"),
         ("2024-02-29", "2024-02-29T00:00:00.000000Z"),
@@ -171,11 +171,11 @@ fn dates_are_moments_with_an_offset_or_plain_days() {
         let hiring = app.hiring();
         let body = json!({ "hiredDate": given, "offerAcceptedDate": given });
         app.admin().post(&hiring.hire(0), &body).expect(200);
-        assert_eq!(application(&app, &hiring, 0)[1..3], [kept, kept], "{given}");
+        assert_eq!(application(&app, &hiring, 0)[1..3], [stored, stored], "{given}");
     }
 }
 
-fn a_date_that_is_none_is_named() {
+fn an_invalid_date_is_reported_with_its_field() {
     let (app, hiring, staff) = start();
     for wrong in [
         json!("2026-02-30"),
@@ -230,7 +230,7 @@ fn an_external_position_id_can_be_required() {
     staff.post_empty(&hiring.reject(1)).expect(200);
 }
 
-fn a_blank_external_position_id_is_none() {
+fn a_blank_external_position_id_counts_as_absent() {
     let (app, hiring, staff) = start_with_positions(3);
     for (candidate, blank) in ["", " \t", "\u{3000}"].into_iter().enumerate() {
         staff.post(&hiring.hire(candidate), &json!({ "externalPositionId": blank })).expect(200);
@@ -265,7 +265,7 @@ fn texts_are_limited_in_code_points() {
     }
 }
 
-fn wrong_types_are_told_all_at_once() {
+fn all_wrong_types_are_reported_together() {
     let (app, hiring, staff) = start();
     let all = ["notes", "outcomeNotes", "hiredDate", "offerAcceptedDate", "externalPositionId"];
     for wrong in [json!(1), json!(-1.5), json!(false), json!([]), json!({})] {
@@ -280,7 +280,7 @@ fn wrong_types_are_told_all_at_once() {
     assert_undecided(&app, &hiring, 0);
 }
 
-fn a_body_that_is_no_json_object_is_refused() {
+fn a_body_that_is_not_a_json_object_is_refused() {
     let (app, hiring, staff) = start();
     for body in ["null", "[]", "\"2026-11-21\"", "true", "{\"notes\"", "{} x", "\n", r#"{"notes":"a","notes":"b"}"#] {
         let answer = staff.send("POST", &hiring.hire(0), &[], body.as_bytes()).refused(400, "bad_request");
@@ -290,7 +290,7 @@ fn a_body_that_is_no_json_object_is_refused() {
     assert_undecided(&app, &hiring, 0);
 }
 
-fn a_body_too_large_or_of_another_type_is_refused() {
+fn a_large_body_or_another_media_type_is_refused() {
     let (app, hiring, staff) = start();
     let send = |media_type: &str, body: &str| {
         staff.send("POST", &hiring.hire(0), &[("Content-Type", media_type)], body.as_bytes())
@@ -304,7 +304,7 @@ fn a_body_too_large_or_of_another_type_is_refused() {
     send("Application/JSON; charset=utf-8", &padded(131_072)).expect(200);
 }
 
-fn a_role_that_is_not_open_hires_nobody() {
+fn a_hire_for_a_role_that_is_not_open_is_refused() {
     let app = App::start();
     for status in ["draft", "closed"] {
         let hiring = app.hiring_with(|document| role_of(document)["status"] = json!(status));
@@ -317,7 +317,7 @@ fn a_role_that_is_not_open_hires_nobody() {
     }
 }
 
-fn a_filled_role_says_so() {
+fn a_hire_for_a_filled_role_is_refused() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         role_of(document)["positions"] = json!(1);
@@ -329,7 +329,7 @@ fn a_filled_role_says_so() {
     assert_undecided(&app, &hiring, 1);
 }
 
-fn the_last_position_fills_the_role_and_takes_it_off_the_portal() {
+fn filling_the_last_position_removes_the_role_from_the_portal() {
     let (app, hiring, staff) = start();
     let anyone = app.anonymous();
     let portal = || {
@@ -349,7 +349,7 @@ fn the_last_position_fills_the_role_and_takes_it_off_the_portal() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_is_not_public_hires_as_well() {
+fn a_role_that_is_not_public_allows_hires() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         role_of(document)["public"] = json!(false);
@@ -373,7 +373,7 @@ fn a_second_hire_is_a_conflict() {
     assert_eq!(role(&app, &hiring), "open|1");
 }
 
-fn a_rejected_candidate_is_a_conflict() {
+fn hiring_a_rejected_candidate_is_a_conflict() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.reject(0)).expect(200);
     for step in 0..4 {
@@ -384,7 +384,7 @@ fn a_rejected_candidate_is_a_conflict() {
     assert_eq!(role(&app, &hiring), "open|0");
 }
 
-fn a_withdrawn_application_is_a_conflict() {
+fn hiring_for_a_withdrawn_application_is_a_conflict() {
     let app = App::start();
     let before = ["validated", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "Withdrawn", &before));
@@ -394,7 +394,7 @@ fn a_withdrawn_application_is_a_conflict() {
     assert_eq!(application(&app, &hiring, 0)[0], "Withdrawn");
 }
 
-fn another_role_of_the_same_candidate_is_decided_by_itself() {
+fn applications_of_one_candidate_are_decided_independently() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = role_of(document).clone();
@@ -419,7 +419,7 @@ fn another_role_of_the_same_candidate_is_decided_by_itself() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_head_is_looked_at_before_the_body() {
+fn the_head_is_checked_before_the_body() {
     let (app, hiring, staff) = start();
     let body = json!({ "name": "narrow", "userId": hiring.staff("owner"), "scopes": ["roles:write"] });
     let narrow = app.key(&app.make_key_with(&body).1);
@@ -443,7 +443,7 @@ fn the_head_is_looked_at_before_the_body() {
     assert_undecided(&app, &hiring, 0);
 }
 
-fn the_body_is_looked_at_before_the_step() {
+fn the_body_is_checked_before_the_step() {
     let (app, hiring, _) = start();
     let outsider = app.user(&app.hiring().staff("owner"));
     let member = app.user(&hiring.staff("member"));
@@ -457,7 +457,7 @@ fn the_body_is_looked_at_before_the_step() {
     member.post_empty(&hiring.hire(0)).refused(403, "forbidden");
 }
 
-fn authority_goes_before_state_and_state_before_rules() {
+fn authority_is_checked_before_state_and_state_before_rules() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["requireExternalPositionId"] = json!(true);
@@ -478,7 +478,7 @@ fn authority_goes_before_state_and_state_before_rules() {
     assert_eq!(problem["detail"], "positions already filled");
 }
 
-fn a_step_that_is_not_there_or_not_visible_is_not_found() {
+fn an_absent_or_invisible_step_is_not_found() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let longest = "x".repeat(64);
@@ -524,7 +524,7 @@ fn a_percent_encoded_id_is_decoded_once() {
     staff.post_empty(&path(&id.replace('_', "%5f"))).refused(409, "conflict");
 }
 
-fn a_key_over_its_limit_hires_nobody() {
+fn a_key_over_its_rate_limit_hires_nobody() {
     let app = App::with(Options { per_minute: Some(20), ..Options::default() });
     let hiring = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
@@ -546,7 +546,7 @@ fn start_with_positions(positions: u32) -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// An application's status and what it is hired with: the date, the day of the offer, the position, the note.
+/// An application's status and the details of its hire: date, day of the accepted offer, external position, note.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     let id = &hiring.candidates[candidate].application_id;
     let cell = |column: &str| app.sql(&format!("SELECT {column} FROM candidate_roles WHERE id = '{id}'")).join("");
@@ -580,7 +580,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// A time column as the service would show it.
+/// A time column in the service's format.
 fn shown(micros: &str) -> String {
     micros.parse().map_or_else(|_| micros.to_owned(), |micros| Timestamp::from_micros(micros).to_string())
 }

@@ -1,5 +1,5 @@
-//! What a decision leaves behind beside the step itself: the activity, the organization's status cache, what its HR
-//! system is owed, the usage row; all of it or nothing.
+//! Everything that a decision writes besides the step: the activity, the organization's status counts, the delivery
+//! owed to its HR system, and the usage row. Either all of it is written or nothing.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -8,33 +8,33 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_rejection_is_an_activity_with_before_and_after,
-    a_hire_is_an_activity_with_before_and_after,
-    a_reversal_keeps_in_its_activity_what_it_clears,
-    an_activity_names_the_key_and_the_user_who_decided,
-    the_status_cache_moves_with_every_decision_and_equals_a_recount,
-    a_withdrawn_application_moves_in_the_status_cache,
+    a_rejection_writes_an_activity_with_before_and_after,
+    a_hire_writes_an_activity_with_before_and_after,
+    the_activity_of_a_reversal_has_the_cleared_hire,
+    an_activity_names_the_user_and_the_key_that_decided,
+    the_status_counts_follow_every_decision_and_equal_a_recount,
+    the_status_counts_follow_a_withdrawn_application,
     a_role_that_is_not_open_has_no_open_positions,
-    an_organization_without_an_integration_is_owed_nothing,
-    a_hire_is_owed_to_the_hr_system_with_exactly_this_payload,
-    a_hire_without_details_has_nulls_in_its_payload,
-    a_reversed_hire_is_owed_to_the_hr_system_with_exactly_this_payload,
-    hires_are_held_while_the_integration_is_disabled,
-    a_plain_rejection_and_a_refused_hire_are_owed_to_nobody,
-    deliveries_of_one_application_are_in_order,
-    a_payload_stays_small_whatever_the_names_and_notes,
+    an_organization_without_an_integration_gets_no_deliveries,
+    a_hire_is_delivered_with_its_full_payload,
+    the_payload_of_a_hire_without_details_has_nulls,
+    a_reversed_hire_is_delivered_with_its_full_payload,
+    deliveries_wait_while_the_integration_is_disabled,
+    rejections_and_refused_hires_are_not_delivered,
+    deliveries_follow_the_order_of_decisions,
+    a_payload_with_long_names_and_notes_stays_small,
     a_refused_decision_writes_nothing_but_its_usage_row,
-    a_decision_without_its_usage_row_does_not_happen,
-    a_decision_that_fails_half_way_leaves_only_its_usage_row,
-    a_hire_whose_message_cannot_be_made_yet_is_still_owed,
-    the_integration_counts_as_it_was_at_the_decision,
-    a_message_is_named_after_the_activity_that_it_tells,
+    a_decision_is_rolled_back_when_its_usage_row_fails,
+    a_decision_that_fails_midway_leaves_only_its_usage_row,
+    a_hire_is_delivered_later_when_its_message_cannot_be_built_yet,
+    the_integration_at_the_time_of_the_decision_counts,
+    a_delivery_has_the_id_of_its_activity,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 const THEN: &str = "2026-11-02T10:00:00.000000Z";
 
-fn a_rejection_is_an_activity_with_before_and_after() {
+fn a_rejection_writes_an_activity_with_before_and_after() {
     let (app, hiring) = start();
     let (key_id, secret) = app.make_key(&hiring.staff("moderator"));
     app.set_clock(NOW);
@@ -43,9 +43,9 @@ fn a_rejection_is_an_activity_with_before_and_after() {
     let (row, detail) = only_activity(&app);
     let candidate = &hiring.candidates[0];
     let who = format!("{}|{key_id}", hiring.staff("moderator"));
-    let what =
+    let change =
         format!("{}|{}|{}|{}", hiring.role_id, candidate.candidate_id, candidate.application_id, candidate.steps[0]);
-    let expected = format!("{}|{}|candidate_step.rejected|{who}|{what}", hiring.organization_id, micros(NOW));
+    let expected = format!("{}|{}|candidate_step.rejected|{who}|{change}", hiring.organization_id, micros(NOW));
     assert_eq!(row, expected);
     let before = step(&candidate.steps[0], "validated", THEN);
     let mut after = step(&candidate.steps[0], "rejected", "");
@@ -61,7 +61,7 @@ fn a_rejection_is_an_activity_with_before_and_after() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE id LIKE 'act_%' AND length(id) = 30"), ["1"]);
 }
 
-fn a_hire_is_an_activity_with_before_and_after() {
+fn a_hire_writes_an_activity_with_before_and_after() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -71,7 +71,7 @@ fn a_hire_is_an_activity_with_before_and_after() {
     let ids = &hiring.candidates[0].steps;
     assert!(row.contains("|candidate_step.hired|"), "{row}");
     assert!(row.contains(&format!("|{}|{key_id}|", hiring.staff("owner"))), "{row}");
-    assert!(row.ends_with(&format!("|{}", ids[1])), "the step that was addressed: {row}");
+    assert!(row.ends_with(&format!("|{}", ids[1])), "the activity names the addressed step: {row}");
     let before = [step(&ids[1], "in_progress", ""), step(&ids[2], "pending", ""), step(&ids[3], "pending", "")];
     let after = [step(&ids[1], "validated", NOW), step(&ids[2], "skipped", ""), step(&ids[3], "validated", NOW)];
     let expected = json!({
@@ -81,7 +81,7 @@ fn a_hire_is_an_activity_with_before_and_after() {
     assert_eq!(detail, expected);
 }
 
-fn a_reversal_keeps_in_its_activity_what_it_clears() {
+fn the_activity_of_a_reversal_has_the_cleared_hire() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
     app.set_clock(NOW);
@@ -103,7 +103,7 @@ fn a_reversal_keeps_in_its_activity_what_it_clears() {
     assert_eq!(detail, expected);
 }
 
-fn an_activity_names_the_key_and_the_user_who_decided() {
+fn an_activity_names_the_user_and_the_key_that_decided() {
     let (app, hiring) = start();
     let first = app.make_key(&hiring.staff("hr_representative"));
     let second = app.make_key(&hiring.staff("hr_representative"));
@@ -121,7 +121,7 @@ fn an_activity_names_the_key_and_the_user_who_decided() {
     assert_eq!(app.sql(sql), expected);
 }
 
-fn the_status_cache_moves_with_every_decision_and_equals_a_recount() {
+fn the_status_counts_follow_every_decision_and_equal_a_recount() {
     let (app, hiring) = start();
     let other = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
@@ -146,7 +146,7 @@ fn the_status_cache_moves_with_every_decision_and_equals_a_recount() {
     assert_eq!(figures(&app, &other), "1|2|3|0|0|0");
 }
 
-fn a_withdrawn_application_moves_in_the_status_cache() {
+fn the_status_counts_follow_a_withdrawn_application() {
     let app = App::start();
     let steps = ["validated", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "Withdrawn", &steps));
@@ -172,7 +172,7 @@ fn a_role_that_is_not_open_has_no_open_positions() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_organization_without_an_integration_is_owed_nothing() {
+fn an_organization_without_an_integration_gets_no_deliveries() {
     let (app, hiring) = start();
     let other = app.hiring_with(|document| integrate(document, true));
     app.admin().post_empty(&hiring.hire(0)).expect(200);
@@ -182,7 +182,7 @@ fn an_organization_without_an_integration_is_owed_nothing() {
     assert_eq!(owed(&app, "SELECT organization_id FROM hr_deliveries"), [other.organization_id]);
 }
 
-fn a_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
+fn a_hire_is_delivered_with_its_full_payload() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("hr_representative"));
     app.set_clock(NOW);
@@ -204,7 +204,7 @@ fn a_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
     assert_eq!(payloads(&app), [expected]);
 }
 
-fn a_hire_without_details_has_nulls_in_its_payload() {
+fn the_payload_of_a_hire_without_details_has_nulls() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("hr_representative"));
     app.set_clock(NOW);
@@ -218,7 +218,7 @@ fn a_hire_without_details_has_nulls_in_its_payload() {
     assert_eq!(payloads(&app), [expected]);
 }
 
-fn a_reversed_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
+fn a_reversed_hire_is_delivered_with_its_full_payload() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("hr_representative"));
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
@@ -237,7 +237,7 @@ fn a_reversed_hire_is_owed_to_the_hr_system_with_exactly_this_payload() {
     assert_eq!(payloads(&app)[1], expected);
 }
 
-fn hires_are_held_while_the_integration_is_disabled() {
+fn deliveries_wait_while_the_integration_is_disabled() {
     let app = App::start();
     let without_secret = |document: &mut Value| {
         integrate(document, false);
@@ -256,7 +256,7 @@ fn hires_are_held_while_the_integration_is_disabled() {
     assert_eq!(app.sql("SELECT enabled FROM hr_integrations"), ["0", "0"]);
 }
 
-fn a_plain_rejection_and_a_refused_hire_are_owed_to_nobody() {
+fn rejections_and_refused_hires_are_not_delivered() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         integrate(document, true);
@@ -272,7 +272,7 @@ fn a_plain_rejection_and_a_refused_hire_are_owed_to_nobody() {
     assert_eq!(owed(&app, "SELECT * FROM hr_deliveries"), Vec::<String>::new());
 }
 
-fn deliveries_of_one_application_are_in_order() {
+fn deliveries_follow_the_order_of_decisions() {
     let (app, hiring) = start_integrated();
     for candidate in [0, 1] {
         app.admin().post_empty(&hiring.hire(candidate)).expect(200);
@@ -288,8 +288,8 @@ fn deliveries_of_one_application_are_in_order() {
     assert_eq!(owed(&app, "SELECT count(DISTINCT id) FROM hr_deliveries"), ["4"]);
 }
 
-/// In JSON a quote or a backslash takes two bytes, a character beyond the basic plane four.
-fn a_payload_stays_small_whatever_the_names_and_notes() {
+/// In JSON a quote or a backslash takes two bytes, and a character beyond the basic plane four.
+fn a_payload_with_long_names_and_notes_stays_small() {
     let app = App::start();
     for (character, round) in ["😀", "\\", "\""].into_iter().zip(1..) {
         let name = format!("x{}", character.repeat(254));
@@ -365,8 +365,8 @@ fn a_refused_decision_writes_nothing_but_its_usage_row() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), rows);
 }
 
-/// Where the usage row cannot be written, the decision that was made in its transaction is gone as well.
-fn a_decision_without_its_usage_row_does_not_happen() {
+/// The usage row is written last. When that fails, the decision in the same transaction is undone.
+fn a_decision_is_rolled_back_when_its_usage_row_fails() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("owner"));
     let before = everything_but_usage(&app);
@@ -382,7 +382,7 @@ fn a_decision_without_its_usage_row_does_not_happen() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_decision_that_fails_half_way_leaves_only_its_usage_row() {
+fn a_decision_that_fails_midway_leaves_only_its_usage_row() {
     let (app, hiring) = start_integrated();
     let (key, secret) = app.make_key(&hiring.staff("owner"));
     let staff = app.key(&secret);
@@ -394,19 +394,19 @@ fn a_decision_that_fails_half_way_leaves_only_its_usage_row() {
         ("UPDATE", "organization_statuses"),
         ("INSERT", "activities"),
     ];
-    for (index, (what, table)) in parts.into_iter().enumerate() {
-        forbid(&app, what, table);
+    for (index, (change, table)) in parts.into_iter().enumerate() {
+        forbid(&app, change, table);
         staff.post(&hiring.hire(0), &hire_body()).refused(500, "internal_error");
         app.change("DROP TRIGGER forbidden");
-        assert_eq!(everything_but_usage(&app), before, "{what} {table}");
-        assert_eq!(usage(&app, &key).len(), index + 1, "{what} {table}");
+        assert_eq!(everything_but_usage(&app), before, "{change} {table}");
+        assert_eq!(usage(&app, &key).len(), index + 1, "{change} {table}");
     }
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
     assert_eq!(usage(&app, &key).len(), parts.len() + 1);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_hire_whose_message_cannot_be_made_yet_is_still_owed() {
+fn a_hire_is_delivered_later_when_its_message_cannot_be_built_yet() {
     let (app, hiring) = start_integrated();
     forbid(&app, "INSERT", "hr_deliveries");
     app.admin().post_empty(&hiring.hire(0)).expect(200);
@@ -418,20 +418,20 @@ fn a_hire_whose_message_cannot_be_made_yet_is_still_owed() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_integration_counts_as_it_was_at_the_decision() {
-    let (app, told) = start_integrated();
-    let untold = app.hiring();
+fn the_integration_at_the_time_of_the_decision_counts() {
+    let (app, integrated) = start_integrated();
+    let integrated_later = app.hiring();
     let path = |hiring: &Hiring| format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
-    app.admin().post_empty(&told.hire(0)).expect(200);
-    app.admin().delete(&path(&told)).expect(200);
-    app.admin().post_empty(&untold.hire(0)).expect(200);
-    app.admin().put(&path(&untold), &json!({ "url": "https://hr.invalid/hooks" })).expect(200);
-    app.admin().post_empty(&told.hire(1)).expect(200);
-    let expected = format!("{}|candidate.hired", told.candidates[0].application_id);
+    app.admin().post_empty(&integrated.hire(0)).expect(200);
+    app.admin().delete(&path(&integrated)).expect(200);
+    app.admin().post_empty(&integrated_later.hire(0)).expect(200);
+    app.admin().put(&path(&integrated_later), &json!({ "url": "https://hr.invalid/hooks" })).expect(200);
+    app.admin().post_empty(&integrated.hire(1)).expect(200);
+    let expected = format!("{}|candidate.hired", integrated.candidates[0].application_id);
     assert_eq!(owed(&app, "SELECT candidate_role_id, type FROM hr_deliveries"), [expected]);
 }
 
-fn a_message_is_named_after_the_activity_that_it_tells() {
+fn a_delivery_has_the_id_of_its_activity() {
     let (app, hiring) = start_integrated();
     app.admin().post_empty(&hiring.hire(0)).expect(200);
     let activity = app.sql("SELECT id FROM activities").join("");
@@ -450,31 +450,31 @@ fn start_integrated() -> (App, Hiring) {
     (app, hiring)
 }
 
-/// Gives the document's organization an HR system, which never answers.
+/// Gives the document's organization an HR system that never answers.
 fn integrate(document: &mut Value, enabled: bool) {
     let integration = json!({ "url": "https://hr.invalid/hooks", "secret": "whsec_c2VjcmV0", "enabled": enabled });
     document["organizations"][0]["hrIntegration"] = integration;
 }
 
-/// Rows about what HR systems are owed, once what was decided has been taken up.
+/// Rows about deliveries, read after the service has created all that are due. The list request makes it do so.
 fn owed(app: &App, sql: &str) -> Vec<String> {
     app.admin().get("/api/admin/hr-deliveries").expect(200);
     app.sql(sql)
 }
 
 /// Makes the file refuse one kind of change to one table.
-fn forbid(app: &App, what: &str, table: &str) {
+fn forbid(app: &App, change: &str, table: &str) {
     let sql = "BEGIN SELECT RAISE(ABORT, 'forbidden by the test'); END";
-    app.change(&format!("CREATE TRIGGER forbidden BEFORE {what} ON {table} {sql}"));
+    app.change(&format!("CREATE TRIGGER forbidden BEFORE {change} ON {table} {sql}"));
 }
 
-/// The only activity: its columns but for the id and the detail, and the detail.
+/// The only activity: its columns without id and detail, and the detail.
 fn only_activity(app: &App) -> (String, Value) {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["1"]);
     last_activity(app)
 }
 
-/// The last activity there is.
+/// The newest activity.
 fn last_activity(app: &App) -> (String, Value) {
     let columns = "organization_id, at, action, user_id, api_key_id, role_id, candidate_id, candidate_role_id,
                    candidate_role_step_id";
@@ -506,7 +506,7 @@ fn hire_body() -> Value {
     })
 }
 
-/// The same as an activity shows it.
+/// The same details as an activity shows them.
 fn hire_record() -> Value {
     json!({
         "notes": "welcome",
@@ -516,7 +516,7 @@ fn hire_record() -> Value {
     })
 }
 
-/// What every payload about the first candidate has, decided by the HR representative.
+/// The members that every payload about the first candidate has. The HR representative decides.
 fn payload(hiring: &Hiring, kind: &str) -> Value {
     let candidate = &hiring.candidates[0];
     let number = hiring.slug.trim_start_matches("acme-");
@@ -560,8 +560,8 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Every row of every table but those that the service writes by itself, at moments of its own: the usage log with its index,
-/// the mark of the run, and the believed clock.
+/// Every row of every table except those that the service writes on its own schedule: the usage log with its index, the
+/// run mark and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                   AND name NOT LIKE 'api_key_usage%' AND name NOT IN ('service_marks', 'believed_clock') ORDER BY name";

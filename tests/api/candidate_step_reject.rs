@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`: what it answers, what it takes and refuses, what it does to the
-//! application, and the hire that it reverses.
+//! `POST /api/v1/candidate-steps/{id}/reject`: its answer, its input and refusals, its effect on the application, and
+//! the hire that it reverses.
 
 use serde_json::{Value, json};
 
@@ -8,31 +8,31 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_rejection_answers_the_step_with_exactly_these_fields,
-    without_notes_the_reason_is_empty_and_the_outcome_is_not_there,
-    an_outcome_comes_back_as_it_went_whatever_it_is,
+    a_rejection_returns_the_rejected_step,
+    a_rejection_without_notes_has_an_empty_reason_and_no_outcome,
+    any_outcome_text_is_returned_unchanged,
     a_step_of_every_status_can_be_rejected,
-    a_rejection_needs_no_open_role,
-    a_rejected_step_is_a_conflict_and_keeps_its_record,
-    other_steps_stay_as_they_are,
-    a_second_rejection_at_another_step_leaves_the_first_ones_record,
-    a_withdrawn_application_becomes_not_selected,
+    a_rejection_does_not_need_an_open_role,
+    rejecting_a_step_again_is_a_conflict_and_changes_nothing,
+    a_rejection_leaves_other_steps_unchanged,
+    a_rejection_at_another_step_leaves_the_first_rejection,
+    rejecting_a_withdrawn_application_makes_it_not_selected,
     texts_are_limited_in_code_points,
-    wrong_types_are_told_all_at_once,
-    a_body_that_is_no_json_object_is_refused,
-    a_body_too_large_or_of_another_type_is_refused,
-    a_key_over_its_limit_rejects_nothing,
-    who_may_not_decide_is_refused_before_the_state_is_looked_at,
-    a_step_that_is_not_there_is_not_found,
+    all_wrong_types_are_reported_together,
+    a_body_that_is_not_a_json_object_is_refused,
+    a_large_body_or_another_media_type_is_refused,
+    a_key_over_its_rate_limit_rejects_nobody,
+    callers_without_authority_are_refused_before_the_state_is_checked,
+    an_absent_step_is_not_found,
     rejecting_a_hired_candidate_reverses_the_hire,
-    a_reversed_hire_frees_the_position_for_the_next,
-    a_reversal_opens_no_role_that_was_closed_by_hand,
-    a_reversal_leaves_an_open_role_open,
+    reversing_a_hire_frees_the_position,
+    reversing_a_hire_does_not_open_a_role_closed_by_hand,
+    reversing_a_hire_leaves_an_open_role_open,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-fn a_rejection_answers_the_step_with_exactly_these_fields() {
+fn a_rejection_returns_the_rejected_step() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     let body = json!({
@@ -60,7 +60,7 @@ fn a_rejection_answers_the_step_with_exactly_these_fields() {
     assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null");
 }
 
-fn without_notes_the_reason_is_empty_and_the_outcome_is_not_there() {
+fn a_rejection_without_notes_has_an_empty_reason_and_no_outcome() {
     let (app, hiring, staff) = start();
     let nulls = r#"{"outcomeNotes":null,"outcomeType":null,"outcomeReason":null}"#;
     let unknown = r#"{"notes":"x","rejectionReason":"x","status":"validated","candidate":{"deep":[1]}}"#;
@@ -76,7 +76,7 @@ fn without_notes_the_reason_is_empty_and_the_outcome_is_not_there() {
     }
 }
 
-fn an_outcome_comes_back_as_it_went_whatever_it_is() {
+fn any_outcome_text_is_returned_unchanged() {
     let (app, hiring, staff) = start();
     for (index, (kind, reason, notes)) in [
         ("rejected_by_candidate", "accepted_other_offer", "she wrote on Monday"),
@@ -115,7 +115,7 @@ fn a_step_of_every_status_can_be_rejected() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_rejection_needs_no_open_role() {
+fn a_rejection_does_not_need_an_open_role() {
     let app = App::start();
     for status in ["draft", "closed"] {
         let hiring = app.hiring_with(|document| role_of(document)["status"] = json!(status));
@@ -125,7 +125,7 @@ fn a_rejection_needs_no_open_role() {
     }
 }
 
-fn a_rejected_step_is_a_conflict_and_keeps_its_record() {
+fn rejecting_a_step_again_is_a_conflict_and_changes_nothing() {
     let (app, hiring, staff) = start();
     let first = json!({ "outcomeNotes": "first", "outcomeType": "other", "outcomeReason": "why" });
     staff.post(&hiring.reject(0), &first).expect(200);
@@ -141,7 +141,7 @@ fn a_rejected_step_is_a_conflict_and_keeps_its_record() {
     app.admin().post_empty(&hiring.reject(0)).refused(409, "conflict");
 }
 
-fn other_steps_stay_as_they_are() {
+fn a_rejection_leaves_other_steps_unchanged() {
     let (app, hiring, staff) = start();
     let others = |addressed: usize| -> Vec<String> {
         let id = &hiring.candidates[0].steps[addressed];
@@ -157,7 +157,7 @@ fn other_steps_stay_as_they_are() {
     }
 }
 
-fn a_second_rejection_at_another_step_leaves_the_first_ones_record() {
+fn a_rejection_at_another_step_leaves_the_first_rejection() {
     let (app, hiring, staff) = start();
     let first = json!({ "outcomeNotes": "first", "outcomeType": "rejected_by_organization" });
     staff.post(&hiring.decision(0, 1, "reject"), &first).expect(200);
@@ -172,7 +172,7 @@ fn a_second_rejection_at_another_step_leaves_the_first_ones_record() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_withdrawn_application_becomes_not_selected() {
+fn rejecting_a_withdrawn_application_makes_it_not_selected() {
     let app = App::start();
     let steps = ["validated", "rejected", "in_progress", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "Withdrawn", &steps));
@@ -209,7 +209,7 @@ fn texts_are_limited_in_code_points() {
     }
 }
 
-fn wrong_types_are_told_all_at_once() {
+fn all_wrong_types_are_reported_together() {
     let (app, hiring, staff) = start();
     let all = ["outcomeNotes", "outcomeType", "outcomeReason"];
     for wrong in [json!(1), json!(1.5), json!(true), json!(["a"]), json!({ "a": "b" })] {
@@ -224,7 +224,7 @@ fn wrong_types_are_told_all_at_once() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
-fn a_body_that_is_no_json_object_is_refused() {
+fn a_body_that_is_not_a_json_object_is_refused() {
     let (app, hiring, staff) = start();
     let doubled = r#"{"outcomeNotes":"a","outcomeNotes":"b"}"#;
     let deep_doubled = r#"{"unknown":[{"a":1,"a":2}]}"#;
@@ -237,7 +237,7 @@ fn a_body_that_is_no_json_object_is_refused() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
-fn a_body_too_large_or_of_another_type_is_refused() {
+fn a_large_body_or_another_media_type_is_refused() {
     let (app, hiring, staff) = start();
     let send =
         |media_type: &str, body: &[u8]| staff.send("POST", &hiring.reject(0), &[("Content-Type", media_type)], body);
@@ -251,7 +251,7 @@ fn a_body_too_large_or_of_another_type_is_refused() {
     staff.send("POST", &hiring.reject(1), &[("Content-Type", "application/vnd.x+json")], b"{}").expect(200);
 }
 
-fn a_key_over_its_limit_rejects_nothing() {
+fn a_key_over_its_rate_limit_rejects_nobody() {
     let app = App::with(Options { per_minute: Some(20), ..Options::default() });
     let hiring = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
@@ -262,7 +262,7 @@ fn a_key_over_its_limit_rejects_nothing() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
-fn who_may_not_decide_is_refused_before_the_state_is_looked_at() {
+fn callers_without_authority_are_refused_before_the_state_is_checked() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.reject(0)).expect(200);
     let body = json!({ "name": "narrow", "userId": hiring.staff("owner"), "scopes": ["candidates:write"] });
@@ -276,7 +276,7 @@ fn who_may_not_decide_is_refused_before_the_state_is_looked_at() {
     staff.post_empty(&hiring.reject(0)).refused(409, "conflict");
 }
 
-fn a_step_that_is_not_there_is_not_found() {
+fn an_absent_step_is_not_found() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     for id in ["cstep_none", &other.candidates[0].steps[1], &hiring.candidates[0].application_id, "a%20b", "%00"] {
@@ -287,7 +287,8 @@ fn a_step_that_is_not_there_is_not_found() {
     assert_eq!(other.step_statuses(&app, 0)[1], "in_progress");
 }
 
-/// A hire at the second step, then a rejection at each: the final one, the one addressed, skipped and validated ones.
+/// The candidate is hired at the second step and then rejected at each step: validated, addressed by the hire, skipped,
+/// final.
 fn rejecting_a_hired_candidate_reverses_the_hire() {
     for (addressed, expected) in [
         (0, ["rejected", "validated", "skipped", "pending"]),
@@ -313,7 +314,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
     }
 }
 
-fn a_reversed_hire_frees_the_position_for_the_next() {
+fn reversing_a_hire_frees_the_position() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
     let staff = app.user(&hiring.staff("hr_representative"));
@@ -323,17 +324,17 @@ fn a_reversed_hire_frees_the_position_for_the_next() {
     staff.post_empty(&hiring.hire(1)).refused(400, "bad_request");
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("open|0".to_owned(), true));
-    assert_ne!(apply(&app, &hiring), link, "the link of a role that stopped being open has ended");
+    assert_ne!(apply(&app, &hiring), link, "links end when their role is no longer open");
     let problem = staff.post_empty(&hiring.hire(0)).refused(409, "conflict").json();
     assert_eq!(problem["detail"], "the candidate is already rejected for this role");
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
-    assert_eq!(role(&app, &hiring), "open|0", "a second rejection frees nothing more");
+    assert_eq!(role(&app, &hiring), "open|0", "a second rejection does not free another position");
     staff.post_empty(&hiring.hire(1)).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("filled|1".to_owned(), false));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_reversal_opens_no_role_that_was_closed_by_hand() {
+fn reversing_a_hire_does_not_open_a_role_closed_by_hand() {
     let app = App::start();
     for (positions, status) in [(1, "closed"), (2, "closed"), (2, "draft")] {
         let hiring = app.hiring_with(|document| {
@@ -351,7 +352,7 @@ fn a_reversal_opens_no_role_that_was_closed_by_hand() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_reversal_leaves_an_open_role_open() {
+fn reversing_a_hire_leaves_an_open_role_open() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.hire(0)).expect(200);
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
@@ -369,7 +370,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// A hire with everything that one can be recorded with.
+/// A hire with every detail.
 fn hire_body() -> Value {
     json!({
         "notes": "welcome",
@@ -379,14 +380,14 @@ fn hire_body() -> Value {
     })
 }
 
-/// What a step's rejection is recorded with.
+/// The stored rejection of a step.
 fn record(app: &App, hiring: &Hiring, candidate: usize, step: usize) -> String {
     let id = &hiring.candidates[candidate].steps[step];
     let sql = "SELECT status, rejection_reason, outcome_type, outcome_reason, rejected_at FROM candidate_role_steps";
     app.sql(&format!("{sql} WHERE id = '{id}'")).join("")
 }
 
-/// An application's status and what it is hired with.
+/// An application's status and the details of its hire.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     let sql = "SELECT status, hired_date, offer_accepted_date, external_position_id, hire_notes FROM candidate_roles";
@@ -397,7 +398,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// Whether the portal shows the role, in its list and by itself.
+/// Whether the portal shows the role, in its list and on its own page.
 fn on_portal(app: &App, hiring: &Hiring) -> bool {
     let listed = app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
     let shown = app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).status;

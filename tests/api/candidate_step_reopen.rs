@@ -1,4 +1,4 @@
-//! `POST /api/v1/candidate-steps/{id}/reopen`: puts back what a rejection took, at whichever step it was; never a hire.
+//! `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection at any step, but never restores a hire.
 
 use serde_json::{Value, json};
 
@@ -6,26 +6,26 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_reopened_step_is_answered_without_a_trace_of_the_rejection,
-    a_rejection_at_any_step_is_undone_exactly,
-    of_several_rejections_the_last_to_be_reopened_puts_the_application_back,
-    a_withdrawn_application_is_withdrawn_again,
-    a_reversed_hire_is_not_restored,
-    the_hr_system_learns_nothing_of_a_reopening,
-    a_role_that_is_closed_or_filled_lets_the_application_run,
-    what_is_not_rejected_is_a_conflict_that_says_what_it_is,
-    an_imported_rejection_is_undone_where_it_stands,
-    a_rejection_of_which_the_record_was_erased_is_undone_where_it_stands,
-    the_history_is_kept,
-    rejected_and_reopened_again_and_again_it_is_what_it_was,
-    a_reason_must_be_given_and_is_limited,
+    reopening_a_step_removes_every_trace_of_the_rejection,
+    reopening_any_step_restores_the_exact_state,
+    the_application_is_restored_when_its_last_rejection_is_reopened,
+    reopening_restores_the_status_withdrawn,
+    reopening_does_not_restore_a_reversed_hire,
+    a_reopening_is_not_delivered_to_the_hr_system,
+    applications_of_closed_and_filled_roles_can_be_reopened,
+    reopening_a_step_that_is_not_rejected_is_a_conflict,
+    reopening_an_imported_rejection_continues_at_its_step,
+    reopening_a_rejection_with_an_erased_activity_continues_at_its_step,
+    the_activity_of_a_reopening_holds_the_undone_rejection,
+    repeated_rejections_and_reopenings_restore_the_same_state,
+    a_reopening_without_a_reason_or_with_a_long_one_is_refused,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-fn a_reopened_step_is_answered_without_a_trace_of_the_rejection() {
+fn reopening_a_step_removes_every_trace_of_the_rejection() {
     let (app, hiring, staff) = start();
-    let before = everything(&app);
+    let before = state(&app);
     let body = json!({ "outcomeNotes": "no", "outcomeType": "other", "outcomeReason": "why" });
     let since = format!("SELECT at_since FROM candidate_roles WHERE id = '{}'", hiring.candidates[0].application_id);
     let since_before = app.sql(&since);
@@ -43,14 +43,14 @@ fn a_reopened_step_is_answered_without_a_trace_of_the_rejection() {
         "status": "in_progress",
     });
     assert_eq!(answer, json!({ "success": true, "step": step }));
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
     assert_ne!(since_before, [micros(NOW).to_string()]);
-    assert_eq!(app.sql(&since), since_before, "the candidate is there since before the rejection");
+    assert_eq!(app.sql(&since), since_before, "the time at the step counts from before the rejection");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// The candidate is at the second step of four; the first was passed with a time of its own, the third passed over.
-fn a_rejection_at_any_step_is_undone_exactly() {
+/// The candidate is at the second of four steps. The first has a validation time of its own, and the third is skipped.
+fn reopening_any_step_restores_the_exact_state() {
     let app = App::start();
     let steps = ["validated", "in_progress", "skipped", "pending"];
     let hiring = app.hiring_with(|document| {
@@ -58,22 +58,22 @@ fn a_rejection_at_any_step_is_undone_exactly() {
         role_of(document)["candidates"][0]["steps"][0]["validatedAt"] = json!("2026-11-02T10:00:00.123456Z");
     });
     let staff = app.user(&hiring.staff("owner"));
-    let before = everything(&app);
+    let before = state(&app);
     for (step, status) in steps.into_iter().enumerate() {
         staff.post_empty(&hiring.decision(0, step, "reject")).expect(200);
-        assert_ne!(everything(&app), before);
+        assert_ne!(state(&app), before);
         let shown = reopen(&staff, &hiring, 0, step)["step"].take();
         assert_eq!(shown["status"], status);
         let validated_at = (step == 0).then(|| json!("2026-11-02T10:00:00.123456Z"));
         assert_eq!(shown.get("validatedAt"), validated_at.as_ref());
-        assert_eq!(everything(&app), before, "at {step}");
+        assert_eq!(state(&app), before, "at {step}");
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn of_several_rejections_the_last_to_be_reopened_puts_the_application_back() {
+fn the_application_is_restored_when_its_last_rejection_is_reopened() {
     let (app, hiring, staff) = start();
-    let before = everything(&app);
+    let before = state(&app);
     for step in [1, 0, 3] {
         staff.post_empty(&hiring.decision(0, step, "reject")).expect(200);
     }
@@ -84,11 +84,11 @@ fn of_several_rejections_the_last_to_be_reopened_puts_the_application_back() {
     }
     staff.post_empty(&hiring.hire(0)).refused(409, "conflict");
     reopen(&staff, &hiring, 0, 0);
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_withdrawn_application_is_withdrawn_again() {
+fn reopening_restores_the_status_withdrawn() {
     let app = App::start();
     let steps = ["validated", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| {
@@ -96,17 +96,17 @@ fn a_withdrawn_application_is_withdrawn_again() {
         set_steps(document, 1, "Withdrawn", &["validated", "rejected", "pending", "pending"]);
     });
     let staff = app.user(&hiring.staff("owner"));
-    let before = everything(&app);
+    let before = state(&app);
     staff.post_empty(&hiring.decision(0, 1, "reject")).expect(200);
     assert_eq!(application(&app, &hiring, 0), "Not Selected");
     reopen(&staff, &hiring, 0, 1);
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
     let refused = staff.post(&hiring.decision(1, 1, "reopen"), &reason()).refused(409, "conflict");
     assert!(refused.text().contains("withdrawn"), "{}", refused.text());
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_reversed_hire_is_not_restored() {
+fn reopening_does_not_restore_a_reversed_hire() {
     for (rejected, expected) in [
         (0, ["in_progress", "pending", "pending", "pending"]),
         (1, ["validated", "in_progress", "pending", "pending"]),
@@ -133,7 +133,7 @@ fn a_reversed_hire_is_not_restored() {
     }
 }
 
-fn the_hr_system_learns_nothing_of_a_reopening() {
+fn a_reopening_is_not_delivered_to_the_hr_system() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -151,7 +151,7 @@ fn the_hr_system_learns_nothing_of_a_reopening() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_is_closed_or_filled_lets_the_application_run() {
+fn applications_of_closed_and_filled_roles_can_be_reopened() {
     let app = App::start();
     for status in ["closed", "filled"] {
         let hiring = app.hiring_with(|document| {
@@ -169,7 +169,7 @@ fn a_role_that_is_closed_or_filled_lets_the_application_run() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_is_not_rejected_is_a_conflict_that_says_what_it_is() {
+fn reopening_a_step_that_is_not_rejected_is_a_conflict() {
     let app = App::start();
     let steps = ["validated", "in_progress", "skipped", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
@@ -183,7 +183,7 @@ fn what_is_not_rejected_is_a_conflict_that_says_what_it_is() {
     staff.post(&hiring.decision(0, 1, "reopen"), &reason()).refused(409, "conflict");
 }
 
-fn an_imported_rejection_is_undone_where_it_stands() {
+fn reopening_an_imported_rejection_continues_at_its_step() {
     for (before, step, expected) in [
         (["validated", "rejected", "pending", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),
         (["validated", "in_progress", "rejected", "pending"], 2, ["validated", "in_progress", "pending", "pending"]),
@@ -199,7 +199,7 @@ fn an_imported_rejection_is_undone_where_it_stands() {
     }
 }
 
-fn a_rejection_of_which_the_record_was_erased_is_undone_where_it_stands() {
+fn reopening_a_rejection_with_an_erased_activity_continues_at_its_step() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
     app.change(
@@ -212,7 +212,7 @@ fn a_rejection_of_which_the_record_was_erased_is_undone_where_it_stands() {
     assert!(app.check().iter().all(|finding| finding.contains("its detail is gone")), "{:?}", app.check());
 }
 
-fn the_history_is_kept() {
+fn the_activity_of_a_reopening_holds_the_undone_rejection() {
     let (app, hiring, staff) = start();
     let body = json!({ "outcomeNotes": "no", "outcomeType": "other" });
     staff.post(&hiring.reject(0), &body).expect(200);
@@ -228,22 +228,22 @@ fn the_history_is_kept() {
     let mut after = reopening["after"].clone();
     assert_eq!(after["reason"].take(), "a mistake");
     after.as_object_mut().unwrap().remove("reason");
-    assert_eq!(reopening["before"], rejection["after"], "what was rejected, with notes and outcome");
+    assert_eq!(reopening["before"], rejection["after"], "before has the rejection with notes and outcome");
     assert_eq!(after, rejection["before"]);
     assert_eq!(rejection["after"]["steps"][0]["rejectionReason"], "no");
 }
 
-fn rejected_and_reopened_again_and_again_it_is_what_it_was() {
+fn repeated_rejections_and_reopenings_restore_the_same_state() {
     let (app, hiring, staff) = start();
-    let before = everything(&app);
+    let before = state(&app);
     for _ in 0..3 {
         staff.post_empty(&hiring.reject(0)).expect(200);
         reopen(&staff, &hiring, 0, 1);
         staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
         reopen(&staff, &hiring, 0, 0);
-        assert_eq!(everything(&app), before);
+        assert_eq!(state(&app), before);
     }
-    // A rejection at the next step is undone there, not where an earlier one was.
+    // A rejection at the next step is undone there and not at the step of an earlier rejection.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     staff.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
     reopen(&staff, &hiring, 0, 2);
@@ -251,7 +251,7 @@ fn rejected_and_reopened_again_and_again_it_is_what_it_was() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_reason_must_be_given_and_is_limited() {
+fn a_reopening_without_a_reason_or_with_a_long_one_is_refused() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.reject(0)).expect(200);
     let path = hiring.decision(0, 1, "reopen");
@@ -287,8 +287,8 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("")
 }
 
-/// Everything of candidates, roles and figures but for the times at which something was touched.
-fn everything(app: &App) -> Vec<String> {
+/// Rows of applications, steps, roles and counts, without the times of their last changes.
+fn state(app: &App) -> Vec<String> {
     let applications = "SELECT id, status, at_role_step_id, hired_date, hire_notes FROM candidate_roles ORDER BY id";
     let queries = [
         "SELECT * FROM candidate_role_steps ORDER BY id",

@@ -1,4 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/validate`: which step it takes, where it moves the candidate, and what it leaves.
+//! `POST /api/v1/candidate-steps/{id}/validate`: which step it accepts, where it moves the candidate, and what it
+//! records.
 
 use serde_json::{Value, json};
 
@@ -6,20 +7,20 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_validation_answers_the_step_and_the_one_where_the_candidate_is_now,
-    the_candidate_goes_step_by_step_to_the_final_one_and_is_hired_there,
-    only_where_the_candidate_is_can_be_validated,
-    an_application_that_has_ended_goes_no_further,
-    an_import_with_nothing_in_progress_goes_on_at_the_first_step_that_was_not_reached,
-    a_role_that_is_closed_lets_its_applications_go_on,
-    a_validation_is_an_activity_with_before_and_after,
-    a_candidate_who_stays_where_they_are_has_been_there_since_then,
-    notes_are_limited_and_every_fault_is_told,
+    a_validation_returns_the_step_and_the_next_step,
+    validations_lead_to_the_final_step_where_only_a_hire_follows,
+    only_the_current_step_can_be_validated,
+    validating_a_step_of_an_ended_application_is_a_conflict,
+    an_imported_application_without_a_current_step_continues_at_its_first_pending_step,
+    applications_of_a_closed_role_can_be_validated,
+    a_validation_writes_an_activity_with_before_and_after,
+    validating_a_parallel_step_leaves_the_time_at_the_current_step,
+    long_notes_and_other_errors_are_reported_together,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-fn a_validation_answers_the_step_and_the_one_where_the_candidate_is_now() {
+fn a_validation_returns_the_step_and_the_next_step() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     let answer = staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200).json();
@@ -44,7 +45,7 @@ fn a_validation_answers_the_step_and_the_one_where_the_candidate_is_now() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_candidate_goes_step_by_step_to_the_final_one_and_is_hired_there() {
+fn validations_lead_to_the_final_step_where_only_a_hire_follows() {
     let (app, hiring, staff) = start();
     for step in 1..3 {
         let next = staff.post_empty(&hiring.decision(0, step, "validate")).expect(200).json()["nextStep"].take();
@@ -58,7 +59,7 @@ fn the_candidate_goes_step_by_step_to_the_final_one_and_is_hired_there() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn only_where_the_candidate_is_can_be_validated() {
+fn only_the_current_step_can_be_validated() {
     let app = App::start();
     let steps = ["validated", "in_progress", "skipped", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
@@ -68,13 +69,13 @@ fn only_where_the_candidate_is_can_be_validated() {
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
     }
     assert_eq!(hiring.step_statuses(&app, 0), steps);
-    // What was passed over stays so.
+    // The skipped step stays skipped.
     let next = staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200).json()["nextStep"].take();
     assert_eq!(next["id"], hiring.candidates[0].steps[3]);
     staff.post_empty(&hiring.decision(0, 1, "validate")).refused(409, "conflict");
 }
 
-fn an_application_that_has_ended_goes_no_further() {
+fn validating_a_step_of_an_ended_application_is_a_conflict() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
@@ -90,7 +91,7 @@ fn an_application_that_has_ended_goes_no_further() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn an_import_with_nothing_in_progress_goes_on_at_the_first_step_that_was_not_reached() {
+fn an_imported_application_without_a_current_step_continues_at_its_first_pending_step() {
     let app = App::start();
     let steps = ["validated", "pending", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
@@ -101,7 +102,7 @@ fn an_import_with_nothing_in_progress_goes_on_at_the_first_step_that_was_not_rea
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_is_closed_lets_its_applications_go_on() {
+fn applications_of_a_closed_role_can_be_validated() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["status"] = json!("closed"));
     let staff = app.user(&hiring.staff("admin"));
@@ -109,7 +110,7 @@ fn a_role_that_is_closed_lets_its_applications_go_on() {
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
-fn a_validation_is_an_activity_with_before_and_after() {
+fn a_validation_writes_an_activity_with_before_and_after() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     staff.post(&hiring.decision(0, 1, "validate"), &json!({ "outcomeNotes": "knows turbines" })).expect(200);
@@ -139,8 +140,8 @@ fn a_validation_is_an_activity_with_before_and_after() {
     assert!(!rows[1].contains("outcomeNotes"), "{}", rows[1]);
 }
 
-/// An import may have a candidate at two steps; one that is passed does not move them from the other.
-fn a_candidate_who_stays_where_they_are_has_been_there_since_then() {
+/// An import can place a candidate at two steps. Validating one of them leaves the candidate at the other.
+fn validating_a_parallel_step_leaves_the_time_at_the_current_step() {
     let app = App::start();
     let steps = ["in_progress", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
@@ -153,7 +154,7 @@ fn a_candidate_who_stays_where_they_are_has_been_there_since_then() {
     assert_eq!(at(&app, &hiring, 0), before);
 }
 
-fn notes_are_limited_and_every_fault_is_told() {
+fn long_notes_and_other_errors_are_reported_together() {
     let (app, hiring, staff) = start();
     let path = hiring.decision(0, 1, "validate");
     for wrong in [json!("ä".repeat(10_001)), json!(1), json!(["a"])] {
@@ -173,7 +174,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// Where an application is, and since when.
+/// An application's status, its current step, and the time it arrived there.
 fn at(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     app.sql(&format!("SELECT status, at_role_step_id, at_since FROM candidate_roles WHERE id = '{id}'")).join("")

@@ -1,4 +1,4 @@
-//! `POST /api/v1/candidate-roles/{id}/withdraw`: a candidate takes an application back.
+//! `POST /api/v1/candidate-roles/{id}/withdraw`: staff withdraw an application for the candidate.
 
 use serde_json::{Value, json};
 
@@ -6,28 +6,28 @@ use crate::support::hiring::set_steps;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    an_application_in_progress_is_withdrawn_and_its_steps_stay,
-    an_application_that_has_ended_is_a_conflict_that_says_what_it_is,
-    the_reason_is_kept_with_what_was_done,
-    a_reason_is_a_text_of_bounded_length,
-    the_figures_of_the_organization_follow,
-    a_withdrawn_application_is_not_hired_and_can_be_rejected,
-    the_scope_is_that_of_decisions,
+    withdrawing_an_application_leaves_its_steps,
+    withdrawing_an_ended_application_is_a_conflict,
+    the_reason_is_recorded_with_the_activity,
+    a_reason_of_a_wrong_type_or_length_is_refused,
+    the_status_counts_of_the_organization_follow,
+    a_withdrawn_application_can_be_rejected_but_not_hired,
+    a_withdrawal_needs_the_scope_pipeline_write,
 ];
 
 fn withdraw_path(hiring: &Hiring, candidate: usize) -> String {
     format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[candidate].application_id)
 }
 
-fn place(app: &App) -> (Hiring, Client) {
+fn organization_with_owner(app: &App) -> (Hiring, Client) {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     (hiring, owner)
 }
 
-fn an_application_in_progress_is_withdrawn_and_its_steps_stay() {
+fn withdrawing_an_application_leaves_its_steps() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let read = || owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0].take();
     let before = read();
     app.pass(60);
@@ -43,9 +43,9 @@ fn an_application_in_progress_is_withdrawn_and_its_steps_stay() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_application_that_has_ended_is_a_conflict_that_says_what_it_is() {
+fn withdrawing_an_ended_application_is_a_conflict() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
     owner.post_empty(&hiring.hire(1)).expect(200);
     owner.post_empty(&hiring.reject(2)).expect(200);
@@ -59,9 +59,9 @@ fn an_application_that_has_ended_is_a_conflict_that_says_what_it_is() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_reason_is_kept_with_what_was_done() {
+fn the_reason_is_recorded_with_the_activity() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     owner.post(&withdraw_path(&hiring, 0), &json!({ "reason": "Stays \"there\"" })).expect(200);
     owner.post(&withdraw_path(&hiring, 1), &json!({ "reason": null })).expect(200);
     let rows = app.sql(
@@ -69,18 +69,19 @@ fn the_reason_is_kept_with_what_was_done() {
          FROM activities ORDER BY number",
     );
     let row = |candidate: usize, after: &str| {
-        let of = &hiring.candidates[candidate];
+        let ids_of = &hiring.candidates[candidate];
         let detail = format!(r#"{{"before":{{"application":"In Progress"}},"after":{after}}}"#);
-        let ids = [&hiring.staff("owner"), &hiring.role_id, &of.candidate_id, &of.application_id, &of.steps[1]];
+        let ids =
+            [&hiring.staff("owner"), &hiring.role_id, &ids_of.candidate_id, &ids_of.application_id, &ids_of.steps[1]];
         format!("candidate_role.withdrawn|{}|{detail}", ids.map(String::as_str).join("|"))
     };
-    let told = r#"{"application":"Withdrawn","reason":"Stays \"there\""}"#;
-    assert_eq!(rows, [row(0, told), row(1, r#"{"application":"Withdrawn"}"#)]);
+    let with_reason = r#"{"application":"Withdrawn","reason":"Stays \"there\""}"#;
+    assert_eq!(rows, [row(0, with_reason), row(1, r#"{"application":"Withdrawn"}"#)]);
 }
 
-fn a_reason_is_a_text_of_bounded_length() {
+fn a_reason_of_a_wrong_type_or_length_is_refused() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let path = withdraw_path(&hiring, 0);
     for wrong in [json!(1), json!(["x"]), json!("ä".repeat(10_001))] {
         let refused = owner.post(&path, &json!({ "reason": wrong })).refused(400, "validation_error");
@@ -90,9 +91,9 @@ fn a_reason_is_a_text_of_bounded_length() {
     owner.post(&path, &json!({ "reason": "ä".repeat(10_000) })).expect(200);
 }
 
-fn the_figures_of_the_organization_follow() {
+fn the_status_counts_of_the_organization_follow() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     let figures = || app.sql("SELECT in_progress, hired, not_selected, withdrawn FROM organization_statuses");
     assert_eq!(figures(), ["3|0|0|0"]);
     owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
@@ -102,9 +103,9 @@ fn the_figures_of_the_organization_follow() {
     assert_eq!(figures(), ["3|0|0|1"]);
 }
 
-fn a_withdrawn_application_is_not_hired_and_can_be_rejected() {
+fn a_withdrawn_application_can_be_rejected_but_not_hired() {
     let app = App::start();
-    let (hiring, owner) = place(&app);
+    let (hiring, owner) = organization_with_owner(&app);
     owner.post_empty(&withdraw_path(&hiring, 0)).expect(200);
     owner.post_empty(&hiring.hire(0)).refused(409, "conflict");
     owner.post_empty(&hiring.reject(0)).expect(200);
@@ -113,7 +114,7 @@ fn a_withdrawn_application_is_not_hired_and_can_be_rejected() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_scope_is_that_of_decisions() {
+fn a_withdrawal_needs_the_scope_pipeline_write() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "In Progress", &["in_progress", "pending", "pending", "pending"]);

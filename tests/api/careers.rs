@@ -1,4 +1,4 @@
-//! `GET /careers/{orgSlug}`: the list of roles as a page, its filters, its search and its pages.
+//! `GET /careers/{orgSlug}`: the career page with its list of roles, filters, search and paging.
 
 use serde_json::{Value, json};
 
@@ -6,35 +6,35 @@ use crate::portal::{add_role, change_role, change_theme};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    the_list_shows_each_role_with_what_is_known_of_it,
+    the_list_shows_each_role_with_its_details,
     only_public_open_roles_are_listed_newest_first,
     the_salary_is_shown_only_where_show_salary_is_true,
-    what_was_never_given_is_not_there,
-    a_portal_without_roles_says_so,
-    filters_offer_what_is_there_with_its_number,
-    each_filter_narrows_the_list_and_keeps_the_others,
-    a_filter_that_would_choose_nothing_is_not_offered,
-    a_search_finds_words_of_name_department_and_location,
-    a_search_finds_names_however_they_are_typed,
-    a_search_keeps_the_filters_and_filters_keep_the_search,
-    what_matches_nothing_leads_back_to_all,
-    a_list_of_fifty_is_one_page_and_of_fifty_one_two,
-    a_page_beyond_the_last_is_the_last_and_one_that_is_none_the_first,
-    a_parameter_that_is_there_twice_is_a_400_page,
-    a_narrowed_list_is_not_for_search_engines,
-    a_slug_is_compared_trimmed_and_lower_cased,
-    an_unknown_portal_and_one_that_is_off_are_the_same_page,
-    another_method_is_a_405_page,
-    head_has_the_same_header_fields_and_no_body,
-    a_page_is_asked_for_again_only_where_it_changed,
+    absent_details_are_left_out,
+    a_portal_without_roles_shows_a_message,
+    filters_offer_the_existing_values_with_their_counts,
+    each_filter_narrows_the_list_and_preserves_the_others,
+    a_filter_that_excludes_nothing_is_not_offered,
+    a_search_matches_words_of_name_department_and_location,
+    a_search_ignores_case_and_accents,
+    search_and_filters_preserve_each_other,
+    a_search_without_matches_links_to_all_roles,
+    fifty_roles_fit_on_one_page_and_fifty_one_need_two,
+    a_page_number_out_of_range_is_clamped_and_an_invalid_one_is_the_first,
+    a_repeated_parameter_is_a_400_page,
+    a_filtered_list_is_not_indexed_by_search_engines,
+    a_slug_matches_without_case_and_outer_spaces,
+    unknown_and_disabled_portals_get_the_same_page,
+    other_methods_get_a_405_page,
+    a_head_request_returns_the_same_fields_and_no_body,
+    an_unchanged_page_is_answered_with_304,
 ];
 
-/// The path of an organization's pages.
+/// The path of an organization's career page.
 pub(crate) fn careers(hiring: &Hiring) -> String {
     format!("/careers/{}", hiring.slug)
 }
 
-/// The text of a page that is there.
+/// The text of a page that exists.
 #[track_caller]
 pub(crate) fn page(app: &App, path: &str) -> String {
     let answer = app.anonymous().get(path).expect(200);
@@ -44,13 +44,13 @@ pub(crate) fn page(app: &App, path: &str) -> String {
     text
 }
 
-/// A page without the block of data that search engines read, and nobody runs.
+/// A page without its JSON-LD block, which search engines read and browsers do not run.
 pub(crate) fn without_data(text: &str) -> String {
     let Some((before, rest)) = text.split_once("<script type=\"application/ld+json\">") else { return text.to_owned() };
     format!("{before}{}", rest.split_once("</script>").unwrap().1)
 }
 
-/// Whether a page has all of these.
+/// Asserts that a page contains all of these.
 #[track_caller]
 pub(crate) fn has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -58,7 +58,7 @@ pub(crate) fn has(text: &str, parts: &[&str]) {
     }
 }
 
-/// Whether a page has none of these.
+/// Asserts that a page contains none of these.
 #[track_caller]
 pub(crate) fn lacks(text: &str, parts: &[&str]) {
     for part in parts {
@@ -72,7 +72,7 @@ pub(crate) fn listed(text: &str) -> Vec<&str> {
     links.map(|link| link.split('>').nth(1).unwrap().split('<').next().unwrap()).collect()
 }
 
-/// An organization with these roles besides `Engineer`, made one a second, in this order.
+/// An organization with these roles besides `Engineer`, created one second after the other, in this order.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         for (nth, role) in roles.iter().enumerate() {
@@ -83,7 +83,7 @@ fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     })
 }
 
-fn four(app: &App) -> Hiring {
+fn with_four_roles(app: &App) -> Hiring {
     let roles = [
         json!({ "name": "Gardener", "department": "Grounds", "location": "Bremen" }),
         json!({ "name": "Network engineer", "department": "IT & Ops", "location": "Genève", "workType": "remote" }),
@@ -92,7 +92,7 @@ fn four(app: &App) -> Hiring {
     with_roles(app, &roles)
 }
 
-fn the_list_shows_each_role_with_what_is_known_of_it() {
+fn the_list_shows_each_role_with_its_details() {
     let app = App::start();
     let hiring = app.hiring();
     let text = page(&app, &careers(&hiring));
@@ -136,7 +136,7 @@ fn the_salary_is_shown_only_where_show_salary_is_true() {
     }
 }
 
-fn what_was_never_given_is_not_there() {
+fn absent_details_are_left_out() {
     let app = App::start();
     let document = json!({ "organizations": [{ "slug": "bare", "name": "Bare", "portal": { "enabled": true },
         "roles": [{ "id": "role_bare", "name": "Gardener", "status": "open", "public": true }] }] });
@@ -149,19 +149,19 @@ fn what_was_never_given_is_not_there() {
     lacks(&without_data(&text), &["Department", "Location", "Work type", "Salary", "description\"", "null", "None"]);
 }
 
-fn a_portal_without_roles_says_so() {
+fn a_portal_without_roles_shows_a_message() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "public": false })));
     let text = page(&app, &careers(&hiring));
     has(&text, &["<h2>No open roles right now</h2>", "Acme 1 is not looking for anybody"]);
     lacks(&text, &["<form", "class=\"roles\"", "matches"]);
-    // Where there is nothing, nothing can be searched either.
+    // Without roles, a search shows the same message.
     has(&page(&app, &format!("{}?q=x&page=7", careers(&hiring))), &["<h2>No open roles right now</h2>"]);
 }
 
-fn filters_offer_what_is_there_with_its_number() {
+fn filters_offer_the_existing_values_with_their_counts() {
     let app = App::start();
-    let hiring = four(&app);
+    let hiring = with_four_roles(&app);
     let text = page(&app, &careers(&hiring));
     has(
         &text,
@@ -174,14 +174,14 @@ fn filters_offer_what_is_there_with_its_number() {
             "<a href=\"/careers/acme-1?workType=remote&#38;lang=en\">Remote <span class=\"quiet\">2</span></a>",
         ],
     );
-    let places: Vec<_> = ["IT &#38; Ops <", "Engineering <", "Grounds <"].map(|name| text.find(name)).into();
-    assert!(places.is_sorted(), "the commonest comes first: {text}");
+    let positions: Vec<_> = ["IT &#38; Ops <", "Engineering <", "Grounds <"].map(|name| text.find(name)).into();
+    assert!(positions.is_sorted(), "the most frequent value comes first: {text}");
     lacks(&text, &["<details class=\"filters\" open"]);
 }
 
-fn each_filter_narrows_the_list_and_keeps_the_others() {
+fn each_filter_narrows_the_list_and_preserves_the_others() {
     let app = App::start();
-    let hiring = four(&app);
+    let hiring = with_four_roles(&app);
     let found = |query: &str| {
         let text = page(&app, &format!("{}?{query}", careers(&hiring)));
         listed(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
@@ -204,26 +204,26 @@ fn each_filter_narrows_the_list_and_keeps_the_others() {
             "<a href=\"/careers/acme-1?lang=en\">All departments</a>",
             "<p><a href=\"/careers/acme-1?lang=en\">Show all roles</a></p>",
             "<h2 id=\"found\" class=\"count\">2 open roles</h2>",
-            // The same list in another language.
+            // The link to the same list in another language.
             "<a href=\"/careers/acme-1?department=IT%20%26%20Ops&#38;lang=de\"",
         ],
     );
 }
 
-fn a_filter_that_would_choose_nothing_is_not_offered() {
+fn a_filter_that_excludes_nothing_is_not_offered() {
     let app = App::start();
     let roles = [json!({ "name": "Cook", "department": "Engineering", "location": "Bremen" })];
     let hiring = with_roles(&app, &roles);
     lacks(&page(&app, &careers(&hiring)), &["class=\"filters\""]);
-    // One that was chosen can be taken back.
+    // A chosen filter can be removed.
     let text = page(&app, &format!("{}?location=Bremen", careers(&hiring)));
     has(&text, &["aria-current=\"true\">Bremen", "All locations</a>"]);
     lacks(&text, &["All departments", "All work types"]);
 }
 
-fn a_search_finds_words_of_name_department_and_location() {
+fn a_search_matches_words_of_name_department_and_location() {
     let app = App::start();
-    let hiring = four(&app);
+    let hiring = with_four_roles(&app);
     for (search, expected) in [
         ("engineer", 2),
         ("NET", 1),
@@ -241,7 +241,7 @@ fn a_search_finds_words_of_name_department_and_location() {
     }
 }
 
-fn a_search_finds_names_however_they_are_typed() {
+fn a_search_ignores_case_and_accents() {
     let app = App::start();
     let names = ["Βοηθός κουζίνας", "Кладовщик-приёмщик", "Trợ lý"];
     let hiring = with_roles(&app, &names.map(|name| json!({ "name": name })));
@@ -256,9 +256,9 @@ fn a_search_finds_names_however_they_are_typed() {
     }
 }
 
-fn a_search_keeps_the_filters_and_filters_keep_the_search() {
+fn search_and_filters_preserve_each_other() {
     let app = App::start();
-    let hiring = four(&app);
+    let hiring = with_four_roles(&app);
     let text = page(&app, &format!("{}?q=%22e%3C&location=Bremen&lang=de", careers(&hiring)));
     assert_eq!(listed(&text), ["Engineer"]);
     has(
@@ -274,9 +274,9 @@ fn a_search_keeps_the_filters_and_filters_keep_the_search() {
     lacks(&text, &["name=\"department\"", "name=\"page\""]);
 }
 
-fn what_matches_nothing_leads_back_to_all() {
+fn a_search_without_matches_links_to_all_roles() {
     let app = App::start();
-    let hiring = four(&app);
+    let hiring = with_four_roles(&app);
     for query in ["q=nothing", "department=Nowhere", "workType=sometimes", "location=Bremen&department=Nowhere"] {
         let text = page(&app, &format!("{}?{query}", careers(&hiring)));
         has(
@@ -287,7 +287,7 @@ fn what_matches_nothing_leads_back_to_all() {
     }
 }
 
-fn a_list_of_fifty_is_one_page_and_of_fifty_one_two() {
+fn fifty_roles_fit_on_one_page_and_fifty_one_need_two() {
     let app = App::start();
     let many = |count: usize| (1..count).map(|nth| json!({ "name": format!("Role {nth:02}") })).collect::<Vec<_>>();
     let fifty = careers(&with_roles(&app, &many(50)));
@@ -315,11 +315,11 @@ fn a_list_of_fifty_is_one_page_and_of_fifty_one_two() {
         ],
     );
     lacks(&second, &["rel=\"next\""]);
-    // What is found is paged, not what there is.
+    // Paging applies to the matches, not to all roles.
     has(&page(&app, &format!("{path}?q=role&page=2")), &["50 open roles"]);
 }
 
-fn a_page_beyond_the_last_is_the_last_and_one_that_is_none_the_first() {
+fn a_page_number_out_of_range_is_clamped_and_an_invalid_one_is_the_first() {
     let app = App::start();
     let roles: Vec<_> = (1..51).map(|nth| json!({ "name": format!("Role {nth:02}") })).collect();
     let path = careers(&with_roles(&app, &roles));
@@ -330,7 +330,7 @@ fn a_page_beyond_the_last_is_the_last_and_one_that_is_none_the_first() {
     }
 }
 
-fn a_parameter_that_is_there_twice_is_a_400_page() {
+fn a_repeated_parameter_is_a_400_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     for name in ["department", "location", "workType", "q", "page", "lang"] {
@@ -339,9 +339,9 @@ fn a_parameter_that_is_there_twice_is_a_400_page() {
     }
 }
 
-fn a_narrowed_list_is_not_for_search_engines() {
+fn a_filtered_list_is_not_indexed_by_search_engines() {
     let app = App::start();
-    let path = careers(&four(&app));
+    let path = careers(&with_four_roles(&app));
     for query in ["q=e", "location=Bremen", "department=Nowhere"] {
         let text = page(&app, &format!("{path}?{query}"));
         has(&text, &["<meta name=\"robots\" content=\"noindex\">"]);
@@ -350,7 +350,7 @@ fn a_narrowed_list_is_not_for_search_engines() {
     lacks(&page(&app, &format!("{path}?lang=de&q=&page=1")), &["noindex"]);
 }
 
-fn a_slug_is_compared_trimmed_and_lower_cased() {
+fn a_slug_matches_without_case_and_outer_spaces() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme"));
     for slug in ["acme", "ACME", "%20aCme%20"] {
@@ -359,7 +359,7 @@ fn a_slug_is_compared_trimmed_and_lower_cased() {
     }
 }
 
-/// This answer, where it is the page of a portal that is not there; without what is different each time.
+/// Asserts that an answer is the page for an absent portal, and returns its main part.
 #[track_caller]
 pub(crate) fn no_portal(answer: Answer) -> String {
     let answer = answer.expect(404);
@@ -370,7 +370,7 @@ pub(crate) fn no_portal(answer: Answer) -> String {
     text.split("<main").nth(1).unwrap().to_owned()
 }
 
-fn an_unknown_portal_and_one_that_is_off_are_the_same_page() {
+fn unknown_and_disabled_portals_get_the_same_page() {
     let app = App::start();
     let hiring = app.hiring();
     let unknown = no_portal(app.anonymous().get("/careers/nobody"));
@@ -383,7 +383,7 @@ fn an_unknown_portal_and_one_that_is_off_are_the_same_page() {
         ("UPDATE organizations SET enabled = 0", "UPDATE organizations SET enabled = 1"),
     ] {
         app.change(off);
-        // Another process did it: what is kept goes a moment later.
+        // Another process made the change, so the cached response is invalidated a moment later.
         app.anonymous().get_until(&careers(&hiring), |answer| answer.status == 404);
         for path in [careers(&hiring), role.clone(), format!("{}/privacy", careers(&hiring))] {
             assert_eq!(no_portal(app.anonymous().get(&path)), unknown, "{off} {path}");
@@ -395,7 +395,7 @@ fn an_unknown_portal_and_one_that_is_off_are_the_same_page() {
     }
 }
 
-fn another_method_is_a_405_page() {
+fn other_methods_get_a_405_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     let answer = app.anonymous().send("POST", &path, &[], b"").expect(405);
@@ -403,14 +403,14 @@ fn another_method_is_a_405_page() {
     has(&answer.text(), &["<h1>That did not work</h1>"]);
 }
 
-fn head_has_the_same_header_fields_and_no_body() {
+fn a_head_request_returns_the_same_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
-    let of_role = format!("{}/roles/{}", careers(&hiring), hiring.role_id);
+    let posting = format!("{}/roles/{}", careers(&hiring), hiring.role_id);
     for path in [
         careers(&hiring),
-        of_role,
+        posting,
         format!("{}/privacy", careers(&hiring)),
         format!("{}/theme.css", careers(&hiring)),
         "/assets/page.css".to_owned(),
@@ -424,14 +424,14 @@ fn head_has_the_same_header_fields_and_no_body() {
     }
 }
 
-fn a_page_is_asked_for_again_only_where_it_changed() {
+fn an_unchanged_page_is_answered_with_304() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
-    let of_role = format!("{}/roles/{}", careers(&hiring), hiring.role_id);
+    let posting = format!("{}/roles/{}", careers(&hiring), hiring.role_id);
     let mut tags = Vec::new();
     for path in
-        [careers(&hiring), of_role, format!("{}/privacy", careers(&hiring)), format!("{}/theme.css", careers(&hiring))]
+        [careers(&hiring), posting, format!("{}/privacy", careers(&hiring)), format!("{}/theme.css", careers(&hiring))]
     {
         let tag = app.anonymous().get(&path).expect(200).header("etag").unwrap().to_owned();
         let client = app.anonymous().with_header("If-None-Match", &tag);

@@ -1,21 +1,21 @@
-//! `/careers/{orgSlug}/embed.js`: the script that puts an organization's roles into pages of other sites.
+//! `/careers/{orgSlug}/embed.js`: the script that shows an organization's roles on pages of other sites.
 
 use serde_json::json;
 
 use crate::support::App;
 
 crate::tests![
-    the_script_is_for_pages_of_any_origin_and_kept_for_an_hour,
-    the_script_is_small_and_the_same_for_everybody,
-    the_script_leaves_nothing_behind_and_makes_data_only_text,
-    the_script_answers_304,
-    an_unknown_slug_and_a_portal_that_is_off_are_404,
+    the_script_is_open_to_any_origin_and_cacheable_for_an_hour,
+    the_script_is_small_and_the_same_for_every_organization,
+    the_script_adds_no_globals_and_inserts_data_as_text_only,
+    an_unchanged_script_is_answered_with_304,
+    unknown_and_disabled_portals_are_404,
 ];
 
-/// Eight kilobytes.
+/// 8 kB, so that the script does not slow down the pages of other sites.
 const BYTES_MAX: usize = 8_000;
 
-fn the_script_is_for_pages_of_any_origin_and_kept_for_an_hour() {
+fn the_script_is_open_to_any_origin_and_cacheable_for_an_hour() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().get(&format!("/careers/{}/embed.js", hiring.slug)).expect(200);
@@ -25,7 +25,7 @@ fn the_script_is_for_pages_of_any_origin_and_kept_for_an_hour() {
     assert_eq!(answer.header("set-cookie"), None);
 }
 
-fn the_script_is_small_and_the_same_for_everybody() {
+fn the_script_is_small_and_the_same_for_every_organization() {
     let app = App::start();
     let (first, second) = (app.hiring(), app.hiring());
     let script = |slug: &str| app.anonymous().get(&format!("/careers/{slug}/embed.js")).expect(200).text();
@@ -33,7 +33,7 @@ fn the_script_is_small_and_the_same_for_everybody() {
     assert!(script(&first.slug).len() <= BYTES_MAX, "{} bytes", script(&first.slug).len());
 }
 
-fn the_script_leaves_nothing_behind_and_makes_data_only_text() {
+fn the_script_adds_no_globals_and_inserts_data_as_text_only() {
     let app = App::start();
     let hiring = app.hiring();
     let script = app.anonymous().get(&format!("/careers/{}/embed.js", hiring.slug)).expect(200).text();
@@ -53,10 +53,10 @@ fn the_script_leaves_nothing_behind_and_makes_data_only_text() {
     }
     let statements =
         script.lines().filter(|line| !line.starts_with("//") && !line.starts_with(' ') && !line.is_empty());
-    assert_eq!(statements.collect::<Vec<_>>(), ["(() => {", "})();"], "all of it is inside one function");
+    assert_eq!(statements.collect::<Vec<_>>(), ["(() => {", "})();"], "the whole script is inside one function");
 }
 
-fn the_script_answers_304() {
+fn an_unchanged_script_is_answered_with_304() {
     let app = App::start();
     let path = format!("/careers/{}/embed.js", app.hiring().slug);
     let tag = app.anonymous().get(&path).expect(200).header("etag").unwrap().to_owned();
@@ -64,7 +64,7 @@ fn the_script_answers_304() {
     assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
 }
 
-fn an_unknown_slug_and_a_portal_that_is_off_are_404() {
+fn unknown_and_disabled_portals_are_404() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for slug in [hiring.slug.as_str(), "nobody", "no%20slug"] {

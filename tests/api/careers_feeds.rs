@@ -1,4 +1,5 @@
-//! What machines read of a portal: `/careers/{orgSlug}/sitemap.xml`, `feed.atom` and `jobs.xml`, and `/robots.txt`.
+//! The machine-readable lists of a portal: `/careers/{orgSlug}/sitemap.xml`, `feed.atom` and `jobs.xml`, and
+//! `/robots.txt`.
 
 use serde_json::json;
 
@@ -7,22 +8,22 @@ use crate::support::app::Options;
 use crate::support::{App, Hiring};
 
 crate::tests![
-    the_sitemap_names_the_list_and_each_role_with_its_last_change,
-    the_atom_feed_tells_of_each_role,
-    the_job_feed_has_the_shape_that_boards_read,
-    a_salary_is_in_the_job_feed_only_where_the_portal_shows_it,
-    only_roles_that_are_public_and_open_are_told_of,
-    a_portal_without_roles_has_feeds_without_entries,
-    what_is_hostile_stays_text_in_every_feed,
-    an_unknown_slug_and_a_portal_that_is_off_are_the_same_404,
-    a_slug_in_another_spelling_leads_to_the_same_pages,
-    each_is_tagged_and_answers_304,
-    a_change_is_in_the_next_answer,
-    a_hire_moves_no_time_of_a_role,
-    a_portal_that_is_switched_off_has_no_feeds_from_then_on,
+    the_sitemap_lists_each_page_with_its_last_change,
+    the_atom_feed_has_an_entry_for_each_role,
+    the_job_feed_has_the_format_that_job_boards_read,
+    the_job_feed_has_salaries_only_if_the_portal_shows_them,
+    feeds_list_only_public_open_roles,
+    feeds_of_a_portal_without_roles_have_no_entries,
+    hostile_text_stays_text_in_every_feed,
+    unknown_and_disabled_portals_are_the_same_404,
+    another_spelling_of_a_slug_gets_the_same_feed,
+    feeds_have_an_etag_and_are_answered_with_304,
+    feeds_show_a_change_with_the_next_request,
+    hires_do_not_move_the_times_in_feeds,
+    disabling_a_portal_removes_its_feeds,
     links_are_built_on_the_base_url,
-    robots_may_read_portals_and_nothing_else_of_note,
-    robots_are_led_to_the_sitemap_of_the_only_portal_that_is_on,
+    robots_txt_allows_portals_and_disallows_the_rest,
+    robots_txt_names_the_sitemap_of_the_only_enabled_portal,
 ];
 
 const FEEDS: [(&str, &str); 3] = [
@@ -43,7 +44,7 @@ fn on_base_url() -> App {
     App::with(Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() })
 }
 
-fn the_sitemap_names_the_list_and_each_role_with_its_last_change() {
+fn the_sitemap_lists_each_page_with_its_last_change() {
     let app = on_base_url();
     let hiring = app.hiring();
     let expected = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
@@ -54,7 +55,7 @@ fn the_sitemap_names_the_list_and_each_role_with_its_last_change() {
     assert_eq!(feed(&app, &hiring, "sitemap.xml"), expected);
 }
 
-fn the_atom_feed_tells_of_each_role() {
+fn the_atom_feed_has_an_entry_for_each_role() {
     let app = on_base_url();
     let hiring = app.hiring();
     let feed = feed(&app, &hiring, "feed.atom");
@@ -76,7 +77,7 @@ fn the_atom_feed_tells_of_each_role() {
     assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
 }
 
-fn the_job_feed_has_the_shape_that_boards_read() {
+fn the_job_feed_has_the_format_that_job_boards_read() {
     let app = on_base_url();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "location": "Rostock, Germany" })));
     let expected = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<source>\n<publisher><![CDATA[Acme 1]]></publisher>\n\
@@ -95,7 +96,7 @@ fn the_job_feed_has_the_shape_that_boards_read() {
     assert_eq!(feed(&app, &hiring, "jobs.xml"), expected);
 }
 
-fn a_salary_is_in_the_job_feed_only_where_the_portal_shows_it() {
+fn the_job_feed_has_salaries_only_if_the_portal_shows_them() {
     let app = App::start();
     for (theme, is_shown) in
         [(json!({ "showSalary": true }), true), (json!({ "showSalary": false }), false), (json!({}), false)]
@@ -108,7 +109,7 @@ fn a_salary_is_in_the_job_feed_only_where_the_portal_shows_it() {
     }
 }
 
-fn only_roles_that_are_public_and_open_are_told_of() {
+fn feeds_list_only_public_open_roles() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         add_role(document, &json!({ "id": "role_hidden", "public": false }));
@@ -118,7 +119,7 @@ fn only_roles_that_are_public_and_open_are_told_of() {
     });
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
-        for (id, is_told) in [
+        for (id, is_listed) in [
             ("role_hidden", false),
             ("role_draft", false),
             ("role_closed", false),
@@ -126,12 +127,12 @@ fn only_roles_that_are_public_and_open_are_told_of() {
             ("role_1", true),
         ] {
             let is_there = ["<", "\"", "]"].iter().any(|end| feed.contains(&format!("/roles/{id}{end}")));
-            assert_eq!(is_there, is_told, "{name} {id}");
+            assert_eq!(is_there, is_listed, "{name} {id}");
         }
     }
 }
 
-fn a_portal_without_roles_has_feeds_without_entries() {
+fn feeds_of_a_portal_without_roles_have_no_entries() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "public": false })));
     for (name, _) in FEEDS {
@@ -142,7 +143,7 @@ fn a_portal_without_roles_has_feeds_without_entries() {
     }
 }
 
-fn what_is_hostile_stays_text_in_every_feed() {
+fn hostile_text_stays_text_in_every_feed() {
     const CANARY: &str = "<script>alert('canary')</script>]]><!--\"&\u{ffff}";
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -157,12 +158,12 @@ fn what_is_hostile_stays_text_in_every_feed() {
             }),
         );
     });
-    // An earlier version took control characters in names.
+    // Older files can hold names with control characters.
     app.change("UPDATE organizations SET name = name || char(1, 11); UPDATE roles SET name = name || char(1, 11)");
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
         assert!(!feed.contains(|c: char| c == '\u{ffff}' || (c.is_control() && c != '\n')), "{feed:?}");
-        // What stands between the sections of text is markup, and none of it is the canary's.
+        // The text between CDATA sections is markup, and none of it may come from the canary.
         let mut markup = String::new();
         let mut rest = feed.as_str();
         while let Some((before, section)) = rest.split_once("<![CDATA[") {
@@ -178,7 +179,7 @@ fn what_is_hostile_stays_text_in_every_feed() {
     }
 }
 
-fn an_unknown_slug_and_a_portal_that_is_off_are_the_same_404() {
+fn unknown_and_disabled_portals_are_the_same_404() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for (name, _) in FEEDS {
@@ -189,7 +190,7 @@ fn an_unknown_slug_and_a_portal_that_is_off_are_the_same_404() {
     }
 }
 
-fn a_slug_in_another_spelling_leads_to_the_same_pages() {
+fn another_spelling_of_a_slug_gets_the_same_feed() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme-X"));
     for (name, _) in FEEDS {
@@ -199,7 +200,7 @@ fn a_slug_in_another_spelling_leads_to_the_same_pages() {
     }
 }
 
-fn each_is_tagged_and_answers_304() {
+fn feeds_have_an_etag_and_are_answered_with_304() {
     let app = App::start();
     let hiring = app.hiring();
     let files = FEEDS.map(|(name, kind)| (path(&hiring, name), kind));
@@ -217,7 +218,7 @@ fn each_is_tagged_and_answers_304() {
     }
 }
 
-fn a_change_is_in_the_next_answer() {
+fn feeds_show_a_change_with_the_next_request() {
     let app = App::start();
     let hiring = app.hiring();
     let role = format!("/api/v1/roles/{}", hiring.role_id);
@@ -234,8 +235,9 @@ fn a_change_is_in_the_next_answer() {
     }
 }
 
-/// Candidates see a decision after a delay; until then nobody reads it from the hour at which a role was last touched.
-fn a_hire_moves_no_time_of_a_role() {
+/// Candidates see a decision after a delay. Until then, no timestamp in a feed may reveal when a decision touched a
+/// role.
+fn hires_do_not_move_the_times_in_feeds() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "positions": 2 })));
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -244,7 +246,7 @@ fn a_hire_moves_no_time_of_a_role() {
     let before = feeds();
     let again = || {
         app.pass(60);
-        // So that they are made anew, and not only kept.
+        // The change invalidates the cached feeds, so that they are rendered again.
         app.change("UPDATE organizations SET name = iif(name = 'Acme 1', 'Renamed Works', 'Acme 1')");
         feeds()
     };
@@ -254,7 +256,7 @@ fn a_hire_moves_no_time_of_a_role() {
     assert_eq!(again(), before);
     owner.patch(&role, &json!({ "positions": 1 })).expect(200);
     assert_eq!(again(), before);
-    // The last place taken, and free again.
+    // The last position is filled and then free again.
     owner.post(&hiring.hire(1), &json!({})).expect(200);
     owner.post(&hiring.decision(1, 3, "reject"), &json!({ "reason": "other" })).expect(200);
     assert_eq!(again(), before);
@@ -265,7 +267,7 @@ fn a_hire_moves_no_time_of_a_role() {
     }
 }
 
-fn a_portal_that_is_switched_off_has_no_feeds_from_then_on() {
+fn disabling_a_portal_removes_its_feeds() {
     let app = App::start();
     let hiring = app.hiring();
     for (name, _) in FEEDS {
@@ -289,14 +291,14 @@ fn links_are_built_on_the_base_url() {
     }
 }
 
-fn robots_may_read_portals_and_nothing_else_of_note() {
+fn robots_txt_allows_portals_and_disallows_the_rest() {
     let app = App::start();
     let answer = app.anonymous().get("/robots.txt").expect(200);
     let rules = "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n\n";
     assert_eq!(answer.text(), rules);
 }
 
-fn robots_are_led_to_the_sitemap_of_the_only_portal_that_is_on() {
+fn robots_txt_names_the_sitemap_of_the_only_enabled_portal() {
     let app = on_base_url();
     let sitemaps = || -> Vec<String> {
         let text = app.anonymous().get("/robots.txt").expect(200).text();
@@ -306,7 +308,7 @@ fn robots_are_led_to_the_sitemap_of_the_only_portal_that_is_on() {
     app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let named = format!("Sitemap: https://jobs.example.com/careers/{}/sitemap.xml", first.slug);
     assert_eq!(sitemaps(), [named.as_str()]);
-    // Of several it names none: nobody is to read off whose portals there are.
+    // With several portals it names none, so that nobody can read off which organizations exist.
     let second = app.hiring();
     assert_eq!(sitemaps(), [""; 0]);
     app.change(&format!("UPDATE organizations SET enabled = 0 WHERE id = '{}'", second.organization_id));

@@ -1,5 +1,5 @@
-//! What all pages of a portal have: their languages, their protection, their colours, their notice; and that nothing which
-//! anybody wrote is more than text on them.
+//! Properties that all pages of a portal share: languages, security headers, colours, the privacy notice, and the
+//! escaping of text that people wrote.
 
 use serde_json::{Value, json};
 
@@ -9,19 +9,19 @@ use crate::portal::{add_role, change_role, change_theme};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_page_is_in_the_language_that_is_asked_for_by_name_then_by_the_browser,
-    every_language_has_all_pages_with_dates_and_salaries_in_its_form,
-    a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on,
-    errors_are_in_the_language_of_the_reader,
-    a_link_that_was_cut_off_leads_to_a_page,
-    every_page_is_protected,
-    the_style_and_the_icon_are_files_that_pages_name_by_what_is_in_them,
-    colours_are_made_of_the_organization_s_own,
-    a_theme_without_a_colour_that_is_one_is_empty,
-    colours_follow_a_change,
-    the_notice_is_the_organization_s_or_the_service_s,
-    a_picture_is_shown_only_where_it_is_of_this_service,
-    nothing_that_anybody_wrote_is_more_than_text,
+    the_lang_parameter_wins_over_the_browsers_language,
+    every_language_formats_dates_and_salaries_in_its_own_way,
+    pages_link_to_their_translations_and_pass_their_language_on,
+    error_pages_are_in_the_readers_language,
+    a_truncated_link_gets_an_error_page,
+    every_page_has_security_headers,
+    style_and_icon_have_content_based_urls_and_are_immutable,
+    colours_derive_from_the_primary_colour,
+    a_theme_without_a_valid_colour_has_an_empty_style,
+    a_changed_primary_colour_is_shown_at_once,
+    the_privacy_notice_falls_back_to_the_services_own,
+    a_page_shows_only_logos_stored_in_the_service,
+    hostile_text_stays_text_on_every_page,
 ];
 
 fn pages(hiring: &Hiring) -> Vec<(String, u16)> {
@@ -35,7 +35,7 @@ fn pages(hiring: &Hiring) -> Vec<(String, u16)> {
     ]
 }
 
-fn a_page_is_in_the_language_that_is_asked_for_by_name_then_by_the_browser() {
+fn the_lang_parameter_wins_over_the_browsers_language() {
     let app = App::start();
     let hiring = app.hiring();
     for (query, accepted, language) in [
@@ -59,7 +59,7 @@ fn a_page_is_in_the_language_that_is_asked_for_by_name_then_by_the_browser() {
     }
 }
 
-fn every_language_has_all_pages_with_dates_and_salaries_in_its_form() {
+fn every_language_formats_dates_and_salaries_in_its_own_way() {
     let app = App::start();
     let hiring = app.hiring();
     for (language, day, salary, apply, list) in [
@@ -87,7 +87,7 @@ fn every_language_has_all_pages_with_dates_and_salaries_in_its_form() {
     }
 }
 
-fn a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on() {
+fn pages_link_to_their_translations_and_pass_their_language_on() {
     let app = App::start();
     let hiring = app.hiring();
     for (path, status) in pages(&hiring) {
@@ -96,7 +96,7 @@ fn a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on() {
             has(&text, &[&format!("<a href=\"{path}?lang={other}\" lang=\"{other}\" hreflang=\"{other}\"")]);
         }
         has(&text, &["<span aria-current=\"true\" lang=\"fr\">Français</span>"]);
-        // Every other link inside is in the language of the page.
+        // Every other internal link has the language of the page.
         let links = text.split("<a ").skip(1).map(|link| link.split('>').next().unwrap());
         for link in links.filter(|link| link.contains("href=\"/") && !link.contains("hreflang")) {
             assert!(link.contains("lang=fr\""), "{link}");
@@ -104,7 +104,7 @@ fn a_page_leads_to_itself_in_the_other_languages_and_hands_its_own_on() {
     }
 }
 
-fn errors_are_in_the_language_of_the_reader() {
+fn error_pages_are_in_the_readers_language() {
     let app = App::start();
     let path = careers(&app.hiring());
     let client = app.anonymous().with_header("Accept-Language", "de");
@@ -119,7 +119,7 @@ fn errors_are_in_the_language_of_the_reader() {
     has(&app.anonymous().get("/signup/nothing?locale=es").expect(404).text(), &["<html lang=\"es\">"]);
 }
 
-fn a_link_that_was_cut_off_leads_to_a_page() {
+fn a_truncated_link_gets_an_error_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     let client = app.anonymous().with_header("Accept-Language", "fr");
@@ -142,7 +142,7 @@ fn a_link_that_was_cut_off_leads_to_a_page() {
     }
 }
 
-fn every_page_is_protected() {
+fn every_page_has_security_headers() {
     let app = App::start();
     let hiring = app.hiring();
     let mut all = pages(&hiring);
@@ -168,7 +168,7 @@ fn every_page_is_protected() {
     }
 }
 
-fn the_style_and_the_icon_are_files_that_pages_name_by_what_is_in_them() {
+fn style_and_icon_have_content_based_urls_and_are_immutable() {
     let app = App::start();
     let text = page(&app, &careers(&app.hiring()));
     let [answer, _] = [("stylesheet", "page.css", "text/css; charset=utf-8"), ("icon", "icon.svg", "image/svg+xml")]
@@ -190,7 +190,7 @@ fn theme(app: &App, hiring: &Hiring) -> String {
     answer.text()
 }
 
-fn colours_are_made_of_the_organization_s_own() {
+fn colours_derive_from_the_primary_colour() {
     let app = App::start();
     for (colour, light) in [
         ("#0f766e", ":root { --brand: #0f766e; --on-brand: #ffffff; --brand-text: #0f766e; }"),
@@ -204,11 +204,11 @@ fn colours_are_made_of_the_organization_s_own() {
     }
 }
 
-fn a_theme_without_a_colour_that_is_one_is_empty() {
+fn a_theme_without_a_valid_colour_has_an_empty_style() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_theme(document, json!({ "showSalary": true })));
     assert_eq!(theme(&app, &hiring), "");
-    // Whatever else is in a file, no page takes it for a style.
+    // Other values in the file never become part of a style sheet.
     for colour in ["\"red;} body{display:none\"", "7", "null", "\"#12345\"", "[\"#fff\"]"] {
         app.change(&format!("UPDATE organizations SET portal_theme = '{{\"primaryColor\":{colour}}}'"));
         let path = format!("{}/theme.css", careers(&hiring));
@@ -218,7 +218,7 @@ fn a_theme_without_a_colour_that_is_one_is_empty() {
     app.anonymous().get("/careers/nobody/theme.css").refused(404, "not_found");
 }
 
-fn colours_follow_a_change() {
+fn a_changed_primary_colour_is_shown_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     has(&theme(&app, &hiring), &["--brand: #0f766e"]);
@@ -227,7 +227,7 @@ fn colours_follow_a_change() {
     has(&theme(&app, &hiring), &["--brand: #ffe600; --on-brand: #000000"]);
 }
 
-fn the_notice_is_the_organization_s_or_the_service_s() {
+fn the_privacy_notice_falls_back_to_the_services_own() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/privacy", careers(&hiring));
@@ -238,13 +238,13 @@ fn the_notice_is_the_organization_s_or_the_service_s() {
     app.change("UPDATE organizations SET privacy_notice = 'We keep it **safe**. <script>alert(1)</script>'");
     let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("<strong>safe</strong>"));
     lacks(&answer.text(), &["uses what you send", "<script"]);
-    // A name is a name in the service's words.
+    // The organization's name stays plain text inside the service's own notice.
     app.change("UPDATE organizations SET privacy_notice = '', name = '*A* [b](https://c.example) {organization}'");
     let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("uses what"));
     has(&answer.text(), &["*A* [b](https://c.example) {organization} uses what"]);
 }
 
-fn a_picture_is_shown_only_where_it_is_of_this_service() {
+fn a_page_shows_only_logos_stored_in_the_service() {
     let app = App::start();
     let hiring = app.hiring();
     let without = page(&app, &careers(&hiring));
@@ -262,7 +262,7 @@ fn a_picture_is_shown_only_where_it_is_of_this_service() {
     has(&page(&app, &role_path(&hiring)), &[&image]);
 }
 
-/// What would be a script, a tag, an attribute or a place of a template, were it more than text.
+/// Texts that would become a script, a tag, an attribute or a template placeholder if a page did not escape them.
 const CANARIES: [&str; 5] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -291,39 +291,39 @@ fn hostile(document: &mut Value, canary: &str) {
     add_role(document, &json!({ "name": "Plain", "department": "Plain", "location": "Plain" }));
 }
 
-fn nothing_that_anybody_wrote_is_more_than_text() {
+fn hostile_text_stays_text_on_every_page() {
     let app = App::start();
     for canary in CANARIES {
         let hiring = app.hiring_with(|document| hostile(document, canary));
         let notice = format!("{canary} <script>alert(1)</script> [x](javascript:alert(1))").replace('\'', "''");
         app.change(&format!("UPDATE organizations SET privacy_notice = '{notice}'"));
-        let escaped: String = form_urlencoded(canary);
+        let encoded: String = form_urlencoded(canary);
         let careers = careers(&hiring);
         for (path, status) in [
             (careers.clone(), 200),
             (
                 format!(
-                    "{careers}?q={escaped}&department={escaped}&location={escaped}&workType={escaped}&page={escaped}&lang={escaped}"
+                    "{careers}?q={encoded}&department={encoded}&location={encoded}&workType={encoded}&page={encoded}&lang={encoded}"
                 ),
                 200,
             ),
-            (format!("{careers}?department={escaped}"), 200),
+            (format!("{careers}?department={encoded}"), 200),
             (role_path(&hiring), 200),
             (format!("{}_closed", role_path(&hiring)), 410),
-            (format!("{careers}/roles/{escaped}"), 404),
+            (format!("{careers}/roles/{encoded}"), 404),
             (format!("{careers}/privacy"), 200),
-            (format!("/careers/{escaped}"), 404),
+            (format!("/careers/{encoded}"), 404),
         ] {
             let text = app.anonymous().get(&path).expect(status).text();
-            is_inert(&text, &path);
+            assert_inert(&text, &path);
         }
         let text = page(&app, &role_path(&hiring));
-        has(&text, &[&format!("<h1>Role {}</h1>", markup(canary))]);
+        has(&text, &[&format!("<h1>Role {}</h1>", html_escaped(canary))]);
     }
 }
 
-/// A text as the pages write it.
-fn markup(text: &str) -> String {
+/// A text escaped as the pages escape it.
+fn html_escaped(text: &str) -> String {
     text.replace('&', "&#38;").replace('<', "&#60;").replace('>', "&#62;").replace('"', "&#34;").replace('\'', "&#39;")
 }
 
@@ -331,9 +331,9 @@ fn form_urlencoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// Whether a page has only the elements, attributes and links that this service writes.
+/// Asserts that a page has only the elements, attributes and links that the service writes.
 #[track_caller]
-fn is_inert(text: &str, path: &str) {
+fn assert_inert(text: &str, path: &str) {
     const ELEMENTS: [&str; 48] = [
         "!doctype",
         "html",
@@ -388,12 +388,12 @@ fn is_inert(text: &str, path: &str) {
         let tag = part.split('>').next().unwrap();
         let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
         assert!(ELEMENTS.contains(&name) && !["img", "b"].contains(&name), "{path}: <{tag}> in {text}");
-        // A block of data is not run; anything else would be.
+        // Browsers do not run a JSON-LD block; they would run any other script.
         assert!(
             name != "script" || tag == "/script" || tag == "script type=\"application/ld+json\"",
             "{path}: <{tag}>"
         );
-        // What stands in quotes is a value, whatever it says.
+        // Text inside quotes is an attribute value, whatever it contains.
         let outside: String = tag.split('"').step_by(2).collect();
         assert!(!outside.contains(" on") && !outside.contains('\'') && !outside.contains("style="), "{path}: <{tag}>");
         for attribute in ["href=\"", "src=\"", "action=\""] {

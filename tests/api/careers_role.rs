@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/roles/{roleId}`: a role as a page; `POST …/apply`: the way to its form.
+//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a role. `POST …/apply`: the redirect to its application
+//! form.
 
 use serde_json::{Value, json};
 
@@ -7,23 +8,23 @@ use crate::portal::{add_role, change_role};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    the_page_shows_the_role_with_what_is_known_of_it,
-    a_description_in_markdown_is_shown_and_any_other_is_not,
-    the_day_is_that_of_the_organization,
-    the_page_tells_others_what_it_is,
-    a_page_and_its_style_are_small,
-    apply_leads_to_the_role_s_link_in_the_language_of_the_page,
-    apply_gives_the_link_again_that_the_api_gave,
-    a_role_that_was_public_and_is_closed_or_filled_is_gone,
-    any_other_role_is_a_404_that_leads_on,
+    a_posting_shows_the_role_with_its_details,
+    only_markdown_descriptions_are_shown,
+    the_posting_date_is_in_the_organizations_time_zone,
+    a_posting_has_metadata_for_search_engines_and_link_previews,
+    a_posting_with_its_styles_is_small,
+    apply_redirects_to_the_form_in_the_language_of_the_page,
+    apply_reuses_the_invitation_that_the_api_returned,
+    a_closed_or_filled_public_role_is_410,
+    hidden_and_unknown_roles_are_a_404_with_links_to_open_roles,
     a_role_of_another_organization_is_a_404,
-    what_leads_on_is_the_newest_five,
-    a_role_that_is_opened_again_is_there_again,
-    another_method_is_a_405_page,
-    a_language_that_is_named_twice_is_a_400_page,
+    error_pages_link_to_the_five_newest_roles,
+    a_reopened_role_is_shown_again,
+    other_methods_get_a_405_page,
+    a_repeated_language_is_a_400_page,
 ];
 
-/// The path of the role of an organization.
+/// The path of the posting of an organization's role.
 pub(crate) fn role_path(hiring: &Hiring) -> String {
     format!("{}/roles/{}", careers(hiring), hiring.role_id)
 }
@@ -32,7 +33,7 @@ fn apply(app: &App, path: &str) -> Answer {
     app.anonymous().post_empty(path)
 }
 
-fn the_page_shows_the_role_with_what_is_known_of_it() {
+fn a_posting_shows_the_role_with_its_details() {
     let app = App::start();
     let hiring = app.hiring();
     let text = page(&app, &role_path(&hiring));
@@ -52,11 +53,15 @@ fn the_page_shows_the_role_with_what_is_known_of_it() {
             "<a href=\"/careers/acme-1?lang=en\">All roles at Acme 1</a>",
         ],
     );
-    assert_eq!((text.matches("<form").count(), text.matches("<button").count()), (1, 1), "one clear way to apply");
+    assert_eq!(
+        (text.matches("<form").count(), text.matches("<button").count()),
+        (1, 1),
+        "there is exactly one way to apply"
+    );
     lacks(&without_data(&text), &["noindex", "candidate", "positions", "http://acme", "https://acme", "style="]);
 }
 
-fn a_description_in_markdown_is_shown_and_any_other_is_not() {
+fn only_markdown_descriptions_are_shown() {
     let app = App::start();
     let body = "Keeps *turbines* turning.\n\n- climbs\n- [reads](https://halmwind.example/manual)\n\n## Pay\n\nGood.";
     for (description, shown) in [
@@ -73,7 +78,7 @@ fn a_description_in_markdown_is_shown_and_any_other_is_not() {
     }
 }
 
-fn the_day_is_that_of_the_organization() {
+fn the_posting_date_is_in_the_organizations_time_zone() {
     let app = App::start();
     for (zone, day) in [
         ("UTC", "<time datetime=\"2026-11-20\">20 November 2026</time>"),
@@ -86,12 +91,12 @@ fn the_day_is_that_of_the_organization() {
         });
         let text = page(&app, &role_path(&hiring));
         let posted = day.split('"').nth(1).unwrap();
-        // Search engines read the day that people read.
+        // Search engines see the same date as people.
         has(&text, &[day, &format!("\"datePosted\":\"{posted}\"")]);
     }
 }
 
-fn the_page_tells_others_what_it_is() {
+fn a_posting_has_metadata_for_search_engines_and_link_previews() {
     let app = App::start();
     let body = format!("# Hello\n\n{}", "word ".repeat(100));
     let hiring = app.hiring_with(|document| {
@@ -122,7 +127,7 @@ fn the_page_tells_others_what_it_is() {
     lacks(&page(&app, &careers(&hiring)), &["<script"]);
 }
 
-fn a_page_and_its_style_are_small() {
+fn a_posting_with_its_styles_is_small() {
     let app = App::start();
     let body = "A paragraph of a description, as long as any.\n\n".repeat(200);
     let hiring = app.hiring_with(|document| {
@@ -134,7 +139,7 @@ fn a_page_and_its_style_are_small() {
     assert!(body.len() > 9_000 && whole < 50 * 1_024, "{whole} bytes");
 }
 
-fn apply_leads_to_the_role_s_link_in_the_language_of_the_page() {
+fn apply_redirects_to_the_form_in_the_language_of_the_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/apply", role_path(&hiring));
@@ -154,12 +159,12 @@ fn apply_leads_to_the_role_s_link_in_the_language_of_the_page() {
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         app.anonymous().get(location).expect(200);
     }
-    // A form sends a body, of whatever type; none is read.
+    // A browser's form post has a body of some media type, which the service ignores.
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     app.anonymous().send("POST", &path, &form, b"lang=de&lang=fr").expect(303);
 }
 
-fn apply_gives_the_link_again_that_the_api_gave() {
+fn apply_reuses_the_invitation_that_the_api_returned() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id, "locale": "de" });
@@ -174,9 +179,10 @@ fn close(owner: &Client, hiring: &Hiring) {
     owner.post(&format!("/api/v1/roles/{}/close", hiring.role_id), &json!({ "reason": "no budget" })).expect(200);
 }
 
-/// Whether both ways to a role answer with this status, and the page with this heading.
+/// Asserts that the posting and its apply path both answer with this status and a page with this heading. Returns the
+/// page.
 #[track_caller]
-fn is_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
+fn assert_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
     let text = app.anonymous().get(path).expect(status).text();
     has(&text, &[&format!("<h1>{heading}</h1>"), "noindex", "All roles at Acme 1</a>"]);
     lacks(&text, &["canonical", "<form"]);
@@ -186,7 +192,7 @@ fn is_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
     text
 }
 
-fn a_role_that_was_public_and_is_closed_or_filled_is_gone() {
+fn a_closed_or_filled_public_role_is_410() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let filled = json!({
@@ -197,17 +203,17 @@ fn a_role_that_was_public_and_is_closed_or_filled_is_gone() {
         add_role(document, &json!({ "id": "role_closed", "name": "Gardener", "status": "closed" }));
     });
     let path = |id: &str| format!("{}/roles/{id}", careers(&hiring));
-    let text = is_missing(&app, &path("role_filled"), 410, "Cook &#60;b&#62; is no longer open");
+    let text = assert_missing(&app, &path("role_filled"), 410, "Cook &#60;b&#62; is no longer open");
     assert_eq!(listed(&text), ["Engineer"]);
-    is_missing(&app, &path("role_closed"), 410, "Gardener is no longer open");
+    assert_missing(&app, &path("role_closed"), 410, "Gardener is no longer open");
     let owner = app.user_with_all(&hiring.staff("owner"));
     close(&owner, &hiring);
-    let text = is_missing(&app, &role_path(&hiring), 410, "Engineer is no longer open");
+    let text = assert_missing(&app, &role_path(&hiring), 410, "Engineer is no longer open");
     assert!(listed(&text).is_empty() && !text.contains("<h2>Open roles"), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["0"]);
 }
 
-fn any_other_role_is_a_404_that_leads_on() {
+fn hidden_and_unknown_roles_are_a_404_with_links_to_open_roles() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         add_role(document, &json!({ "id": "role_draft", "name": "Secret", "status": "draft" }));
@@ -215,7 +221,7 @@ fn any_other_role_is_a_404_that_leads_on() {
         add_role(document, &json!({ "id": "role_over", "name": "Secret", "status": "closed", "public": false }));
     });
     for id in ["role_draft", "role_private", "role_over", "role_none", "x", "%22%3E", &"a".repeat(65)] {
-        let text = is_missing(&app, &format!("{}/roles/{id}", careers(&hiring)), 404, "This role is not here");
+        let text = assert_missing(&app, &format!("{}/roles/{id}", careers(&hiring)), 404, "This role is not here");
         assert_eq!(listed(&text), ["Engineer"]);
         lacks(&text, &["Secret"]);
     }
@@ -224,10 +230,10 @@ fn any_other_role_is_a_404_that_leads_on() {
 fn a_role_of_another_organization_is_a_404() {
     let app = App::start();
     let (ours, theirs) = (app.hiring(), app.hiring());
-    is_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role is not here");
+    assert_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role is not here");
 }
 
-fn what_leads_on_is_the_newest_five() {
+fn error_pages_link_to_the_five_newest_roles() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         for nth in 1..=6 {
@@ -239,7 +245,7 @@ fn what_leads_on_is_the_newest_five() {
     assert_eq!(listed(&text), ["Role 6", "Role 5", "Role 4", "Role 3", "Role 2"]);
 }
 
-fn a_role_that_is_opened_again_is_there_again() {
+fn a_reopened_role_is_shown_again() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -253,7 +259,7 @@ fn a_role_that_is_opened_again_is_there_again() {
     page(&app, &role_path(&hiring));
 }
 
-fn another_method_is_a_405_page() {
+fn other_methods_get_a_405_page() {
     let app = App::start();
     let path = role_path(&app.hiring());
     for (method, path, allow) in [("POST", path.clone(), "GET, HEAD"), ("GET", format!("{path}/apply"), "POST")] {
@@ -263,7 +269,7 @@ fn another_method_is_a_405_page() {
     }
 }
 
-fn a_language_that_is_named_twice_is_a_400_page() {
+fn a_repeated_language_is_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let (role, query) = (role_path(&hiring), "lang=de&lang=fr");

@@ -1,4 +1,4 @@
-//! Compressed answers (RFC 9110 §12.5.3): who gets them, of what, with which tags; and that the rest stays as it was.
+//! Compressed answers (RFC 9110 §12.5.3): which clients get them, for which resources, and with which entity tags.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -9,21 +9,21 @@ use crate::portal::add_role;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    whoever_takes_gzip_gets_the_same_in_fewer_bytes,
-    whoever_does_not_take_it_gets_the_body_itself,
-    the_two_have_tags_of_their_own,
-    a_304_says_what_it_depends_on,
-    head_tells_the_compressed_length,
-    what_is_small_or_no_text_is_not_compressed,
-    what_is_behind_a_token_or_a_key_is_never_compressed,
-    what_is_compressed_is_never_older_than_an_answered_change,
-    the_first_answer_and_the_next_are_the_same,
-    the_description_is_compressed_too,
-    a_large_feed_is_the_same_whoever_reads_it_first,
+    a_client_that_accepts_gzip_gets_the_same_body_compressed,
+    a_client_that_does_not_accept_gzip_gets_the_plain_body,
+    plain_and_compressed_bodies_have_different_etags,
+    a_304_has_the_vary_field,
+    a_head_request_returns_the_compressed_length,
+    small_bodies_and_images_are_not_compressed,
+    answers_behind_a_token_or_a_key_are_never_compressed,
+    a_compressed_answer_is_never_older_than_an_answered_change,
+    rendered_and_cached_answers_are_the_same,
+    the_openapi_description_is_compressed,
+    a_large_feed_is_the_same_whichever_encoding_is_read_first,
 ];
 
-/// An organization with a portal that is worth compressing.
-fn large(app: &App) -> Hiring {
+/// An organization whose portal is large enough to be compressed.
+fn organization_with_large_portal(app: &App) -> Hiring {
     app.hiring_with(|document| {
         for nth in 0..30 {
             add_role(document, &json!({ "name": format!("Engineer {nth}"), "department": "Engineering" }));
@@ -35,8 +35,8 @@ fn get(client: &Client, path: &str, accepted: &str) -> Answer {
     client.send("GET", path, &[("Accept-Encoding", accepted)], b"").expect(200)
 }
 
-/// What gzip makes of it: a program that this service knows nothing of.
-fn unpacked(body: &[u8]) -> Vec<u8> {
+/// The body as `gzip` decompresses it, a program that shares no code with the service.
+fn decompressed(body: &[u8]) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip is there");
     let (mut into, sent) = (gzip.stdin.take().unwrap(), body.to_owned());
@@ -48,25 +48,25 @@ fn unpacked(body: &[u8]) -> Vec<u8> {
     text
 }
 
-fn whoever_takes_gzip_gets_the_same_in_fewer_bytes() {
+fn a_client_that_accepts_gzip_gets_the_same_body_compressed() {
     let app = App::start();
-    let hiring = large(&app);
+    let hiring = organization_with_large_portal(&app);
     let plain = app.anonymous().get(&hiring.portal()).expect(200);
     for _ in 0..2 {
         for accepted in ["gzip", "gzip, deflate, br, zstd", "*", "x-gzip;q=0.5"] {
-            let packed = get(&app.anonymous(), &hiring.portal(), accepted);
-            assert_eq!(packed.header("content-encoding"), Some("gzip"), "{accepted}");
-            assert_eq!(packed.header("vary"), Some("Accept-Encoding"));
-            assert_eq!(packed.header("content-type"), Some("application/json"));
-            assert!(packed.body.len() * 4 < plain.body.len(), "{} of {}", packed.body.len(), plain.body.len());
-            assert_eq!(unpacked(&packed.body), plain.body);
+            let compressed = get(&app.anonymous(), &hiring.portal(), accepted);
+            assert_eq!(compressed.header("content-encoding"), Some("gzip"), "{accepted}");
+            assert_eq!(compressed.header("vary"), Some("Accept-Encoding"));
+            assert_eq!(compressed.header("content-type"), Some("application/json"));
+            assert!(compressed.body.len() * 4 < plain.body.len(), "{} of {}", compressed.body.len(), plain.body.len());
+            assert_eq!(decompressed(&compressed.body), plain.body);
         }
     }
 }
 
-fn whoever_does_not_take_it_gets_the_body_itself() {
+fn a_client_that_does_not_accept_gzip_gets_the_plain_body() {
     let app = App::start();
-    let hiring = large(&app);
+    let hiring = organization_with_large_portal(&app);
     let plain = app.anonymous().get(&hiring.portal()).expect(200);
     assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("Accept-Encoding")));
     for accepted in ["", "br", "gzip;q=0", "gzip;q=0, *", "*;q=0", "gzip;q=0.5, identity", "identity;q=0", "gzip;q=?"] {
@@ -74,21 +74,21 @@ fn whoever_does_not_take_it_gets_the_body_itself() {
         assert_eq!((answer.header("content-encoding"), &answer.body), (None, &plain.body), "{accepted}");
         assert_eq!((answer.header("etag"), answer.header("vary")), (plain.header("etag"), Some("Accept-Encoding")));
     }
-    // Two fields are one list.
+    // Two fields count as one list.
     let twice = [("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0")];
     let answer = app.anonymous().send("GET", &hiring.portal(), &twice, b"").expect(200);
     assert_eq!(answer.header("content-encoding"), None);
 }
 
-fn the_two_have_tags_of_their_own() {
+fn plain_and_compressed_bodies_have_different_etags() {
     let app = App::start();
-    let (hiring, client) = (large(&app), app.anonymous());
+    let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
     let tag = |answer: Answer| answer.header("etag").unwrap().to_owned();
-    let (plain, packed) = (tag(client.get(&hiring.portal())), tag(get(&client, &hiring.portal(), "gzip")));
-    assert_ne!(plain, packed);
-    assert!(packed.starts_with('"') && packed.ends_with('"'), "{packed}");
+    let (plain, compressed) = (tag(client.get(&hiring.portal())), tag(get(&client, &hiring.portal(), "gzip")));
+    assert_ne!(plain, compressed);
+    assert!(compressed.starts_with('"') && compressed.ends_with('"'), "{compressed}");
     for (accepted, tag, status) in
-        [("gzip", &packed, 304), ("", &plain, 304), ("gzip", &plain, 200), ("", &packed, 200)]
+        [("gzip", &compressed, 304), ("", &plain, 304), ("gzip", &plain, 200), ("", &compressed, 200)]
     {
         let headers = [("Accept-Encoding", accepted), ("If-None-Match", tag.as_str())];
         let answer = client.send("GET", &hiring.portal(), &headers, b"").expect(status);
@@ -96,9 +96,9 @@ fn the_two_have_tags_of_their_own() {
     }
 }
 
-fn a_304_says_what_it_depends_on() {
+fn a_304_has_the_vary_field() {
     let app = App::start();
-    let (hiring, client) = (large(&app), app.anonymous());
+    let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
     let tag = get(&client, &hiring.portal(), "gzip").header("etag").unwrap().to_owned();
     let headers = [("Accept-Encoding", "gzip"), ("If-None-Match", tag.as_str())];
     let answer = client.send("GET", &hiring.portal(), &headers, b"").expect(304);
@@ -107,9 +107,9 @@ fn a_304_says_what_it_depends_on() {
     assert_eq!((answer.header("content-type"), answer.header("content-encoding")), (None, None));
 }
 
-fn head_tells_the_compressed_length() {
+fn a_head_request_returns_the_compressed_length() {
     let app = App::start();
-    let (hiring, client) = (large(&app), app.anonymous());
+    let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
     for accepted in ["gzip", ""] {
         let whole = get(&client, &hiring.portal(), accepted);
         let head = client.send("HEAD", &hiring.portal(), &[("Accept-Encoding", accepted)], b"").expect(200);
@@ -120,7 +120,7 @@ fn head_tells_the_compressed_length() {
     }
 }
 
-fn what_is_small_or_no_text_is_not_compressed() {
+fn small_bodies_and_images_are_not_compressed() {
     let app = App::start();
     let hiring = app.hiring();
     let small = get(&app.anonymous(), &hiring.portal(), "gzip");
@@ -136,10 +136,10 @@ fn what_is_small_or_no_text_is_not_compressed() {
     }
 }
 
-/// Where a secret and what somebody else chose are compressed together, the length tells of the secret.
-fn what_is_behind_a_token_or_a_key_is_never_compressed() {
+/// When a secret and text that an attacker chose are compressed together, the length reveals the secret (BREACH).
+fn answers_behind_a_token_or_a_key_are_never_compressed() {
     let app = App::start();
-    let hiring = large(&app);
+    let hiring = organization_with_large_portal(&app);
     let apply = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
     let link = apply.expect(200).json()["inviteUrl"].as_str().unwrap().to_owned();
     let link = link[link.find("/signup/").unwrap()..].to_owned();
@@ -152,49 +152,49 @@ fn what_is_behind_a_token_or_a_key_is_never_compressed() {
     }
 }
 
-fn what_is_compressed_is_never_older_than_an_answered_change() {
+fn a_compressed_answer_is_never_older_than_an_answered_change() {
     let app = App::start();
-    let (hiring, client) = (large(&app), app.anonymous());
+    let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
     for round in 0..20 {
         let name = format!("Acme {round}");
         let path = format!("/api/admin/organizations/{}", hiring.organization_id);
         app.admin().patch(&path, &json!({ "name": name })).expect(200);
-        let text = String::from_utf8(unpacked(&get(&client, &hiring.portal(), "gzip").body)).unwrap();
+        let text = String::from_utf8(decompressed(&get(&client, &hiring.portal(), "gzip").body)).unwrap();
         assert!(text.contains(&name), "{name} is not shown");
     }
 }
 
-fn the_first_answer_and_the_next_are_the_same() {
+fn rendered_and_cached_answers_are_the_same() {
     let app = App::start();
-    let (hiring, client) = (large(&app), app.anonymous());
-    let without_number = |answer: Answer| {
+    let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
+    let comparable = |answer: Answer| {
         let headers = answer.headers.into_iter();
         let headers: Vec<_> =
             headers.filter(|(name, _)| !["x-request-id", "date"].contains(&name.to_lowercase().as_str())).collect();
         (answer.status, headers, answer.body)
     };
     for accepted in ["gzip", ""] {
-        // A change, so that nothing is kept.
+        // The change invalidates the cached responses.
         let path = format!("/api/admin/organizations/{}", hiring.organization_id);
         app.admin().patch(&path, &json!({ "domain": format!("{}.example", accepted.len()) })).expect(200);
-        let first = without_number(get(&client, &hiring.portal(), accepted));
-        let second = without_number(get(&client, &hiring.portal(), accepted));
+        let first = comparable(get(&client, &hiring.portal(), accepted));
+        let second = comparable(get(&client, &hiring.portal(), accepted));
         assert_eq!(first, second);
     }
 }
 
-fn the_description_is_compressed_too() {
+fn the_openapi_description_is_compressed() {
     let app = App::start();
     for path in ["/api/openapi.json", "/docs"] {
         let plain = app.anonymous().get(path).expect(200);
-        let packed = get(&app.anonymous(), path, "gzip");
-        assert_eq!(packed.header("content-encoding"), Some("gzip"));
-        assert_eq!(unpacked(&packed.body), plain.body);
+        let compressed = get(&app.anonymous(), path, "gzip");
+        assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+        assert_eq!(decompressed(&compressed.body), plain.body);
     }
 }
 
-/// It is kept only compressed.
-fn a_large_feed_is_the_same_whoever_reads_it_first() {
+/// Only the compressed form of a large feed is cached.
+fn a_large_feed_is_the_same_whichever_encoding_is_read_first() {
     let app = App::start();
     let client = app.anonymous();
     let text = "An engineer who likes to write. ".repeat(40_000);
@@ -204,20 +204,20 @@ fn a_large_feed_is_the_same_whoever_reads_it_first() {
         });
         let path = format!("/careers/{}/jobs.xml", hiring.slug);
         get(&client, &path, first);
-        let (plain, packed) = (get(&client, &path, ""), get(&client, &path, "gzip"));
+        let (plain, compressed) = (get(&client, &path, ""), get(&client, &path, "gzip"));
         assert!(plain.text().contains(text.trim()) && plain.text().ends_with("</source>\n"));
-        assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
-        assert_eq!(unpacked(&packed.body), plain.body);
-        let (own, its) = (plain.header("etag").unwrap(), packed.header("etag").unwrap());
+        assert_eq!((plain.header("content-encoding"), compressed.header("content-encoding")), (None, Some("gzip")));
+        assert_eq!(decompressed(&compressed.body), plain.body);
+        let (own, its) = (plain.header("etag").unwrap(), compressed.header("etag").unwrap());
         assert_eq!(its, own.replace("\"", "").replacen("", "\"", 1) + "-gzip\"");
         for (accepted, tag, status) in [("", own, 304), ("gzip", its, 304), ("", its, 200), ("gzip", own, 200)] {
             let fields = [("Accept-Encoding", accepted), ("If-None-Match", tag)];
             let answer = client.send("GET", &path, &fields, b"").expect(status);
             assert_eq!((answer.body.is_empty(), answer.header("vary")), (status == 304, Some("Accept-Encoding")));
         }
-        for (accepted, of) in [("", &plain), ("gzip", &packed)] {
+        for (accepted, whole_of) in [("", &plain), ("gzip", &compressed)] {
             let head = client.send("HEAD", &path, &[("Accept-Encoding", accepted)], b"").expect(200);
-            assert_eq!((head.body.len(), head.header("content-length")), (0, of.header("content-length")));
+            assert_eq!((head.body.len(), head.header("content-length")), (0, whole_of.header("content-length")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the deployment adds to answers: https for good, and the contacts for security reports.
+//! Answers that depend on the deployment: HSTS behind https, and `security.txt`.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::json;
@@ -7,9 +7,9 @@ use crate::support::App;
 use crate::support::app::Options;
 
 crate::tests![
-    every_answer_behind_https_keeps_browsers_on_https,
-    no_answer_behind_http_speaks_of_https,
-    security_txt_names_the_contacts_and_when_it_runs_out,
+    every_answer_behind_https_has_hsts,
+    no_answer_behind_http_has_hsts,
+    security_txt_names_the_contacts_and_its_expiry,
     without_a_contact_there_is_no_security_txt,
 ];
 
@@ -19,7 +19,7 @@ fn with_base_url(base_url: &str) -> App {
     App::with(Options { base_url: Some(base_url.to_owned()), ..Options::default() })
 }
 
-/// Answers of every kind: from memory and not, pages, refusals, and what is refused before it is a request.
+/// The heads of answers of every kind: cached and rendered, pages, refusals, and errors of the HTTP parser.
 fn heads(app: &App) -> Vec<String> {
     let hiring = app.hiring();
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());
@@ -52,21 +52,21 @@ fn heads(app: &App) -> Vec<String> {
     requests.iter().map(head).collect()
 }
 
-fn every_answer_behind_https_keeps_browsers_on_https() {
+fn every_answer_behind_https_has_hsts() {
     let app = with_base_url("https://jobs.example.com");
     for head in heads(&app) {
         assert_eq!(head.matches(&format!("\r\n{FIELD}: max-age=31536000")).count(), 1, "{head}");
     }
 }
 
-fn no_answer_behind_http_speaks_of_https() {
+fn no_answer_behind_http_has_hsts() {
     let app = with_base_url("http://jobs.example.com");
     for head in heads(&app) {
         assert!(!head.contains(FIELD), "{head}");
     }
 }
 
-fn security_txt_names_the_contacts_and_when_it_runs_out() {
+fn security_txt_names_the_contacts_and_its_expiry() {
     let path = "/.well-known/security.txt";
     let contacts = vec!["mailto:security@example.com", "https://example.com/security"];
     for (base_url, canonical) in [
@@ -89,7 +89,7 @@ fn security_txt_names_the_contacts_and_when_it_runs_out() {
         let days = expires.since(appliance::world::World::now(app.world.as_ref())).as_secs() / 86_400;
         assert!((30..365).contains(&days), "{days}");
         assert!(text.ends_with('\n'), "{text}");
-        // It does not run out while the service runs.
+        // The expiry moves on while the service runs.
         app.pass(400 * 86_400);
         assert_ne!(app.anonymous().get(path).expect(200).text(), text);
         app.anonymous().send("HEAD", path, &[], b"").expect(200);

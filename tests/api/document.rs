@@ -1,5 +1,5 @@
-//! `GET /api/v1/candidates/{id}/documents/{documentId}` (its bytes are in `document_download`), and what becomes of documents: staged, swept, exported, erased, and
-//! looked at by `check`.
+//! Attachments: `GET /api/v1/candidates/{id}/documents/{documentId}` and the life of an attachment: staged, claimed,
+//! pruned, exported, erased, and verified by `check`. The tests of streaming are in `attachment_download`.
 
 use std::time::{Duration, Instant};
 
@@ -16,20 +16,20 @@ use crate::support::sent::later;
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place,
-    a_name_in_any_script_is_told_in_full,
-    a_document_is_found_by_its_own_candidate_alone,
-    an_export_has_what_they_typed_and_tells_of_their_documents,
-    an_erasure_takes_what_they_typed_their_documents_and_their_pages,
-    what_came_under_an_earlier_address_goes_too_and_what_is_another_organizations_stays,
-    the_retention_takes_documents_too,
-    what_nobody_applied_with_goes_after_an_hour_and_not_before,
-    what_had_not_arrived_when_the_service_ended_goes_at_its_next_start,
-    a_token_attaches_once_and_within_an_hour,
-    a_check_finds_documents_and_signups_that_are_not_whole,
+    an_attachment_is_downloaded_unchanged_and_never_displayed_inline,
+    a_file_name_in_any_script_is_sent_in_full,
+    an_attachment_is_found_only_under_its_own_candidate,
+    an_export_has_the_signups_and_lists_their_attachments,
+    an_erasure_removes_signups_attachments_and_status_pages,
+    an_erasure_removes_signups_under_earlier_addresses_but_not_of_other_organizations,
+    retention_removes_attachments,
+    an_unclaimed_attachment_is_pruned_after_an_hour,
+    a_partial_upload_is_pruned_at_the_next_start,
+    a_token_claims_an_attachment_once_and_within_an_hour,
+    check_reports_damaged_attachments_and_inconsistent_signups,
 ];
 
-/// Uploads a document as the form does, a piece at a time; under which token.
+/// Uploads an attachment in chunks, as the form does, and returns its id and token.
 pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (AttachmentId, AttachmentToken) {
     let world: &dyn World = app.world.as_ref();
     let mut random = [0; ATTACHMENT_TOKEN_BYTES];
@@ -37,8 +37,8 @@ pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]
     let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new(random));
     store::act_alone(&app.path, world, |tx| {
         document::begin(tx, &id, &token, name)?;
-        for (piece, number) in content.chunks(CHUNK_BYTES_MAX).zip(1..) {
-            document::append(tx, &id, number, piece)?;
+        for (chunk, number) in content.chunks(CHUNK_BYTES_MAX).zip(1..) {
+            document::append(tx, &id, number, chunk)?;
         }
         let mut digest = AttachmentDigest::default();
         digest.add(content);
@@ -49,7 +49,7 @@ pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]
     (id, token)
 }
 
-/// Something typed by the candidate, or by somebody under an address, without an application.
+/// Inserts a signup of an application, or a later signup without one.
 pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, email: &str) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let quoted = application.map_or("NULL".to_owned(), |id| format!("'{id}'"));
@@ -71,7 +71,7 @@ pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     store::act_alone(&app.path, app.world.as_ref(), |tx| document::attach(tx, token, &signup)).unwrap()
 }
 
-/// The `nth` candidate applies with a document; its path.
+/// The `nth` candidate applies with an attachment. Returns the attachment's path.
 pub(crate) fn apply_with(
     app: &App,
     hiring: &Hiring,
@@ -88,17 +88,17 @@ pub(crate) fn apply_with(
     format!("{}/documents/{id}", path(hiring, nth))
 }
 
-/// The path of a document of the first candidate.
+/// The path of an attachment of the first candidate.
 pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
     apply_with(app, hiring, 0, "cv.txt", MediaType::Text, b"engines")
 }
 
-/// Polls until a query gives this: a thread of the service's own sees to it.
+/// Polls until a query returns this value, because a background thread does the work.
 #[track_caller]
-pub(crate) fn until(app: &App, sql: &str, wanted: &str) {
+pub(crate) fn until(app: &App, sql: &str, expected: &str) {
     let began = Instant::now();
-    while app.sql(sql) != [wanted] {
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?} is not {wanted}", app.sql(sql));
+    while app.sql(sql) != [expected] {
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?} is not {expected}", app.sql(sql));
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -108,10 +108,10 @@ const DAY_S: u64 = 24 * 60 * 60;
 const COUNTS: &str = "SELECT (SELECT count(*) FROM signups), (SELECT count(*) FROM status_pages),
   (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)";
 
-fn a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place() {
+fn an_attachment_is_downloaded_unchanged_and_never_displayed_inline() {
     let (app, hiring) = start();
     let member = app.user_with_all(&hiring.staff("member"));
-    for (nth, media_type, told) in [
+    for (nth, media_type, content_type) in [
         (0, MediaType::Pdf, "application/pdf"),
         (1, MediaType::WesternText, "text/plain; charset=windows-1252"),
         (2, MediaType::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
@@ -121,7 +121,7 @@ fn a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place() {
         for method in ["GET", "HEAD"] {
             let answer = member.send(method, &path, &[], b"").expect(200);
             let fields = [
-                ("content-type", told),
+                ("content-type", content_type),
                 ("content-disposition", "attachment; filename*=UTF-8''cv.bin"),
                 ("content-security-policy", "sandbox; default-src 'none'"),
                 ("cache-control", "no-store"),
@@ -137,16 +137,16 @@ fn a_document_is_downloaded_as_it_was_uploaded_and_never_shown_in_place() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_name_in_any_script_is_told_in_full() {
+fn a_file_name_in_any_script_is_sent_in_full() {
     let (app, hiring) = start();
     let name = "Lebenslauf Zoë \"x\"; filename=a.exe.pdf";
     let path = apply_with(&app, &hiring, 0, name, MediaType::Pdf, b"%PDF-1.7");
     let answer = app.user_with_all(&hiring.staff("owner")).get(&path).expect(200);
-    let told = "attachment; filename*=UTF-8''Lebenslauf%20Zo%C3%AB%20%22x%22%3B%20filename%3Da.exe.pdf";
-    assert_eq!(answer.header("content-disposition"), Some(told));
+    let content_type = "attachment; filename*=UTF-8''Lebenslauf%20Zo%C3%AB%20%22x%22%3B%20filename%3Da.exe.pdf";
+    assert_eq!(answer.header("content-disposition"), Some(content_type));
 }
 
-fn a_document_is_found_by_its_own_candidate_alone() {
+fn an_attachment_is_found_only_under_its_own_candidate() {
     let (app, hiring) = start();
     let document = applied(&app, &hiring);
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -154,19 +154,19 @@ fn a_document_is_found_by_its_own_candidate_alone() {
     let id = document.rsplit('/').next().unwrap();
     owner.get(&format!("{}/documents/{id}", path(&hiring, 1))).refused(404, "not_found");
     owner.get(&format!("{}/documents/none", path(&hiring, 0))).refused(404, "not_found");
-    // Not what is staged, but what came later to the application.
+    // A staged attachment is not found. A later signup's attachment is found once it is claimed.
     let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");
     let staged = format!("{}/documents/{staged}", path(&hiring, 0));
     owner.get(&staged).refused(404, "not_found");
     sign_up(&app, &hiring, "sign_later", None, "zoe.quixworth+0@mail.example");
     assert!(attach(&app, &token, "sign_later"));
     owner.get(&staged).expect(200);
-    // An organization's own staff alone.
+    // Only staff of the same organization find it.
     let elsewhere = app.hiring();
     app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");
 }
 
-fn an_export_has_what_they_typed_and_tells_of_their_documents() {
+fn an_export_has_the_signups_and_lists_their_attachments() {
     let (app, hiring) = start();
     let document = applied(&app, &hiring);
     sign_up(&app, &hiring, "sign_later", None, "ZOE.Quixworth+0@mail.example");
@@ -177,7 +177,7 @@ fn an_export_has_what_they_typed_and_tells_of_their_documents() {
     assert_eq!(signups.len(), 2);
     let application = &hiring.candidates[0].application_id;
     let at = &signups[0]["createdAt"];
-    let told = json!({
+    let content_type = json!({
         "id": format!("sign_{application}"), "roleId": hiring.role_id, "candidateRoleId": application,
         "name": format!("Typed sign_{application}"), "email": "Zoe.Quixworth+0@mail.example", "phone": "+49 30 1",
         "links": [format!("https://sign_{application}.example")], "note": format!("A note of sign_{application}"),
@@ -185,14 +185,14 @@ fn an_export_has_what_they_typed_and_tells_of_their_documents() {
         "documents": [{ "id": document.rsplit('/').next().unwrap(), "fileName": "cv.txt",
             "mediaType": "text/plain; charset=utf-8", "bytes": 7, "createdAt": at }]
     });
-    assert_eq!(signups[0], told);
+    assert_eq!(signups[0], content_type);
     assert_eq!((&signups[1]["id"], &signups[1]["candidateRoleId"]), (&json!("sign_later"), &Value::Null));
     assert!(signups[1]["withdrewAt"].is_string() && signups[1]["documents"] == json!([]));
     let other = owner.get(&format!("{}/export", path(&hiring, 1))).expect(200).json();
     assert_eq!(other["data"]["signups"], json!([]));
 }
 
-fn an_erasure_takes_what_they_typed_their_documents_and_their_pages() {
+fn an_erasure_removes_signups_attachments_and_status_pages() {
     let (app, hiring) = start();
     let document = applied(&app, &hiring);
     apply_with(&app, &hiring, 1, "cv.pdf", MediaType::Pdf, &vec![b'x'; 200_000]);
@@ -210,23 +210,23 @@ fn an_erasure_takes_what_they_typed_their_documents_and_their_pages() {
     until(&app, COUNTS, "0|0|0|0");
 }
 
-fn what_came_under_an_earlier_address_goes_too_and_what_is_another_organizations_stays() {
+fn an_erasure_removes_signups_under_earlier_addresses_but_not_of_other_organizations() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     sign_up(&app, &hiring, "sign_first", None, "zoe.quixworth+0@mail.example");
     owner.patch(&path(&hiring, 0), &json!({ "email": "second@mail.example" })).expect(200);
     sign_up(&app, &hiring, "sign_second", None, "SECOND@mail.example");
     owner.patch(&path(&hiring, 0), &json!({ "email": "third@mail.example" })).expect(200);
-    // Whose the second address is by now.
+    // The second address belongs to the other candidate by now.
     owner.patch(&path(&hiring, 1), &json!({ "email": "Second@mail.example" })).expect(200);
-    // Another organization's, under the same address.
+    // A signup in another organization under the same address.
     let elsewhere = app.hiring();
     sign_up(&app, &elsewhere, "sign_elsewhere", None, "third@mail.example");
     owner.delete(&path(&hiring, 0)).expect(200);
     assert_eq!(app.sql("SELECT id FROM signups ORDER BY id"), ["sign_elsewhere"]);
 }
 
-fn the_retention_takes_documents_too() {
+fn retention_removes_attachments() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -234,7 +234,7 @@ fn the_retention_takes_documents_too() {
     app.admin()
         .patch(&format!("/api/admin/organizations/{}", hiring.organization_id), &json!({ "retentionDays": 30 }))
         .expect(200);
-    // The retention finds them due on one day, and erases them on a later one.
+    // Retention finds the candidate due on one day and erases on a later one.
     app.pass(40 * DAY_S);
     until(&app, "SELECT count(*) FROM retention_due", "1");
     assert_eq!(app.sql(COUNTS), ["1|1|1|1"]);
@@ -243,11 +243,11 @@ fn the_retention_takes_documents_too() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_nobody_applied_with_goes_after_an_hour_and_not_before() {
+fn an_unclaimed_attachment_is_pruned_after_an_hour() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
-    // Something that the next look finds: so it is known to have been. Until the clock moves there is none.
+    // A row that the next pruning finds, so that the test knows when it has run. Pruning waits until the clock moves.
     app.change(
         "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
          INSERT INTO document_pieces (document_number, number, content)
@@ -261,7 +261,7 @@ fn what_nobody_applied_with_goes_after_an_hour_and_not_before() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_had_not_arrived_when_the_service_ended_goes_at_its_next_start() {
+fn a_partial_upload_is_pruned_at_the_next_start() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "whole.pdf", MediaType::Pdf, b"%PDF-1.7");
@@ -280,7 +280,7 @@ fn what_had_not_arrived_when_the_service_ended_goes_at_its_next_start() {
     assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
 }
 
-fn a_token_attaches_once_and_within_an_hour() {
+fn a_token_claims_an_attachment_once_and_within_an_hour() {
     let (app, hiring) = start();
     let (application, other) = (&hiring.candidates[0].application_id, &hiring.candidates[1].application_id);
     sign_up(&app, &hiring, "sign_1", Some(application), "a@mail.example");
@@ -296,7 +296,7 @@ fn a_token_attaches_once_and_within_an_hour() {
     assert_eq!(app.sql("SELECT signup_id FROM documents ORDER BY number"), ["sign_1", "null"]);
 }
 
-fn a_check_finds_documents_and_signups_that_are_not_whole() {
+fn check_reports_damaged_attachments_and_inconsistent_signups() {
     let (app, hiring) = start();
     let document = applied(&app, &hiring);
     apply_with(&app, &hiring, 1, "cv.pdf", MediaType::Pdf, &vec![b'x'; 200_000]);

@@ -1,4 +1,4 @@
-//! Documents as they are downloaded, by staff and behind the link of a status page: a piece at a time, whole or cut off.
+//! Downloads of attachments, by staff and through the status page: streamed in chunks, complete or cut off.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,28 +13,28 @@ use crate::support::sent::{link, signed_up};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    both_downloads_have_every_byte_of_many_pieces,
-    a_document_is_downloaded_behind_the_link_of_its_own_page_alone,
-    the_page_links_each_document_in_the_language_that_was_chosen,
-    what_is_erased_while_it_is_downloaded_is_cut_off,
-    a_document_that_is_not_whole_is_not_handed_out,
-    a_download_with_other_content_breaks_off_and_check_reports_it,
-    many_slow_downloads_hold_no_more_than_they_have_room_for,
+    both_downloads_have_every_byte_of_many_chunks,
+    an_attachment_is_found_only_under_its_own_status_link,
+    the_status_page_links_attachments_in_the_chosen_language,
+    erasing_an_attachment_cuts_off_its_download,
+    an_incomplete_attachment_is_an_internal_error,
+    a_download_of_damaged_content_is_cut_off_and_check_reports_it,
+    many_slow_downloads_read_only_their_current_chunks,
 ];
 
-/// Bytes that are nowhere the same.
+/// Bytes that repeat nowhere.
 fn content(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }
 
-/// The first candidate applies with a document: its path for staff, and behind the link of their page.
+/// The first candidate applies with an attachment. Returns its path for staff and its path under the status link.
 fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
     let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
     let own = format!("{}/documents/{}", link(app, hiring, 0), staff.rsplit('/').next().unwrap());
     [staff, own]
 }
 
-/// A connection with hardly any room, on which this was asked for.
+/// Requests a path on a connection with a small receive buffer.
 fn ask_slowly(app: &App, path: &str, secret: &str) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
@@ -46,7 +46,7 @@ fn ask_slowly(app: &App, path: &str, secret: &str) -> TcpStream {
     stream
 }
 
-/// Reads on until there is the head and so much behind it: both, and all that was read of the latter.
+/// Reads the head and at least this many bytes of the body.
 fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
     let mut all = Vec::new();
     let mut buffer = vec![0; 4_096];
@@ -63,14 +63,14 @@ fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
     }
 }
 
-/// What was told of the length, and what came.
+/// The announced length, and the bytes that arrived.
 fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (usize, Vec<u8>) {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     let _ = stream.read_to_end(&mut body);
     (length, body)
 }
 
-fn both_downloads_have_every_byte_of_many_pieces() {
+fn both_downloads_have_every_byte_of_many_chunks() {
     let (app, hiring) = start();
     let member = app.user_with_all(&hiring.staff("member"));
     let content = content(3 * CHUNK_BYTES_MAX + 5);
@@ -98,19 +98,19 @@ fn both_downloads_have_every_byte_of_many_pieces() {
 }
 
 #[track_caller]
-fn nowhere(answer: Answer) {
+fn assert_leads_nowhere(answer: Answer) {
     let answer = answer.expect(404);
     assert!(answer.text().contains("<h1>This link leads nowhere</h1>"), "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert!(answer.header("x-robots-tag").unwrap().starts_with("noindex"));
 }
 
-fn a_document_is_downloaded_behind_the_link_of_its_own_page_alone() {
+fn an_attachment_is_found_only_under_its_own_status_link() {
     let (app, hiring) = start();
     let [_, own] = applied(&app, &hiring, b"%PDF-1.7 first");
     let (page, id) = own.split_once("/documents/").unwrap();
     let other = apply_with(&app, &hiring, 1, "other.pdf", MediaType::Pdf, b"%PDF-1.7 other");
-    // Another signup under the same address, with a page of its own.
+    // A later signup under the same address, with a status page of its own.
     let email = "zoe.quixworth+0@mail.example";
     let later = signed_up(&app, &hiring, None, email, "later-link");
     let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 staged");
@@ -119,35 +119,35 @@ fn a_document_is_downloaded_behind_the_link_of_its_own_page_alone() {
     assert_eq!(get(&format!("{later}/documents/doc_later-link")).expect(200).body, b"%PDF-1.7 Quixworth");
     let other = other.rsplit('/').next().unwrap();
     for foreign in [other, "doc_later-link", staged.as_str(), "none", "%00", "a%2Fb"] {
-        nowhere(get(&format!("{page}/documents/{foreign}")));
+        assert_leads_nowhere(get(&format!("{page}/documents/{foreign}")));
     }
-    nowhere(get(&format!("{later}/documents/{id}")));
-    nowhere(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
-    // Neither a later upload of somebody else nor a link that was taken away leads there.
+    assert_leads_nowhere(get(&format!("{later}/documents/{id}")));
+    assert_leads_nowhere(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
+    // Neither a later upload nor a replaced link leads to the attachment.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
-    nowhere(get(&format!("{page}/documents/{}", staged.as_str())));
+    assert_leads_nowhere(get(&format!("{page}/documents/{}", staged.as_str())));
     link(&app, &hiring, 0);
-    nowhere(get(&own));
+    assert_leads_nowhere(get(&own));
     let twice = get(&format!("{own}?lang=de&lang=fr")).expect(400);
     assert_eq!(twice.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-fn the_page_links_each_document_in_the_language_that_was_chosen() {
+fn the_status_page_links_attachments_in_the_chosen_language() {
     let (app, hiring) = start();
     let [_, own] = applied(&app, &hiring, b"%PDF-1.7");
     let (page, id) = own.split_once("/documents/").unwrap();
-    for (query, kept) in [("", ""), ("?lang=fr", "?lang=fr")] {
+    for (query, suffix) in [("", ""), ("?lang=fr", "?lang=fr")] {
         let text = app.anonymous().get(&format!("{page}{query}")).expect(200).text();
-        assert!(text.contains(&format!("<a href=\"{own}{kept}\" download>cv.pdf")), "{text}");
+        assert!(text.contains(&format!("<a href=\"{own}{suffix}\" download>cv.pdf")), "{text}");
         let data = app.anonymous().get(&format!("{page}/data{query}")).expect(200).json();
         let document = &data["sent"]["documents"][0];
-        assert_eq!((&document["id"], &document["path"]), (&json!(id), &json!(format!("{own}{kept}"))), "{document}");
+        assert_eq!((&document["id"], &document["path"]), (&json!(id), &json!(format!("{own}{suffix}"))), "{document}");
         app.anonymous().get(document["path"].as_str().unwrap()).expect(200);
     }
 }
 
-fn what_is_erased_while_it_is_downloaded_is_cut_off() {
+fn erasing_an_attachment_cuts_off_its_download() {
     let (app, hiring) = start();
     let content = content(ATTACHMENT_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
@@ -159,7 +159,7 @@ fn what_is_erased_while_it_is_downloaded_is_cut_off() {
         (stream, some)
     });
     app.key(&secret).delete(&path(&hiring, 0)).expect(200);
-    // Somebody else's document, which may well have the number of the one that is gone.
+    // Another candidate's attachment, which may get the row number of the erased one.
     let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; ATTACHMENT_BYTES_MAX]);
     sign_up(&app, &hiring, "sign_other", Some(&hiring.candidates[1].application_id), "other@mail.example");
     assert!(attach(&app, &token, "sign_other"));
@@ -170,7 +170,7 @@ fn what_is_erased_while_it_is_downloaded_is_cut_off() {
     }
 }
 
-fn a_document_that_is_not_whole_is_not_handed_out() {
+fn an_incomplete_attachment_is_an_internal_error() {
     let (app, hiring) = start();
     let [staff, own] = applied(&app, &hiring, &content(3 * CHUNK_BYTES_MAX));
     let member = app.user_with_all(&hiring.staff("member"));
@@ -185,14 +185,14 @@ fn a_document_that_is_not_whole_is_not_handed_out() {
     }
 }
 
-fn a_download_with_other_content_breaks_off_and_check_reports_it() {
+fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
     let (app, hiring) = start();
     let content = content(3 * CHUNK_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
     let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
     let id = paths[0].rsplit('/').next().unwrap().to_owned();
     assert_eq!(app.check(), Vec::<String>::new());
-    // One byte in the middle of the first chunk, which stays as long as it was.
+    // One byte in the middle of the first chunk changes. The length stays the same.
     app.change(
         "UPDATE document_pieces SET content = CAST(substr(content, 1, 99) || x'ff' || substr(content, 101) AS BLOB)
          WHERE number = 1",
@@ -203,17 +203,17 @@ fn a_download_with_other_content_breaks_off_and_check_reports_it() {
         let some = read_some(&mut stream, 1);
         let (length, body) = read_to_end(stream, some);
         assert_eq!(length, content.len());
-        assert!(body.len() <= 2 * CHUNK_BYTES_MAX, "{} bytes of a file that is not as it was uploaded", body.len());
+        assert!(body.len() <= 2 * CHUNK_BYTES_MAX, "{} bytes of a damaged file", body.len());
     }
     let finding = format!("document {id} does not have the content that its SHA-256 was computed from");
     assert_eq!(app.check(), [finding]);
-    // A digest that is missing is a finding too.
+    // A missing digest is a finding as well.
     app.change("UPDATE documents SET sha256 = NULL");
     assert_eq!(app.check(), [format!("document {id} has no SHA-256")]);
 }
 
-/// What was not read by the service before the file changed cannot be in its memory.
-fn many_slow_downloads_hold_no_more_than_they_have_room_for() {
+/// Chunks that the service had not read when the rows were deleted cannot be in its memory.
+fn many_slow_downloads_read_only_their_current_chunks() {
     let (app, hiring) = start();
     let content = content(ATTACHMENT_BYTES_MAX);
     let [_, own] = applied(&app, &hiring, &content);
@@ -224,15 +224,15 @@ fn many_slow_downloads_hold_no_more_than_they_have_room_for() {
             (stream, some)
         })
         .collect();
-    // They hold neither threads nor connections to the file.
+    // The downloads block neither threads nor connections to the file.
     app.anonymous().get(own.split_once("/documents/").unwrap().0).expect(200);
     app.change("DELETE FROM document_pieces WHERE number > 100");
     for (stream, some) in begun {
         let (length, body) = read_to_end(stream, some);
         assert_eq!(length, ATTACHMENT_BYTES_MAX);
-        // Some of the last piece may be lost with the connection.
-        let pieces = 99 * CHUNK_BYTES_MAX..=100 * CHUNK_BYTES_MAX;
-        assert!(pieces.contains(&body.len()), "{} bytes", body.len());
+        // Part of the last chunk may be lost with the connection.
+        let lengths = 99 * CHUNK_BYTES_MAX..=100 * CHUNK_BYTES_MAX;
+        assert!(lengths.contains(&body.len()), "{} bytes", body.len());
         assert!(body == content[..body.len()]);
     }
 }

@@ -1,5 +1,4 @@
-//! `dryRun=true` on the decisions: everything is checked and answered as it would be, and nothing is there afterwards but
-//! the usage row.
+//! `dryRun=true` on decisions: the request is checked and answered like the real one, and only its usage row remains.
 
 use serde_json::{Value, json};
 
@@ -8,18 +7,18 @@ use crate::support::race::{Lane, connected, together};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_try_is_answered_as_the_act_would_be_and_changes_nothing,
-    what_would_be_refused_is_refused_all_the_same,
-    a_try_is_in_the_usage_log,
-    tries_together_fill_no_position,
-    what_is_neither_true_nor_false_is_refused,
-    false_and_nothing_act,
-    a_try_writes_nothing_where_nothing_can_be_written,
+    a_dry_run_is_answered_like_the_decision_and_changes_nothing,
+    a_dry_run_is_refused_like_the_decision,
+    dry_runs_are_in_the_usage_log,
+    concurrent_dry_runs_fill_no_position,
+    values_other_than_true_and_false_are_refused,
+    requests_with_dry_run_false_or_absent_take_effect,
+    dry_runs_succeed_on_tables_that_refuse_writes,
 ];
 
 const DECISIONS: [(&str, usize); 4] = [("reject", 1), ("hire", 2), ("validate", 1), ("reopen", 1)];
 
-/// A candidate for each decision: the first at the second step, the third rejected there.
+/// An organization with one position. The first candidate is at the second step, and the third was rejected there.
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -38,55 +37,55 @@ fn body(decision: &str) -> Value {
     if decision == "reopen" { json!({ "reason": "a mistake" }) } else { json!({ "outcomeNotes": "x" }) }
 }
 
-fn a_try_is_answered_as_the_act_would_be_and_changes_nothing() {
+fn a_dry_run_is_answered_like_the_decision_and_changes_nothing() {
     for (decision, step) in DECISIONS {
         let (app, hiring, staff) = start();
         let path = hiring.decision(candidate(decision), step, decision);
-        let before = everything(&app);
+        let before = state(&app);
         let mut answers = [0, 1].map(|_| {
-            let mut tried = staff.post(&format!("{path}?dryRun=true"), &body(decision)).expect(200).json();
-            assert_eq!(tried["dryRun"].take(), true);
-            tried.as_object_mut().unwrap().remove("dryRun");
-            assert_eq!(everything(&app), before, "{decision}");
-            tried
+            let mut dry_run = staff.post(&format!("{path}?dryRun=true"), &body(decision)).expect(200).json();
+            assert_eq!(dry_run["dryRun"].take(), true);
+            dry_run.as_object_mut().unwrap().remove("dryRun");
+            assert_eq!(state(&app), before, "{decision}");
+            dry_run
         });
-        // The clock has not moved, so the time is that of the act as well.
+        // The clock has not moved, so the answers have the same times.
         let done = staff.post(&path, &body(decision)).expect(200).json();
         assert_eq!(answers.each_mut().map(Value::take), [done.clone(), done], "{decision}");
-        assert_ne!(everything(&app), before, "{decision}");
+        assert_ne!(state(&app), before, "{decision}");
         assert_eq!(app.check(), Vec::<String>::new());
     }
 }
 
-fn what_would_be_refused_is_refused_all_the_same() {
+fn a_dry_run_is_refused_like_the_decision() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let member = app.user(&hiring.staff("member"));
     let narrow = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": ["candidates:write"] });
     let narrow = app.key(&app.make_key_with(&narrow).1);
-    let before = everything(&app);
+    let before = state(&app);
     for (decision, step) in DECISIONS {
-        let tried = |client: &Client, hiring: &Hiring, candidate: usize, step: usize| {
+        let dry_run = |client: &Client, hiring: &Hiring, candidate: usize, step: usize| {
             client.post(&format!("{}?dryRun=true", hiring.decision(candidate, step, decision)), &body(decision))
         };
         let mine = candidate(decision);
-        tried(&app.anonymous(), &hiring, mine, step).refused(401, "unauthorized");
-        tried(&narrow, &hiring, mine, step).refused(403, "insufficient_scope");
-        tried(&staff, &other, mine, step).refused(404, "not_found");
-        tried(&member, &hiring, mine, step).refused(403, "forbidden");
-        // Rejected twice, hired once rejected, passed once rejected, reopened though it is not rejected.
+        dry_run(&app.anonymous(), &hiring, mine, step).refused(401, "unauthorized");
+        dry_run(&narrow, &hiring, mine, step).refused(403, "insufficient_scope");
+        dry_run(&staff, &other, mine, step).refused(404, "not_found");
+        dry_run(&member, &hiring, mine, step).refused(403, "forbidden");
+        // The requests reject again, hire and validate a rejected candidate, and reopen a step that is not rejected.
         let (candidate, step) = if decision == "reopen" { (2, 0) } else { (2, 1) };
-        tried(&staff, &hiring, candidate, step).refused(409, "conflict");
+        dry_run(&staff, &hiring, candidate, step).refused(409, "conflict");
     }
     let date = json!({ "hiredDate": "yesterday" });
     staff.post(&format!("{}?dryRun=true", hiring.hire(0)), &date).refused(400, "bad_request");
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
     staff.post_empty(&hiring.hire(1)).expect(200);
     let filled = staff.post_empty(&format!("{}?dryRun=true", hiring.hire(0))).refused(400, "bad_request");
     assert_eq!(filled.json()["detail"], "positions already filled");
 }
 
-fn a_try_is_in_the_usage_log() {
+fn dry_runs_are_in_the_usage_log() {
     let (app, hiring, _) = start();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
     let path = hiring.hire(0);
@@ -99,7 +98,7 @@ fn a_try_is_in_the_usage_log() {
     assert_eq!(rows[1]["authEndpoint"], "/api/v1/candidate-steps/{id}/hire");
 }
 
-fn tries_together_fill_no_position() {
+fn concurrent_dry_runs_fill_no_position() {
     let (app, hiring, _) = start();
     let (_, secret) = app.make_key(&hiring.staff("owner"));
     let mut clients = connected(&app, 8);
@@ -113,9 +112,9 @@ fn tries_together_fill_no_position() {
     app.key(&secret).post_empty(&hiring.hire(0)).expect(200);
 }
 
-fn what_is_neither_true_nor_false_is_refused() {
+fn values_other_than_true_and_false_are_refused() {
     let (app, hiring, staff) = start();
-    let before = everything(&app);
+    let before = state(&app);
     for (decision, step) in DECISIONS {
         let path = hiring.decision(candidate(decision), step, decision);
         for query in ["dryRun=", "dryRun", "dryRun=1", "dryRun=True", "dryRun=true&dryRun=true"] {
@@ -123,14 +122,14 @@ fn what_is_neither_true_nor_false_is_refused() {
             assert_eq!(refused.fields(), ["dryRun"], "{decision} {query}");
         }
     }
-    // Beside a fault that the contract has a code for, it is one more fault of that kind.
+    // With another error, the invalid parameter is reported under that error's code.
     let wrong = json!({ "outcomeNotes": 1 });
     let both = staff.post(&format!("{}?dryRun=no", hiring.reject(0)), &wrong).refused(400, "bad_request");
     assert_eq!(both.fields(), ["outcomeNotes", "dryRun"]);
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
 }
 
-fn false_and_nothing_act() {
+fn requests_with_dry_run_false_or_absent_take_effect() {
     let (app, hiring, staff) = start();
     let answer = staff.post_empty(&format!("{}?dryRun=false", hiring.reject(0))).expect(200).json();
     assert_eq!(answer.get("dryRun"), None);
@@ -138,8 +137,8 @@ fn false_and_nothing_act() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["2"]);
 }
 
-/// A try that wrote would be an error here.
-fn a_try_writes_nothing_where_nothing_can_be_written() {
+/// A dry run that wrote anything would fail here.
+fn dry_runs_succeed_on_tables_that_refuse_writes() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {
         app.change(&format!(
@@ -153,8 +152,8 @@ fn a_try_writes_nothing_where_nothing_can_be_written() {
     }
 }
 
-/// Everything in the file but the usage log, and what follows from it.
-fn everything(app: &App) -> Vec<String> {
+/// Every table that a decision could change, except the usage log.
+fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidate_role_steps",
         "candidate_roles",

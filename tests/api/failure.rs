@@ -1,4 +1,4 @@
-//! What is answered when the file is damaged, when another process holds it, and while the service stops.
+//! Answers when the file is damaged, when another process locks it, and while the service stops.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,23 +13,23 @@ use crate::support::signup::{Form, area, status_path, value};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_damaged_file_is_a_500_on_the_portal_that_shows_nothing_of_it,
-    a_damaged_file_is_a_500_page_where_a_person_asked,
-    a_damaged_file_is_a_500_wherever_the_file_is_needed,
-    a_damaged_service_lives_and_is_not_ready,
-    while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done,
-    a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too,
-    reads_go_on_while_another_process_writes,
-    a_form_that_cannot_be_written_now_is_shown_again_with_everything_typed,
-    a_form_without_a_place_for_its_file_is_shown_again_with_everything_typed,
-    a_request_that_has_begun_is_finished_when_the_service_stops,
-    a_connection_without_a_request_is_closed_when_the_service_stops,
-    a_stopped_service_leaves_one_whole_file_and_a_started_one_goes_on_from_it,
+    a_damaged_file_is_a_500_on_the_portal_without_details,
+    a_damaged_file_is_a_500_page_for_browsers,
+    a_damaged_file_is_a_500_for_every_request_that_reads_it,
+    a_service_with_a_damaged_file_is_alive_but_not_ready,
+    writes_are_unavailable_and_undone_while_another_process_holds_the_lock,
+    a_refusal_is_unavailable_when_its_usage_row_cannot_be_written,
+    reads_continue_while_another_process_writes,
+    a_form_that_cannot_be_stored_is_shown_again_with_its_input,
+    a_form_without_a_permit_for_its_file_is_shown_again_with_its_input,
+    a_stopping_service_finishes_requests_in_progress,
+    a_stopping_service_closes_idle_connections,
+    a_stopped_service_leaves_one_file_and_continues_from_it,
 ];
 
-/// This answer, where it is a problem of our own making that says nothing of how it came about.
+/// Asserts that an answer is an internal error that reveals no cause.
 #[track_caller]
-fn defect(answer: Answer) {
+fn assert_internal_error(answer: Answer) {
     let answer = answer.refused(500, "internal_error");
     let request_id = answer.header("x-request-id").unwrap();
     let expected = json!({
@@ -45,8 +45,8 @@ fn defect(answer: Answer) {
     assert_eq!(answer.header("retry-after"), None);
 }
 
-/// A service whose file is damaged, and the organization that was in it.
-fn damaged() -> (App, Hiring) {
+/// A service with a damaged file, and the organization that was in it.
+fn start_damaged() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring();
     app.anonymous().get(&hiring.portal()).expect(200);
@@ -54,21 +54,21 @@ fn damaged() -> (App, Hiring) {
     (app, hiring)
 }
 
-fn a_damaged_file_is_a_500_on_the_portal_that_shows_nothing_of_it() {
-    let (app, hiring) = damaged();
+fn a_damaged_file_is_a_500_on_the_portal_without_details() {
+    let (app, hiring) = start_damaged();
     let role = format!("{}/roles/{}", hiring.portal(), hiring.role_id);
-    defect(app.anonymous().get(&hiring.portal()));
-    defect(app.anonymous().get(&role));
-    defect(app.anonymous().post(&apply_path(&hiring), &json!({ "roleId": hiring.role_id })));
-    defect(app.anonymous().send("GET", &hiring.portal(), &[("If-None-Match", "*")], b""));
+    assert_internal_error(app.anonymous().get(&hiring.portal()));
+    assert_internal_error(app.anonymous().get(&role));
+    assert_internal_error(app.anonymous().post(&apply_path(&hiring), &json!({ "roleId": hiring.role_id })));
+    assert_internal_error(app.anonymous().send("GET", &hiring.portal(), &[("If-None-Match", "*")], b""));
     let head = app.anonymous().send("HEAD", &role, &[], b"").expect(500);
     assert_eq!(head.header("etag"), None);
-    // What is wrong with the request is still told.
+    // Errors in the request itself are still reported.
     app.anonymous().post(&apply_path(&hiring), &json!({})).refused(400, "validation_error");
 }
 
-fn a_damaged_file_is_a_500_page_where_a_person_asked() {
-    let (app, _) = damaged();
+fn a_damaged_file_is_a_500_page_for_browsers() {
+    let (app, _) = start_damaged();
     let answer = app.anonymous().get("/signup/0123456789abcdefghjkmnpqrstvwxyz0").expect(500);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     let text = answer.text();
@@ -79,34 +79,34 @@ fn a_damaged_file_is_a_500_page_where_a_person_asked() {
     }
 }
 
-fn a_damaged_file_is_a_500_wherever_the_file_is_needed() {
-    let (app, hiring) = damaged();
-    defect(app.admin().get("/api/v1/me"));
-    defect(app.admin().get("/api/admin/api-keys"));
-    defect(app.admin().post_empty(&hiring.hire(0)));
-    defect(app.anonymous().post("/api/auth/sign-in", &json!({ "email": "a@b", "password": "x" })));
-    // No credential needs no look.
+fn a_damaged_file_is_a_500_for_every_request_that_reads_it() {
+    let (app, hiring) = start_damaged();
+    assert_internal_error(app.admin().get("/api/v1/me"));
+    assert_internal_error(app.admin().get("/api/admin/api-keys"));
+    assert_internal_error(app.admin().post_empty(&hiring.hire(0)));
+    assert_internal_error(app.anonymous().post("/api/auth/sign-in", &json!({ "email": "a@b", "password": "x" })));
+    // Without a well-formed credential, the service does not read the file.
     app.anonymous().get("/api/v1/me").refused(401, "unauthorized");
     app.key("rpk_wrong").get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn a_damaged_service_lives_and_is_not_ready() {
-    let (app, hiring) = damaged();
-    defect(app.anonymous().get(&hiring.portal()));
+fn a_service_with_a_damaged_file_is_alive_but_not_ready() {
+    let (app, hiring) = start_damaged();
+    assert_internal_error(app.anonymous().get(&hiring.portal()));
     assert_eq!(app.anonymous().get("/healthz").expect(200).text(), "ok\n");
     app.anonymous().get("/").expect(200);
-    defect(app.anonymous().get("/readyz"));
+    assert_internal_error(app.anonymous().get("/readyz"));
 }
 
-fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing_is_half_done() {
+fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
-    let everything = "SELECT (SELECT group_concat(status) FROM candidate_role_steps),
+    let state = "SELECT (SELECT group_concat(status) FROM candidate_role_steps),
                         (SELECT group_concat(status) FROM candidate_roles), (SELECT group_concat(status || hired) FROM roles),
                         (SELECT count(*) FROM activities), (SELECT count(*) FROM invitations),
                         (SELECT count(*) FROM readiness)";
-    let before = app.sql(everything);
+    let before = app.sql(state);
     let other = rusqlite::Connection::open(&app.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let apply = json!({ "roleId": hiring.role_id }).to_string();
@@ -116,7 +116,7 @@ fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing
         path: path.to_owned(),
         body: body.to_owned(),
     };
-    // Each waits out the 5 s that the other process may take, the first one alone, the others together.
+    // Each request waits up to 5 s for the lock: the first alone, the others together.
     let answers = race(vec![
         Runner::post(app.key(&secret), &hiring.hire(0)),
         Runner::post(app.key(&secret), &hiring.reject(1)),
@@ -128,7 +128,7 @@ fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing
     for answer in answers {
         assert_eq!(answer.refused(503, "unavailable").header("retry-after"), Some("1"));
     }
-    assert_eq!(app.sql(everything), before);
+    assert_eq!(app.sql(state), before);
     let usage = app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage")).expect(200).json();
     assert_eq!((&usage["data"]["rows"], &usage["data"]["key"]["requestCount"]), (&json!([]), &json!(0)));
     app.key(&secret).post_empty(&hiring.hire(0)).expect(200);
@@ -137,7 +137,7 @@ fn while_another_process_holds_the_write_lock_writes_are_unavailable_and_nothing
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too() {
+fn a_refusal_is_unavailable_when_its_usage_row_cannot_be_written() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -182,16 +182,16 @@ fn a_refusal_whose_usage_row_cannot_be_written_is_unavailable_too() {
         usage["data"]["key"]["requestCount"].clone()
     };
     assert_eq!((count(&key_id), count(&unscoped_id)), (json!(0), json!(0)));
-    // The same requests get their own answers, and their rows, when it is over.
+    // After the lock is released, the same requests get their own answers and usage rows.
     for (runner, status, code) in requests() {
         race(vec![runner]).remove(0).refused(status, code);
     }
     assert_eq!((count(&key_id), count(&unscoped_id)), (json!(5), json!(1)));
 }
 
-/// A 503 that shows the form again: its text.
+/// Asserts that a 503 shows the form with its input again. Returns its text.
 #[track_caller]
-fn shown_again(answer: &Answer) -> String {
+fn assert_form_shown_again(answer: &Answer) -> String {
     assert_eq!(answer.status, 503, "{}", answer.text());
     assert!(answer.header("retry-after").is_some());
     let text = answer.text();
@@ -199,16 +199,16 @@ fn shown_again(answer: &Answer) -> String {
     text
 }
 
-fn a_form_that_cannot_be_written_now_is_shown_again_with_everything_typed() {
+fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with("note", "Engines");
-    // A file that came while it could be written.
+    // The attachment was uploaded while the file could be written.
     let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
     let form = form.with("cvToken", &value(&text, "cvToken").unwrap());
     let other = rusqlite::Connection::open(&app.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let in_words = |tag: &str| shown_again(&form.to(&format!("{}?lang={tag}", form.path)).send(&app));
+    let in_words = |tag: &str| assert_form_shown_again(&form.to(&format!("{}?lang={tag}", form.path)).send(&app));
     let text = in_words("en");
     assert!(text.contains("Your application cannot be taken right now."), "{text}");
     assert!(text.contains("cv.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
@@ -220,8 +220,8 @@ fn a_form_that_cannot_be_written_now_is_shown_again_with_everything_typed() {
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["cv.pdf|1"]);
 }
 
-/// Forms with a file that begin to arrive and do not go on hold the places of their address.
-fn a_form_without_a_place_for_its_file_is_shown_again_with_everything_typed() {
+/// Forms with a file that start to arrive and then stall hold the permits of their client address.
+fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with("note", "Engines").with_file("cv.pdf", b"%PDF-1.7");
@@ -233,28 +233,28 @@ fn a_form_without_a_place_for_its_file_is_shown_again_with_everything_typed() {
     let hold = || {
         let mut connection = connect(&app);
         connection.get_mut().write_all(head.as_bytes()).unwrap();
-        // The service asks for the body, so it has given a place.
+        // The service asks for the body, so it has granted a permit.
         (read_line(&mut connection) == "HTTP/1.1 100 Continue").then_some(connection)
     };
     let mut held = Vec::new();
     let answer = loop {
-        held.push(hold().expect("the form was taken a moment ago, so there is a place"));
+        held.push(hold().expect("the previous form was accepted, so a permit is free"));
         let answer = form.send(&app);
         if answer.status != 303 {
             break answer;
         }
     };
-    // The words have places of their own.
-    let text = shown_again(&answer);
+    // Forms without a file have permits of their own.
+    let text = assert_form_shown_again(&answer);
     assert!(text.contains("Your application cannot be taken right now."), "{text}");
     assert!(text.contains("Your file cannot be taken right now.") && value(&text, "cvToken").is_none(), "{text}");
-    // Without any place, the page says how nothing is lost.
+    // Without any permit left, the page explains that the input is not lost.
     held.extend(std::iter::from_fn(hold));
     let text = form.send(&app).expect(503).text();
     assert!(text.contains("go back in your browser: what you entered is still there"), "{text}");
 }
 
-fn reads_go_on_while_another_process_writes() {
+fn reads_continue_while_another_process_writes() {
     let app = App::start();
     let hiring = app.hiring();
     let before = app.anonymous().get(&hiring.portal()).expect(200).body;
@@ -267,7 +267,7 @@ fn reads_go_on_while_another_process_writes() {
     app.anonymous().get_until(&hiring.portal(), |answer| answer.json()["roles"][0]["name"] == "Half done");
 }
 
-/// A connection of our own, on which nothing is sent again.
+/// A connection of the test's own, which never sends a request twice.
 fn connect(app: &App) -> BufReader<TcpStream> {
     let stream = TcpStream::connect(app.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -280,7 +280,7 @@ fn read_line(connection: &mut BufReader<TcpStream>) -> String {
     line.trim_end().to_owned()
 }
 
-fn a_request_that_has_begun_is_finished_when_the_service_stops() {
+fn a_stopping_service_finishes_requests_in_progress() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id }).to_string();
@@ -289,11 +289,11 @@ fn a_request_that_has_begun_is_finished_when_the_service_stops() {
     let head =
         format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n");
     connection.get_mut().write_all(head.as_bytes()).unwrap();
-    // The service asks for the body, so it has begun on the request.
+    // The service asks for the body, so it has started the request.
     assert_eq!(read_line(&mut connection), "HTTP/1.1 100 Continue");
     assert_eq!(read_line(&mut connection), "");
     let client = std::thread::spawn(move || {
-        // It takes no more connections, so it has begun to stop.
+        // The service accepts no more connections, so it has started to stop.
         while TcpStream::connect(address).is_ok() {}
         connection.get_mut().write_all(body.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -307,7 +307,7 @@ fn a_request_that_has_begun_is_finished_when_the_service_stops() {
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["1"]);
 }
 
-fn a_connection_without_a_request_is_closed_when_the_service_stops() {
+fn a_stopping_service_closes_idle_connections() {
     let app = App::start();
     let (mut used, mut unused) = (connect(&app), connect(&app));
     used.get_mut().write_all(format!("HEAD / HTTP/1.1\r\nHost: {}\r\n\r\n", app.address).as_bytes()).unwrap();
@@ -321,13 +321,13 @@ fn a_connection_without_a_request_is_closed_when_the_service_stops() {
     }
 }
 
-fn a_stopped_service_leaves_one_whole_file_and_a_started_one_goes_on_from_it() {
+fn a_stopped_service_leaves_one_file_and_continues_from_it() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
     owner.post_empty(&hiring.hire(0)).expect(200);
     assert_eq!(app.stop(), Stopped::Gracefully);
-    // What was written is in the one file: nothing is left beside it but the lock.
+    // All data is in the one file; only the lock file is left beside it.
     let wal = app.path.with_file_name("appliance.db-wal");
     assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
     app.start_again();

@@ -1,4 +1,5 @@
-//! How a request says where it goes and where its body ends: what is refused there, and that nothing is read for it.
+//! Request framing: the `Host`, `Transfer-Encoding`, `Content-Encoding` and `Content-Length` fields that are refused,
+//! without reading a body for it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,15 +11,15 @@ use crate::support::signup::Form;
 use crate::support::{App, Client};
 
 crate::tests![
-    a_host_with_an_invalid_value_is_a_bad_request,
-    only_one_final_chunked_is_a_transfer_encoding,
-    a_body_with_a_content_encoding_is_unsupported,
+    an_invalid_host_is_a_bad_request,
+    any_transfer_encoding_but_one_chunked_is_refused,
+    an_encoded_body_is_unsupported,
     a_content_encoding_without_a_body_is_ignored,
-    an_announced_body_over_the_limit_is_refused_before_it_is_sent,
-    a_client_that_sends_a_refused_body_keeps_its_connection,
+    an_announced_body_over_the_limit_is_refused_before_it_arrives,
+    a_connection_stays_usable_after_a_refused_body,
 ];
 
-/// Less than any wait of the server for a body, and far more than an answer takes.
+/// Shorter than any wait of the server for a body, and far longer than an answer takes.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn open(app: &App) -> TcpStream {
@@ -46,10 +47,10 @@ fn code(body: &str) -> String {
     serde_json::from_str::<Value>(body).unwrap()["code"].as_str().unwrap().to_owned()
 }
 
-fn a_host_with_an_invalid_value_is_a_bad_request() {
+fn an_invalid_host_is_a_bad_request() {
     let app = App::start();
     let portal = app.hiring().portal();
-    // The paths of an answer from memory, of one that is made for its caller, and of none.
+    // Paths with a cached answer, with an answer made for its caller, and without an answer.
     app.anonymous().get(&portal).expect(200);
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());
     let paths = [("/healthz", ""), (portal.as_str(), ""), ("/api/v1/me", key.as_str())];
@@ -101,13 +102,14 @@ fn a_host_with_an_invalid_value_is_a_bad_request() {
     }
 }
 
-fn only_one_final_chunked_is_a_transfer_encoding() {
+fn any_transfer_encoding_but_one_chunked_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/apply", hiring.portal());
     let send = |fields: &str, body: &str| {
         let mut stream = open(&app);
-        // Another reader of these fields may take the second request for a part of the body, or the other way round.
+        // Another parser of these fields could take the second request for part of the body, or the other way round
+        // (request smuggling).
         let request =
             format!("POST {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n{body}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
@@ -156,7 +158,7 @@ fn only_one_final_chunked_is_a_transfer_encoding() {
     }
 }
 
-fn a_body_with_a_content_encoding_is_unsupported() {
+fn an_encoded_body_is_unsupported() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -181,29 +183,29 @@ fn a_body_with_a_content_encoding_is_unsupported() {
             }
         }
     }
-    // Nobody has to send it for that.
+    // The refusal does not wait for the body.
     let mut stream = open(&app);
     stream.set_read_timeout(Some(AT_ONCE)).unwrap();
     let head = format!("POST {apply} HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n");
     stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
     assert!(answer(&mut stream).0.starts_with("http/1.1 415 "));
-    // A credential is asked for first, and the size is looked at before the coding.
-    let coded = [("Content-Encoding", "gzip")];
-    app.anonymous().send("POST", "/api/admin/api-keys", &coded, b"{}").refused(401, "unauthorized");
+    // The credential is checked first, and the size before the encoding.
+    let encoded_fields = [("Content-Encoding", "gzip")];
+    app.anonymous().send("POST", "/api/admin/api-keys", &encoded_fields, b"{}").refused(401, "unauthorized");
     let large = vec![b' '; 128 * 1_024 + 1];
-    app.anonymous().send("POST", &apply, &coded, &large).refused(413, "payload_too_large");
+    app.anonymous().send("POST", &apply, &encoded_fields, &large).refused(413, "payload_too_large");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
 fn a_content_encoding_without_a_body_is_ignored() {
     let app = App::start();
     let hiring = app.hiring();
-    let coded = [("Content-Encoding", "gzip")];
-    app.anonymous().send("GET", &hiring.portal(), &coded, b"").expect(200);
-    app.user(&hiring.staff("owner")).send("POST", &hiring.reject(0), &coded, b"").expect(200);
+    let encoded_fields = [("Content-Encoding", "gzip")];
+    app.anonymous().send("GET", &hiring.portal(), &encoded_fields, b"").expect(200);
+    app.user(&hiring.staff("owner")).send("POST", &hiring.reject(0), &encoded_fields, b"").expect(200);
 }
 
-/// Requests whose length says that they are too large: a client, method, path, fields and that length.
+/// Requests that announce too large a body: the start of the head, the limit, and whether the answer is a page.
 fn too_large(app: &App) -> Vec<(String, u64, bool)> {
     let hiring = app.hiring();
     let upload = Form::of(app, &hiring).path.split('?').next().unwrap().to_owned();
@@ -223,7 +225,7 @@ fn too_large(app: &App) -> Vec<(String, u64, bool)> {
     .into()
 }
 
-fn an_announced_body_over_the_limit_is_refused_before_it_is_sent() {
+fn an_announced_body_over_the_limit_is_refused_before_it_arrives() {
     let app = App::start();
     for (head, bytes_max, is_page) in too_large(&app) {
         for expect in ["", "\r\nExpect: 100-continue"] {
@@ -243,13 +245,13 @@ fn an_announced_body_over_the_limit_is_refused_before_it_is_sent() {
     }
 }
 
-fn a_client_that_sends_a_refused_body_keeps_its_connection() {
+fn a_connection_stays_usable_after_a_refused_body() {
     let app = App::start();
     for (head, bytes_max, _) in too_large(&app) {
         let mut stream = open(&app);
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", bytes_max + 1).unwrap();
         assert!(answer(&mut stream).0.starts_with("http/1.1 413 "), "{head}");
-        // The answer is there already; what follows it is let go.
+        // The answer has arrived already; the server discards the body that follows.
         stream.write_all(&vec![b' '; usize::try_from(bytes_max).unwrap() + 1]).unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert_eq!(answer(&mut stream).1, "ok\n", "{head}");

@@ -6,14 +6,14 @@ use crate::support::App;
 
 crate::tests![
     the_root_names_the_service,
-    healthz_says_that_the_process_lives,
-    readyz_says_that_the_file_can_be_read_and_written,
+    healthz_reports_that_the_process_lives,
+    readyz_reports_that_the_file_can_be_read_and_written,
     readyz_writes_to_the_file,
-    head_works_wherever_get_does,
-    another_method_is_405_with_allow,
-    no_credential_is_needed_and_a_bad_one_is_ignored,
-    a_path_beside_them_is_404,
-    a_reader_that_stands_still_is_named_until_it_is_gone,
+    head_requests_work_like_get_requests,
+    other_methods_are_405_with_allow,
+    credentials_are_ignored,
+    similar_paths_are_404,
+    a_stalled_reader_is_reported_until_it_ends,
 ];
 
 const PATHS: [&str; 3] = ["/", "/healthz", "/readyz"];
@@ -26,7 +26,7 @@ fn the_root_names_the_service() {
     assert_eq!(answer.json(), json!({ "name": "Recruiting appliance", "version": version }));
 }
 
-fn healthz_says_that_the_process_lives() {
+fn healthz_reports_that_the_process_lives() {
     let app = App::start();
     let answer = app.anonymous().get("/healthz").expect(200);
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -34,7 +34,7 @@ fn healthz_says_that_the_process_lives() {
     assert_eq!(answer.text(), "ok\n");
 }
 
-fn readyz_says_that_the_file_can_be_read_and_written() {
+fn readyz_reports_that_the_file_can_be_read_and_written() {
     let app = App::start();
     let answer = app.anonymous().get("/readyz").expect(200);
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -54,7 +54,7 @@ fn readyz_writes_to_the_file() {
     assert_eq!(written(), ["1|1795251610000000"]);
 }
 
-fn head_works_wherever_get_does() {
+fn head_requests_work_like_get_requests() {
     let app = App::start();
     let client = app.anonymous();
     for path in PATHS {
@@ -67,7 +67,7 @@ fn head_works_wherever_get_does() {
     }
 }
 
-fn another_method_is_405_with_allow() {
+fn other_methods_are_405_with_allow() {
     let app = App::start();
     for path in PATHS {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
@@ -77,7 +77,7 @@ fn another_method_is_405_with_allow() {
     }
 }
 
-fn no_credential_is_needed_and_a_bad_one_is_ignored() {
+fn credentials_are_ignored() {
     let app = App::start();
     for path in PATHS {
         app.key("rpk_wrong").get(path).expect(200);
@@ -86,14 +86,14 @@ fn no_credential_is_needed_and_a_bad_one_is_ignored() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
 }
 
-fn a_path_beside_them_is_404() {
+fn similar_paths_are_404() {
     let app = App::start();
     for path in ["/healthz/", "/readyz/x", "//", "/HEALTHZ", "/metrics", "/favicon.ico"] {
         app.anonymous().get(path).refused(404, "not_found");
     }
 }
 
-/// Lets time pass until readiness is so; the job's next look may still be on its way.
+/// Lets time pass until readiness is as expected. The background job may need another poll to notice.
 fn pass_until(app: &App, is_so: impl Fn(&str, u16) -> bool) {
     let began = std::time::Instant::now();
     loop {
@@ -101,18 +101,18 @@ fn pass_until(app: &App, is_so: impl Fn(&str, u16) -> bool) {
         if is_so(&answer.text(), answer.status) {
             return;
         }
-        assert!(began.elapsed().as_secs() < 120, "it never is so: {}", answer.text());
+        assert!(began.elapsed().as_secs() < 120, "readiness never becomes as expected: {}", answer.text());
         app.pass(20);
     }
 }
 
-fn a_reader_that_stands_still_is_named_until_it_is_gone() {
+fn a_stalled_reader_is_reported_until_it_ends() {
     let app = App::start();
     let reader = rusqlite::Connection::open(&app.path).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     reader.query_row("SELECT count(*) FROM users", [], |row| row.get::<_, i64>(0)).unwrap();
     app.hiring();
-    // A backup may take minutes.
+    // Short readers are fine, because a backup may take minutes.
     app.pass(20);
     app.anonymous().get("/readyz").expect(200);
     pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log says why"));

@@ -1,39 +1,39 @@
-//! What targets may answer, and do instead of answering: each is an attempt that failed with its reason, and nothing
-//! else.
+//! Answers of HR systems, and behaviour instead of an answer: everything except a success is a failed attempt with its
+//! reason, and does no other harm.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hr_send::{SHORT, after, assert_failed, delivering, hire, hire_for, integrate};
+use crate::hr_send::{SHORT, after_attempts, assert_failed, delivering, hire, hire_for, integrate};
 use crate::support::app::Hr;
 use crate::support::{Behaviour, Receiver};
 
 crate::tests![
-    an_answer_that_is_no_success_fails_with_its_status,
+    an_answer_other_than_2xx_fails_with_its_status,
     a_redirect_is_not_followed,
-    an_answer_after_informational_ones_counts,
-    what_is_no_answer_fails_with_the_reason,
-    an_answer_that_breaks_off_is_no_success,
-    an_answer_of_64_kib_is_read_and_a_longer_one_is_none,
-    an_answer_of_256_fields_is_read_and_one_of_more_is_none,
-    what_takes_too_long_is_cut_off,
-    an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_time,
-    a_410_to_a_ping_leaves_what_an_admin_has_switched_off_as_it_is,
-    a_url_that_an_older_version_saved_can_be_seen_and_replaced,
+    the_final_answer_after_informational_ones_counts,
+    an_invalid_answer_fails_with_the_reason,
+    a_truncated_answer_fails,
+    an_answer_over_64_kib_fails,
+    an_answer_with_more_than_256_fields_fails,
+    a_slow_answer_times_out,
+    an_endless_answer_is_cut_off_before_its_timeout,
+    a_410_to_a_ping_leaves_an_integration_disabled_by_an_admin,
+    a_stored_url_that_is_now_invalid_can_be_read_and_replaced,
 ];
 
-/// What a target does, by its name, and what the attempt is to fail with: a status, and a part of the reason; none
-/// where that is empty.
+/// A target's name, its behaviour, the expected status of the attempt, and a part of the expected error. An empty part
+/// means no error.
 type Case = (&'static str, Behaviour, Option<u16>, &'static str);
 
 fn raw(text: &str) -> Behaviour {
     Behaviour::Raw(text.as_bytes().to_vec())
 }
 
-/// Each of the targets, all at once, fails its first attempt as its case says. The service answers on, and each
-/// message arrives, the same, when its target is well again.
-fn each_fails(timeout: Duration, cases: Vec<Case>) {
+/// All targets at once: each fails its first attempt as its case says, while the service keeps answering. Each gets the
+/// same message again once it has recovered.
+fn assert_each_fails(timeout: Duration, cases: Vec<Case>) {
     let app = delivering(Hr { timeout, ..Hr::default() });
     let mut sent = Vec::new();
     for (name, behaviour, status, error) in cases {
@@ -42,12 +42,12 @@ fn each_fails(timeout: Duration, cases: Vec<Case>) {
         sent.push((hire_for(&app, &receiver.url("/")), receiver, name, status, error));
     }
     for (id, _, name, status, error) in &sent {
-        assert_failed(name, &after(&app, id, 1), *status, error);
+        assert_failed(name, &after_attempts(&app, id, 1), *status, error);
     }
     app.anonymous().get("/readyz").expect(200);
     app.pass(6);
     for (id, receiver, name, ..) in &sent {
-        let delivery = after(&app, id, 2);
+        let delivery = after_attempts(&app, id, 2);
         assert_eq!(
             (&delivery["state"], &delivery["lastAttempt"]["error"]),
             (&json!("delivered"), &Value::Null),
@@ -59,13 +59,13 @@ fn each_fails(timeout: Duration, cases: Vec<Case>) {
     }
 }
 
-/// Each of the answers delivers at the first attempt.
-fn each_delivers(cases: Vec<(&'static str, Behaviour)>) {
+/// Each of the answers makes the delivery succeed at the first attempt.
+fn assert_each_delivers(cases: Vec<(&'static str, Behaviour)>) {
     let app = delivering(Hr::default());
     for (name, behaviour) in cases {
         let receiver = Receiver::start();
         receiver.will([behaviour]);
-        let delivery = after(&app, &hire_for(&app, &receiver.url("/")), 1);
+        let delivery = after_attempts(&app, &hire_for(&app, &receiver.url("/")), 1);
         assert_eq!(
             (&delivery["state"], &delivery["lastAttempt"]["error"]),
             (&json!("delivered"), &Value::Null),
@@ -74,13 +74,13 @@ fn each_delivers(cases: Vec<(&'static str, Behaviour)>) {
     }
 }
 
-fn an_answer_that_is_no_success_fails_with_its_status() {
+fn an_answer_other_than_2xx_fails_with_its_status() {
     let mut cases: Vec<Case> = [400, 401, 404, 418, 429, 500, 503, 599, 600, 999]
         .into_iter()
         .map(|status| ("a status", Behaviour::status(status), Some(status), ""))
         .collect();
     cases.push(("a change of protocol", raw("HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n"), Some(101), ""));
-    each_fails(Hr::default().timeout, cases);
+    assert_each_fails(Hr::default().timeout, cases);
 }
 
 fn a_redirect_is_not_followed() {
@@ -89,12 +89,12 @@ fn a_redirect_is_not_followed() {
         let location = vec![("Location", elsewhere.url("/"))];
         ("a redirect", Behaviour::Answer(status, location, Vec::new()), Some(status), "redirects are not followed")
     };
-    each_fails(Hr::default().timeout, [300, 301, 302, 303, 304, 307, 308].map(redirect).to_vec());
+    assert_each_fails(Hr::default().timeout, [300, 301, 302, 303, 304, 307, 308].map(redirect).to_vec());
     assert_eq!(elsewhere.connections(), 0);
 }
 
-fn an_answer_after_informational_ones_counts() {
-    each_delivers(vec![
+fn the_final_answer_after_informational_ones_counts() {
+    assert_each_delivers(vec![
         ("100", raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n")),
         ("103", raw("HTTP/1.1 103 X\r\nLink: </x>\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok")),
         ("199", raw("HTTP/1.1 199 X\r\n\r\nHTTP/1.1 299 X\r\nContent-Length: 0\r\n\r\n")),
@@ -103,9 +103,9 @@ fn an_answer_after_informational_ones_counts() {
     ]);
 }
 
-fn what_is_no_answer_fails_with_the_reason() {
+fn an_invalid_answer_fails_with_the_reason() {
     let nothing = |name, behaviour| (name, behaviour, None, "no answer: ");
-    each_fails(
+    assert_each_fails(
         Hr::default().timeout,
         vec![
             nothing("hanging up", Behaviour::HangUp),
@@ -129,13 +129,13 @@ fn what_is_no_answer_fails_with_the_reason() {
     );
 }
 
-fn an_answer_that_breaks_off_is_no_success() {
+fn a_truncated_answer_fails() {
     let broken = |name, text| (name, raw(text), Some(200), "the answer broke off: ");
     let chunked = |then: &[u8]| {
         let head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         Behaviour::Forever(head, then.to_vec(), Duration::ZERO)
     };
-    each_fails(
+    assert_each_fails(
         Hr::default().timeout,
         vec![
             broken("no body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n"),
@@ -148,8 +148,8 @@ fn an_answer_that_breaks_off_is_no_success() {
     );
 }
 
-fn an_answer_of_64_kib_is_read_and_a_longer_one_is_none() {
-    let of = |length: usize| Behaviour::Answer(200, Vec::new(), vec![b'x'; length]);
+fn an_answer_over_64_kib_fails() {
+    let answer_of = |length: usize| Behaviour::Answer(200, Vec::new(), vec![b'x'; length]);
     let chunked = |length: usize| {
         raw(&format!(
             "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{}\r\n0\r\n\r\n",
@@ -160,12 +160,12 @@ fn an_answer_of_64_kib_is_read_and_a_longer_one_is_none() {
         Behaviour::Forever(format!("HTTP/1.1 200 X\r\n{head}\r\n").into_bytes(), then.into_bytes(), Duration::ZERO)
     };
     let too_long = |name, behaviour| (name, behaviour, Some(200), "the answer is longer than 64 KiB");
-    each_delivers(vec![("64 KiB", of(65_536)), ("64 KiB in a chunk", chunked(65_536))]);
+    assert_each_delivers(vec![("64 KiB", answer_of(65_536)), ("64 KiB in a chunk", chunked(65_536))]);
     let chunks = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
-    each_fails(
+    assert_each_fails(
         Hr::default().timeout,
         vec![
-            too_long("a byte more", of(65_537)),
+            too_long("a byte more", answer_of(65_537)),
             too_long("a byte more in a chunk", chunked(65_537)),
             too_long("a gigabyte", Behaviour::Endless),
             too_long("endless chunks", endless("Transfer-Encoding: chunked\r\n", chunks)),
@@ -174,33 +174,33 @@ fn an_answer_of_64_kib_is_read_and_a_longer_one_is_none() {
     );
 }
 
-fn an_answer_of_256_fields_is_read_and_one_of_more_is_none() {
-    let of = |fields: usize| {
+fn an_answer_with_more_than_256_fields_fails() {
+    let answer_of = |fields: usize| {
         let fields: String = (1..fields).map(|nth| format!("X-{nth}: x\r\n")).collect();
         raw(&format!("HTTP/1.1 200 X\r\n{fields}Content-Length: 0\r\n\r\n"))
     };
     let of_bytes =
         |bytes: usize| raw(&format!("HTTP/1.1 200 X\r\nX: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(bytes)));
     let endless = Behaviour::Forever(b"HTTP/1.1 200 X\r\n".to_vec(), b"X: x\r\n".to_vec(), Duration::ZERO);
-    each_delivers(vec![("256 fields", of(256)), ("60 KB", of_bytes(60_000))]);
-    each_fails(
+    assert_each_delivers(vec![("256 fields", answer_of(256)), ("60 KB", of_bytes(60_000))]);
+    assert_each_fails(
         Hr::default().timeout,
         vec![
-            ("257 fields", of(257), None, "no answer: "),
-            ("300 fields", of(300), None, "no answer: "),
+            ("257 fields", answer_of(257), None, "no answer: "),
+            ("300 fields", answer_of(300), None, "no answer: "),
             ("a field of 200 KB", of_bytes(200_000), None, "no answer: "),
             ("endless fields", endless, None, "no answer: "),
         ],
     );
 }
 
-fn what_takes_too_long_is_cut_off() {
+fn a_slow_answer_times_out() {
     let begun = |text: &str, then: &str, millis| {
         Behaviour::Forever(text.as_bytes().to_vec(), then.as_bytes().to_vec(), Duration::from_millis(millis))
     };
     let (whole, body) =
         ("timed out after 3s before the answer was whole", "timed out after 1s while the answer's body");
-    each_fails(
+    assert_each_fails(
         SHORT,
         vec![
             ("silence", Behaviour::Silence, None, whole),
@@ -215,7 +215,7 @@ fn what_takes_too_long_is_cut_off() {
     );
 }
 
-fn an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_time() {
+fn an_endless_answer_is_cut_off_before_its_timeout() {
     let app = delivering(Hr { timeout: Duration::from_secs(9), ..Hr::default() });
     let chunked = "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n";
     let mut read_on = Vec::new();
@@ -228,32 +228,32 @@ fn an_answer_that_never_comes_to_its_point_is_not_read_for_as_long_as_there_is_t
         let then = then.repeat(4_096).into_bytes();
         receiver.will([Behaviour::Forever(first.as_bytes().to_vec(), then, Duration::ZERO), Behaviour::status(204)]);
         let id = hire_for(&app, &receiver.url("/"));
-        let attempt = after(&app, &id, 1)["lastAttempt"].clone();
+        let attempt = after_attempts(&app, &id, 1)["lastAttempt"].clone();
         if attempt["error"].as_str().unwrap().contains("timed out") {
             read_on.push(format!("{name}: {} after {} ms", attempt["error"], attempt["durationMs"]));
         }
         app.pass(6);
-        assert_eq!(after(&app, &id, 2)["state"], "delivered", "{name}");
+        assert_eq!(after_attempts(&app, &id, 2)["state"], "delivered", "{name}");
     }
-    // Whoever makes the service read on takes the one thread that all deliveries share.
+    // Reading on would occupy the one thread that all deliveries share.
     assert_eq!(read_on, [] as [String; 0]);
 }
 
-fn a_410_to_a_ping_leaves_what_an_admin_has_switched_off_as_it_is() {
+fn a_410_to_a_ping_leaves_an_integration_disabled_by_an_admin() {
     let app = delivering(Hr::default());
     let (hiring, receiver) = (app.hiring(), Receiver::start());
     receiver.will([Behaviour::status(410)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
     let path = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
     let ping = app.admin().post_empty(&format!("{path}/test")).expect(202).json();
-    assert_eq!(after(&app, ping["data"]["id"].as_str().unwrap(), 1)["state"], "failed");
+    assert_eq!(after_attempts(&app, ping["data"]["id"].as_str().unwrap(), 1)["state"], "failed");
     let integration = app.admin().get(&path).expect(200).json();
     assert_eq!(integration["data"]["disabledReason"], Value::Null);
     let rotated = app.admin().put(&path, &json!({ "url": receiver.url("/"), "rotateSecret": true })).expect(200);
     assert_eq!(rotated.json()["data"]["enabled"], false);
 }
 
-fn a_url_that_an_older_version_saved_can_be_seen_and_replaced() {
+fn a_stored_url_that_is_now_invalid_can_be_read_and_replaced() {
     let app = delivering(Hr::default());
     let (hiring, receiver) = (app.hiring(), Receiver::start());
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
@@ -263,7 +263,7 @@ fn a_url_that_an_older_version_saved_can_be_seen_and_replaced() {
     assert_eq!(app.admin().get(&path).expect(200).json()["data"]["url"], old);
     app.admin().put(&path, &json!({ "url": old })).refused(400, "validation_error");
     let id = hire(&app, &hiring, 0);
-    assert_failed("an old URL", &after(&app, &id, 1), None, "no request can carry");
+    assert_failed("an old URL", &after_attempts(&app, &id, 1), None, "no request can carry");
     app.admin().put(&path, &json!({ "url": receiver.url("/") })).expect(200);
-    assert_eq!(after(&app, &id, 2)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &id, 2)["state"], "delivered");
 }

@@ -1,4 +1,4 @@
-//! `/api/admin/hr-deliveries`: what admins see of deliveries, and sending one again.
+//! `/api/admin/hr-deliveries`: admins list, read and retry deliveries.
 
 mod list;
 
@@ -7,49 +7,49 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use self::list::{
-    a_narrowed_list_has_pages_too, a_page_has_1_to_500_deliveries,
-    deliveries_are_listed_newest_first_and_narrowed_by_organization_and_state,
-    every_parameter_at_fault_is_told_at_once, nothing_sent_is_an_empty_page,
-    pages_lead_to_the_end_also_while_deliveries_are_added,
+    a_filtered_list_is_paged, a_list_without_deliveries_is_an_empty_page, a_page_has_1_to_500_deliveries,
+    all_invalid_parameters_are_reported_together,
+    deliveries_are_listed_newest_first_and_filtered_by_organization_and_state,
+    paging_reaches_the_end_while_deliveries_are_added,
 };
 use super::support::app::{Hr, Options};
 use super::support::{Answer, App, Behaviour, Hiring, Receiver};
 
 crate::tests![
-    nothing_sent_is_an_empty_page,
-    a_delivery_that_arrived_is_listed_whole,
-    a_delivery_that_waits_or_failed_is_listed_with_its_last_attempt,
-    one_delivery_is_read_with_its_message_and_every_attempt,
-    the_newest_fifty_attempts_are_kept,
-    a_held_delivery_says_what_holds_it,
-    a_ping_is_exactly_this_message,
-    a_kib_of_an_answer_is_kept_and_nothing_in_it_does_harm,
-    deliveries_are_listed_newest_first_and_narrowed_by_organization_and_state,
-    pages_lead_to_the_end_also_while_deliveries_are_added,
-    a_narrowed_list_has_pages_too,
+    a_list_without_deliveries_is_an_empty_page,
+    a_listed_delivery_has_every_member,
+    pending_and_failed_deliveries_are_listed_with_their_last_attempt,
+    a_single_delivery_has_its_message_and_every_attempt,
+    the_newest_fifty_attempts_are_retained,
+    a_held_delivery_names_the_reason,
+    a_ping_has_its_documented_message,
+    the_first_kib_of_an_answer_is_stored_and_escaped,
+    deliveries_are_listed_newest_first_and_filtered_by_organization_and_state,
+    paging_reaches_the_end_while_deliveries_are_added,
+    a_filtered_list_is_paged,
     a_page_has_1_to_500_deliveries,
-    every_parameter_at_fault_is_told_at_once,
+    all_invalid_parameters_are_reported_together,
     an_unknown_organization_or_delivery_is_not_found,
-    a_failed_delivery_is_sent_again_under_its_id_with_a_new_schedule,
-    a_delivery_that_waits_is_sent_at_once,
-    what_cannot_be_sent_now_is_not_sent_again,
-    only_admins_see_and_send,
+    retrying_a_failed_delivery_restarts_its_schedule_under_the_same_id,
+    retrying_a_pending_delivery_sends_it_at_once,
+    a_retry_that_cannot_be_sent_is_a_conflict,
+    only_admins_read_and_retry_deliveries,
 ];
 
 const DELIVERIES: &str = "/api/admin/hr-deliveries";
 
-/// The beginning as answers have it.
+/// The start of the test clock, as answers show it.
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
-/// So many seconds later.
+/// The time this many seconds later.
 fn at(seconds: u64) -> Value {
     json!(format!("2026-11-21T09:{:02}:{:02}.000000Z", seconds / 60, seconds % 60))
 }
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service that delivers with this schedule, an organization, and its HR system, which does this.
+/// A service with this delivery schedule, an organization, and its HR system with this behaviour.
 pub(super) fn start(schedule: &'static str, script: &[Behaviour]) -> (App, Hiring, Receiver) {
     let app = App::with(Options { hr: Some(Hr { schedule, ..Hr::default() }), ..Options::default() });
     let (hiring, receiver) = (app.hiring(), Receiver::start());
@@ -63,24 +63,24 @@ pub(super) fn integration(hiring: &Hiring) -> String {
     format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id)
 }
 
-/// Saves an organization's integration; what is answered.
+/// Saves an organization's integration and returns the answer's data.
 pub(super) fn save(app: &App, hiring: &Hiring, body: &Value) -> Value {
     app.admin().put(&integration(hiring), body).expect(200).json()["data"].clone()
 }
 
-/// Queues a ping; its id.
+/// Queues a ping and returns its id.
 pub(super) fn ping(app: &App, hiring: &Hiring) -> String {
     let answer = app.admin().post_empty(&format!("{}/test", integration(hiring))).expect(202);
     answer.json()["data"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Hires the `candidate`-th candidate; the delivery's id.
+/// Hires the `candidate`-th candidate and returns the id of the delivery.
 pub(super) fn hire(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.admin().post_empty(&hiring.hire(candidate)).expect(200);
     newest(app, hiring)
 }
 
-/// Reverses that hire; the delivery's id.
+/// Reverses that hire and returns the id of the delivery.
 pub(super) fn reverse(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.admin().post_empty(&hiring.decision(candidate, 3, "reject")).expect(200);
     newest(app, hiring)
@@ -102,35 +102,35 @@ pub(super) fn read(app: &App, id: &str) -> Value {
     app.admin().get(&format!("{DELIVERIES}/{id}")).expect(200).json()["data"].clone()
 }
 
-/// A delivery once it is so.
+/// Polls until a delivery is as expected, and returns it.
 #[track_caller]
-pub(super) fn once(app: &App, id: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+pub(super) fn wait_until(app: &App, id: &str, is_expected: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let delivery = read(app, id);
-        if is_so(&delivery) {
+        if is_expected(&delivery) {
             return delivery;
         }
-        assert!(began.elapsed() < PATIENCE, "it never is so: {delivery}");
+        assert!(began.elapsed() < PATIENCE, "the delivery never becomes as expected: {delivery}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// A delivery once it was tried so often.
+/// Waits until a delivery has had this many attempts, and returns it.
 #[track_caller]
-pub(super) fn tried(app: &App, id: &str, attempts: u64) -> Value {
-    once(app, id, |delivery| delivery["attempts"] == attempts)
+pub(super) fn after_attempts(app: &App, id: &str, attempts: u64) -> Value {
+    wait_until(app, id, |delivery| delivery["attempts"] == attempts)
 }
 
 fn retry(app: &App, id: &str) -> Answer {
     app.admin().post_empty(&format!("{DELIVERIES}/{id}/retry"))
 }
 
-fn a_delivery_that_arrived_is_listed_whole() {
-    let taken = Behaviour::Answer(201, vec![], b"{\"taken\":\"yes\"}".to_vec());
-    let (app, hiring, _receiver) = start("5s", &[taken]);
+fn a_listed_delivery_has_every_member() {
+    let accepted = Behaviour::Answer(201, vec![], b"{\"taken\":\"yes\"}".to_vec());
+    let (app, hiring, _receiver) = start("5s", &[accepted]);
     let id = hire(&app, &hiring, 0);
-    tried(&app, &id, 1);
+    after_attempts(&app, &id, 1);
     let page = page(&app, "");
     let duration = &page["data"][0]["lastAttempt"]["durationMs"];
     assert!(duration.as_f64().unwrap() > 0.0, "{page}");
@@ -152,16 +152,16 @@ fn a_delivery_that_arrived_is_listed_whole() {
     assert!(unique.len() == 26 && unique.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)));
 }
 
-fn a_delivery_that_waits_or_failed_is_listed_with_its_last_attempt() {
+fn pending_and_failed_deliveries_are_listed_with_their_last_attempt() {
     let (app, hiring, receiver) = start("10s", &[Behaviour::status(503), Behaviour::HangUp]);
     app.world.fix_random(Some(0));
     let id = hire(&app, &hiring, 0);
-    let waiting = tried(&app, &id, 1);
+    let waiting = after_attempts(&app, &id, 1);
     assert_eq!((&waiting["state"], &waiting["held"]), (&json!("pending"), &json!(null)));
     assert_eq!(waiting["nextAttemptAt"], at(10));
     assert_eq!((&waiting["lastAttempt"]["status"], &waiting["lastAttempt"]["answer"]), (&json!(503), &json!("")));
     app.pass(10);
-    let failed = tried(&app, &id, 2);
+    let failed = after_attempts(&app, &id, 2);
     assert_eq!((&failed["state"], &failed["nextAttemptAt"]), (&json!("failed"), &json!(null)));
     let last = &failed["lastAttempt"];
     assert_eq!((&last["status"], &last["answer"], &last["at"]), (&json!(null), &json!(null), &at(10)));
@@ -170,31 +170,31 @@ fn a_delivery_that_waits_or_failed_is_listed_with_its_last_attempt() {
     assert_eq!(receiver.seen().len(), 2);
 }
 
-fn one_delivery_is_read_with_its_message_and_every_attempt() {
+fn a_single_delivery_has_its_message_and_every_attempt() {
     let script = [Behaviour::Answer(500, vec![], b"no".to_vec()), Behaviour::Raw(vec![b'?']), Behaviour::status(204)];
     let (app, hiring, receiver) = start("10s,10s", &script);
     let id = hire(&app, &hiring, 0);
     for attempts in 1..=2 {
-        tried(&app, &id, attempts);
+        after_attempts(&app, &id, attempts);
         app.pass(20);
     }
-    let whole = tried(&app, &id, 3);
+    let delivery = after_attempts(&app, &id, 3);
     let mut expected = page(&app, "")["data"][0].clone();
     expected["payload"] = receiver.seen()[2].json();
-    let history = whole["history"].as_array().unwrap();
+    let history = delivery["history"].as_array().unwrap();
     let seen: Vec<Value> =
         history.iter().map(|attempt| json!([attempt["at"], attempt["status"], attempt["answer"]])).collect();
     assert_eq!(seen, [json!([at(0), 500, "no"]), json!([at(20), null, null]), json!([at(40), 204, ""])]);
-    assert_eq!(history[2], whole["lastAttempt"]);
-    expected["history"] = whole["history"].clone();
-    assert_eq!(whole, expected);
+    assert_eq!(history[2], delivery["lastAttempt"]);
+    expected["history"] = delivery["history"].clone();
+    assert_eq!(delivery, expected);
 }
 
-fn the_newest_fifty_attempts_are_kept() {
+fn the_newest_fifty_attempts_are_retained() {
     let (app, hiring, _receiver) = start("10s", &[Behaviour::status(500)]);
     let id = hire(&app, &hiring, 0);
-    tried(&app, &id, 1);
-    // As after retries by hand over months.
+    after_attempts(&app, &id, 1);
+    // A delivery can reach many attempts through retries over months.
     app.change(
         "WITH RECURSIVE series (value) AS (SELECT 2 UNION ALL SELECT value + 1 FROM series WHERE value < 50)
          INSERT INTO hr_attempts (delivery_number, number, at, duration, status)
@@ -203,31 +203,31 @@ fn the_newest_fifty_attempts_are_kept() {
     );
     assert_eq!(read(&app, &id)["history"].as_array().unwrap().len(), 50);
     retry(&app, &id).expect(200);
-    let history = tried(&app, &id, 51)["history"].as_array().unwrap().clone();
+    let history = after_attempts(&app, &id, 51)["history"].as_array().unwrap().clone();
     assert_eq!((history.len(), &history[0]["status"], &history[49]["status"]), (50, &json!(502), &json!(500)));
 }
 
-fn a_held_delivery_says_what_holds_it() {
+fn a_held_delivery_names_the_reason() {
     let app = App::start();
     let hiring = app.hiring();
     let url = json!({ "url": "https://hr.example.com" });
     save(&app, &hiring, &url);
     let (hired, reversed) = (hire(&app, &hiring, 0), reverse(&app, &hiring, 0));
     let held = || [&hired, &reversed].map(|id| json!([read(&app, id)["held"], read(&app, id)["nextAttemptAt"]]));
-    let behind = json!([{ "reason": "earlier_delivery", "deliveryId": hired }, null]);
-    assert_eq!(held(), [json!([null, NOW]), behind.clone()]);
+    let held_by_earlier = json!([{ "reason": "earlier_delivery", "deliveryId": hired }, null]);
+    assert_eq!(held(), [json!([null, NOW]), held_by_earlier.clone()]);
     save(&app, &hiring, &json!({ "url": "https://hr.example.com", "enabled": false }));
     let both = |reason: &str| [(); 2].map(|()| json!([{ "reason": reason }, null]));
     assert_eq!(held(), both("integration_disabled"));
-    // A ping asks whether it would work.
+    // A ping tests whether the integration would work, so nothing holds it.
     assert_eq!(read(&app, &ping(&app, &hiring))["held"], json!(null));
     app.admin().delete(&integration(&hiring)).expect(200);
     assert_eq!(held(), both("no_integration"));
     save(&app, &hiring, &url);
-    assert_eq!(held(), [json!([null, NOW]), behind]);
+    assert_eq!(held(), [json!([null, NOW]), held_by_earlier]);
 }
 
-fn a_ping_is_exactly_this_message() {
+fn a_ping_has_its_documented_message() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let id = ping(&app, &hiring);
     let message = &receiver.wait_for(1)[0];
@@ -236,24 +236,24 @@ fn a_ping_is_exactly_this_message() {
     assert_eq!(message.json(), expected);
     assert_eq!((message.id(), message.request_line.as_str()), (id.as_str(), "POST /hooks HTTP/1.1"));
     assert_eq!(message.header("content-type"), "application/json");
-    let delivery = tried(&app, &id, 1);
+    let delivery = after_attempts(&app, &id, 1);
     assert_eq!((&delivery["payload"], &delivery["type"]), (&expected, &json!("ping")));
     assert_eq!((&delivery["applicationId"], &delivery["state"]), (&json!(null), &json!("delivered")));
-    // It is tried once, and once more each time it is sent again, also while nothing else goes.
+    // A ping has one attempt, and one more with each retry. It is sent although the integration is disabled.
     receiver.will([Behaviour::status(500)]);
     save(&app, &hiring, &json!({ "url": receiver.url("/hooks"), "enabled": false }));
     let id = ping(&app, &hiring);
     for attempts in 1..=2 {
-        let failed = tried(&app, &id, attempts);
+        let failed = after_attempts(&app, &id, attempts);
         assert_eq!((&failed["state"], &failed["nextAttemptAt"]), (&json!("failed"), &json!(null)));
         retry(&app, &id).expect(200);
     }
 }
 
-fn a_kib_of_an_answer_is_kept_and_nothing_in_it_does_harm() {
+fn the_first_kib_of_an_answer_is_stored_and_escaped() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let x = |count: usize| "x".repeat(count);
-    for (body, kept) in [
+    for (body, stored) in [
         (Vec::new(), String::new()),
         (x(1_024).into_bytes(), x(1_024)),
         (x(1_025).into_bytes(), x(1_024)),
@@ -266,7 +266,7 @@ fn a_kib_of_an_answer_is_kept_and_nothing_in_it_does_harm() {
     ] {
         receiver.will([Behaviour::Answer(200, vec![("Content-Type", "text/html".to_owned())], body)]);
         let id = ping(&app, &hiring);
-        assert_eq!(tried(&app, &id, 1)["lastAttempt"]["answer"], kept);
+        assert_eq!(after_attempts(&app, &id, 1)["lastAttempt"]["answer"], stored);
         for path in [format!("{DELIVERIES}/{id}"), format!("{DELIVERIES}?limit=1")] {
             let answer = app.admin().get(&path).expect(200);
             assert!(!answer.body.iter().any(|byte| *byte < b' '), "{}", answer.text());
@@ -289,18 +289,18 @@ fn an_unknown_organization_or_delivery_is_not_found() {
     }
 }
 
-fn a_failed_delivery_is_sent_again_under_its_id_with_a_new_schedule() {
+fn retrying_a_failed_delivery_restarts_its_schedule_under_the_same_id() {
     let (app, hiring, receiver) = start("10s,20s", &[Behaviour::status(500)]);
     app.world.fix_random(Some(0));
     let id = hire(&app, &hiring, 0);
     for round in 0..2 {
         for (attempts, delay, next) in [(1, 10, 10), (2, 20, 30)] {
-            let delivery = tried(&app, &id, round * 3 + attempts);
+            let delivery = after_attempts(&app, &id, round * 3 + attempts);
             let next = at(round * 30 + next);
             assert_eq!((&delivery["state"], &delivery["nextAttemptAt"]), (&json!("pending"), &next));
             app.pass(delay);
         }
-        let delivery = tried(&app, &id, round * 3 + 3);
+        let delivery = after_attempts(&app, &id, round * 3 + 3);
         assert_eq!((&delivery["state"], &delivery["nextAttemptAt"]), (&json!("failed"), &json!(null)));
         let mut expected = page(&app, "")["data"][0].clone();
         expected["state"] = json!("pending");
@@ -311,16 +311,16 @@ fn a_failed_delivery_is_sent_again_under_its_id_with_a_new_schedule() {
     assert!(messages.iter().all(|message| message.id() == id && message.body == messages[0].body));
 }
 
-fn a_delivery_that_waits_is_sent_at_once() {
+fn retrying_a_pending_delivery_sends_it_at_once() {
     let (app, hiring, receiver) = start("24h", &[Behaviour::status(500), Behaviour::status(204)]);
     let id = hire(&app, &hiring, 0);
-    assert_eq!(tried(&app, &id, 1)["state"], "pending");
+    assert_eq!(after_attempts(&app, &id, 1)["state"], "pending");
     assert_eq!(retry(&app, &id).expect(200).json()["data"]["nextAttemptAt"], NOW);
-    assert_eq!(tried(&app, &id, 2)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &id, 2)["state"], "delivered");
     assert_eq!(receiver.seen()[1].id(), id);
 }
 
-fn what_cannot_be_sent_now_is_not_sent_again() {
+fn a_retry_that_cannot_be_sent_is_a_conflict() {
     let (app, hiring, receiver) = start("10s", &[Behaviour::status(500)]);
     let refused = |id: &str, detail: &str| {
         let before = read(&app, id);
@@ -329,17 +329,17 @@ fn what_cannot_be_sent_now_is_not_sent_again() {
         assert_eq!(read(&app, id), before);
     };
     let (hired, reversed) = (hire(&app, &hiring, 0), reverse(&app, &hiring, 0));
-    tried(&app, &hired, 1);
+    after_attempts(&app, &hired, 1);
     refused(&reversed, "an earlier delivery of this application has not arrived");
     app.pass(11);
-    assert_eq!(tried(&app, &hired, 2)["state"], "failed");
+    assert_eq!(after_attempts(&app, &hired, 2)["state"], "failed");
     refused(&reversed, "an earlier delivery of this application has not arrived");
     let url = receiver.url("/hooks");
     save(&app, &hiring, &json!({ "url": url, "enabled": false }));
     [&hired, &reversed].iter().for_each(|id| refused(id, "the organization's HR integration is disabled"));
     app.admin().delete(&integration(&hiring)).expect(200);
     [&hired, &reversed].iter().for_each(|id| refused(id, "the organization has no HR integration"));
-    // What failed is not sent by enabling: an admin says so.
+    // Enabling an integration does not send failed deliveries; an admin retries them.
     save(&app, &hiring, &json!({ "url": url }));
     assert_eq!(
         (&read(&app, &hired)["state"], &read(&app, &reversed)["held"]["deliveryId"]),
@@ -347,11 +347,11 @@ fn what_cannot_be_sent_now_is_not_sent_again() {
     );
     receiver.will([Behaviour::status(204)]);
     retry(&app, &hired).expect(200);
-    tried(&app, &reversed, 1);
+    after_attempts(&app, &reversed, 1);
     [&hired, &reversed].iter().for_each(|id| refused(id, "the delivery has arrived"));
 }
 
-fn only_admins_see_and_send() {
+fn only_admins_read_and_retry_deliveries() {
     let app = App::with(Options { per_minute: Some(20), ..Options::default() });
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": "https://hr.example.com" }));

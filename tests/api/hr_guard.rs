@@ -1,4 +1,4 @@
-//! Where deliveries never go, however the target is written. What name servers may say is in `hr_name`.
+//! Addresses that deliveries never reach, in every notation. The tests of name resolution are in `hr_name`.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -13,12 +13,12 @@ use crate::support::app::Hr;
 use crate::support::{App, Receiver};
 
 crate::tests![
-    no_special_address_is_connected_to_however_it_is_written,
-    a_url_that_hides_its_host_is_not_saved,
-    the_same_addresses_are_reached_where_private_targets_are_allowed,
+    special_addresses_are_refused_in_every_notation,
+    a_url_that_disguises_its_host_is_refused,
+    private_addresses_are_reached_when_private_targets_are_allowed,
 ];
 
-/// Addresses that are special, as URLs have them.
+/// Special addresses in the notation of URLs.
 const SPECIAL: [&str; 68] = [
     "127.0.0.1",
     "127.0.0.2",
@@ -30,7 +30,7 @@ const SPECIAL: [&str; 68] = [
     "192.168.0.1",
     "192.168.255.255",
     "169.254.0.1",
-    // What clouds tell a machine of itself, keys too.
+    // The metadata services of cloud providers, which hand out credentials.
     "169.254.169.254",
     "100.100.100.200",
     "192.0.0.192",
@@ -91,8 +91,8 @@ const SPECIAL: [&str; 68] = [
     "[ff05::2]",
 ];
 
-/// Other ways of writing 127.0.0.1, 0.0.0.0, 169.254.169.254 and 10.0.0.1, and names of this machine. What the system
-/// makes of them is its own matter: it may know none of them.
+/// Other notations of 127.0.0.1, 0.0.0.0, 169.254.169.254 and 10.0.0.1, and names of this machine. The system resolver
+/// decides which of them it understands.
 const SPELLED: [&str; 32] = [
     "127.1",
     "127.0.1",
@@ -128,25 +128,26 @@ const SPELLED: [&str; 32] = [
     "127.0.0.1.",
 ];
 
-/// A network whose names a test scripts, and which notes what is asked of it. Without a script it is the system's.
+/// A network with scripted names that records look-ups and connections. Names without a script are resolved by the
+/// system.
 #[derive(Default)]
-pub(crate) struct Watched {
-    /// What name servers say of a name, one look-up after the other, and the last one for ever.
+pub(crate) struct ScriptedNetwork {
+    /// The addresses of a name, one answer per look-up. The last answer repeats.
     names: Mutex<HashMap<&'static str, VecDeque<Vec<IpAddr>>>>,
-    /// Where connections to these addresses end; they hang where there is none.
-    leads: Mutex<HashMap<IpAddr, Option<SocketAddr>>>,
+    /// The real target of a connection to each address. A connection without a target hangs.
+    targets: Mutex<HashMap<IpAddr, Option<SocketAddr>>>,
     looked_up: Mutex<Vec<String>>,
     connected: Mutex<Vec<SocketAddr>>,
 }
 
-impl Watched {
+impl ScriptedNetwork {
     pub(crate) fn name(&self, name: &'static str, answers: &[&[&str]]) {
         let answers = answers.iter().map(|answer| answer.iter().map(|ip| ip.parse().unwrap()).collect());
         self.names.lock().unwrap().insert(name, answers.collect());
     }
 
-    pub(crate) fn lead(&self, ip: &str, to: Option<SocketAddr>) {
-        self.leads.lock().unwrap().insert(ip.parse().unwrap(), to);
+    pub(crate) fn redirect(&self, ip: &str, to: Option<SocketAddr>) {
+        self.targets.lock().unwrap().insert(ip.parse().unwrap(), to);
     }
 
     pub(crate) fn looked_up(&self) -> Vec<String> {
@@ -158,7 +159,7 @@ impl Watched {
     }
 }
 
-impl Network for Watched {
+impl Network for ScriptedNetwork {
     fn look_up<'a>(&'a self, host: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>> {
         self.looked_up.lock().unwrap().push(host.to_owned());
         let mut names = self.names.lock().unwrap();
@@ -170,7 +171,7 @@ impl Network for Watched {
 
     fn connect(&self, address: SocketAddr) -> Later<'_, tokio::net::TcpStream> {
         self.connected.lock().unwrap().push(address);
-        match self.leads.lock().unwrap().get(&address.ip()) {
+        match self.targets.lock().unwrap().get(&address.ip()) {
             Some(Some(to)) => System.connect(*to),
             Some(None) => Box::pin(std::future::pending()),
             None => System.connect(address),
@@ -178,27 +179,27 @@ impl Network for Watched {
     }
 }
 
-/// A service that reaches public addresses only, on a network that is watched.
-pub(crate) fn guarded() -> (App, Arc<Watched>) {
-    watched(&Hr { allow_private: false, ..Hr::default() })
+/// A service that delivers to public addresses only, on a scripted network.
+pub(crate) fn guarded() -> (App, Arc<ScriptedNetwork>) {
+    with_scripted_network(&Hr { allow_private: false, ..Hr::default() })
 }
 
-pub(crate) fn watched(hr: &Hr) -> (App, Arc<Watched>) {
-    let network = Arc::new(Watched::default());
+pub(crate) fn with_scripted_network(hr: &Hr) -> (App, Arc<ScriptedNetwork>) {
+    let network = Arc::new(ScriptedNetwork::default());
     (delivering(Hr { network: Arc::clone(&network) as Arc<dyn Network>, ..hr.clone() }), network)
 }
 
-/// Listens on every address of this machine, so that nothing gets to it unseen.
-fn everywhere() -> Receiver {
+/// Listens on every address of this machine, so that no connection goes unnoticed.
+fn listen_everywhere() -> Receiver {
     let has_ipv6 = TcpListener::bind("[::]:0").is_ok();
     Receiver::on(if has_ipv6 { "[::]:0" } else { "0.0.0.0:0" })
 }
 
-/// Addresses of this machine other than its loopback, as far as they are special.
+/// Special addresses of this machine other than its loopback addresses.
 fn own_addresses() -> Vec<String> {
     let routes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
     let own = routes.into_iter().filter_map(|(from, to)| {
-        // Connecting by UDP sends nothing; it only chooses the address that would send.
+        // Connecting a UDP socket sends nothing; it only selects the source address.
         let socket = UdpSocket::bind(from).ok()?;
         socket.connect(to).ok()?;
         Some(socket.local_addr().ok()?.ip()).filter(|ip| address::require_public(*ip).is_err())
@@ -206,7 +207,7 @@ fn own_addresses() -> Vec<String> {
     own.map(|ip| if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }).collect()
 }
 
-/// Pings each URL as the HR system of an organization of its own, all at once; what came of each.
+/// Pings each URL at once, each as the HR system of its own organization, and returns the pings when they are done.
 fn ping_all(app: &App, urls: &[String]) -> Vec<Value> {
     let ids: Vec<String> = (0..urls.len()).map(|nth| format!("guarded_{nth}")).collect();
     let organizations = ids.iter().map(|id| json!({ "id": id, "slug": id.replace('_', "-"), "name": "G" }));
@@ -220,8 +221,8 @@ fn ping_all(app: &App, urls: &[String]) -> Vec<Value> {
     pings.iter().map(|id| eventually(app, id, |ping| ping["state"] != "pending")).collect()
 }
 
-fn no_special_address_is_connected_to_however_it_is_written() {
-    let ((app, network), receiver) = (guarded(), everywhere());
+fn special_addresses_are_refused_in_every_notation() {
+    let ((app, network), receiver) = (guarded(), listen_everywhere());
     let port = receiver.address.port();
     let own = own_addresses();
     let literal = SPECIAL.into_iter().chain(own.iter().map(String::as_str));
@@ -244,7 +245,7 @@ fn no_special_address_is_connected_to_however_it_is_written() {
     assert_eq!(receiver.connections(), 0);
 }
 
-fn a_url_that_hides_its_host_is_not_saved() {
+fn a_url_that_disguises_its_host_is_refused() {
     let (app, network) = guarded();
     let hiring = app.hiring();
     let path = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
@@ -301,8 +302,8 @@ fn a_url_that_hides_its_host_is_not_saved() {
     assert_eq!(network.looked_up(), [] as [String; 0]);
 }
 
-fn the_same_addresses_are_reached_where_private_targets_are_allowed() {
-    let ((app, network), receiver) = (watched(&Hr::default()), everywhere());
+fn private_addresses_are_reached_when_private_targets_are_allowed() {
+    let ((app, network), receiver) = (with_scripted_network(&Hr::default()), listen_everywhere());
     let port = receiver.address.port();
     let mut hosts = vec!["127.0.0.1".to_owned(), "0.0.0.0".to_owned()];
     hosts.extend(["127.1", "0x7f.1", "2130706433"].map(str::to_owned));

@@ -1,52 +1,52 @@
-//! `…/hr-integration`: admins say where an organization's HR system listens, and try it.
+//! `…/hr-integration`: admins set up and test an organization's HR integration.
 
 mod secret;
 
 use serde_json::{Value, json};
 
 use self::secret::{
-    a_change_in_between_leaves_the_replaced_secret_its_time, a_given_secret_is_taken_and_never_shown,
-    a_made_secret_is_shown_once_and_signs, a_replaced_secret_signs_beside_the_new_one_for_24_hours,
-    a_secret_and_a_new_one_cannot_both_be_wanted, a_secret_has_24_bytes_at_least_and_255_characters_at_most,
-    a_secret_is_shown_nowhere, a_secret_stays_until_another_is_wanted, a_short_secret_of_a_document_signs_and_stays,
-    an_integration_without_a_secret_cannot_be_tried_until_it_is_saved,
+    a_generated_secret_is_shown_once_and_signs, a_given_secret_and_a_rotation_cannot_be_combined,
+    a_given_secret_is_stored_and_never_shown, a_replaced_secret_signs_beside_the_new_one_for_24_hours,
+    a_secret_stays_until_it_is_replaced, a_secret_under_24_bytes_or_over_255_characters_is_refused,
+    an_imported_integration_without_a_secret_cannot_be_tested_until_saved, an_imported_short_secret_signs_and_stays,
+    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_move_the_end_of_a_replaced_secret,
 };
-use super::hr_delivery::{NOW, hire, integration, once, ping, read, save, start, tried};
+use super::hr_delivery::{NOW, after_attempts, hire, integration, ping, read, save, start, wait_until};
 use super::support::app::Options;
 use super::support::receiver::Message;
 use super::support::{Answer, App, Behaviour, Hiring};
 
 crate::tests![
-    a_saved_integration_is_answered_whole,
-    a_made_secret_is_shown_once_and_signs,
-    a_given_secret_is_taken_and_never_shown,
-    a_secret_stays_until_another_is_wanted,
+    saving_an_integration_returns_every_member,
+    a_generated_secret_is_shown_once_and_signs,
+    a_given_secret_is_stored_and_never_shown,
+    a_secret_stays_until_it_is_replaced,
     a_replaced_secret_signs_beside_the_new_one_for_24_hours,
-    a_change_in_between_leaves_the_replaced_secret_its_time,
-    a_secret_has_24_bytes_at_least_and_255_characters_at_most,
-    a_url_has_at_most_2048_characters,
-    a_url_is_http_or_https_with_a_host_and_no_user,
-    every_fault_is_told_at_once,
-    a_secret_and_a_new_one_cannot_both_be_wanted,
+    other_changes_do_not_move_the_end_of_a_replaced_secret,
+    a_secret_under_24_bytes_or_over_255_characters_is_refused,
+    a_url_over_2048_characters_is_refused,
+    a_url_other_than_http_with_a_host_and_no_user_is_refused,
+    all_validation_errors_are_reported_together,
+    a_given_secret_and_a_rotation_cannot_be_combined,
     null_counts_as_not_given_and_unknown_members_are_ignored,
-    what_is_no_json_object_is_a_bad_request,
-    a_body_that_is_too_long_or_of_another_type_is_refused,
-    an_unknown_organization_and_one_without_an_integration_are_not_found,
-    only_admins_see_change_and_try,
-    a_secret_is_shown_nowhere,
-    enabled_stays_as_it_is_where_it_is_left_out,
-    disabling_holds_and_enabling_sends,
-    deleting_holds_and_a_new_integration_sends,
-    a_hire_after_the_integration_was_deleted_queues_nothing,
-    a_hire_that_was_told_is_taken_back_even_when_the_integration_was_deleted_in_between,
-    what_waits_for_its_next_attempt_is_sent_when_the_integration_is_saved,
-    an_integration_without_a_secret_cannot_be_tried_until_it_is_saved,
-    a_short_secret_of_a_document_signs_and_stays,
-    an_answer_of_410_disables_and_says_why,
-    a_ping_answered_410_disables_too,
+    a_body_that_is_not_a_json_object_is_a_bad_request,
+    a_large_body_or_another_media_type_is_refused,
+    unknown_organizations_and_absent_integrations_are_not_found,
+    only_admins_read_change_and_test_integrations,
+    no_other_answer_and_no_export_shows_a_secret,
+    a_change_without_enabled_leaves_it,
+    disabling_holds_deliveries_and_enabling_sends_them,
+    deleting_holds_deliveries_and_a_new_integration_sends_them,
+    a_hire_without_an_integration_queues_no_delivery,
+    the_reversal_of_a_delivered_hire_is_queued_without_an_integration,
+    saving_an_integration_sends_waiting_deliveries_at_once,
+    an_imported_integration_without_a_secret_cannot_be_tested_until_saved,
+    an_imported_short_secret_signs_and_stays,
+    an_answer_of_410_disables_the_integration_with_the_reason,
+    a_410_to_a_ping_disables_the_integration,
 ];
 
-/// 24 bytes.
+/// A secret of 24 bytes.
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 const URL: &str = "https://hr.example.com/hooks";
@@ -60,11 +60,11 @@ fn get(app: &App, hiring: &Hiring) -> Value {
 }
 
 /// The secret that an answer shows.
-fn shown(data: &Value) -> String {
+fn shown_secret(data: &Value) -> String {
     data["secret"].as_str().unwrap_or_else(|| panic!("no secret in {data}")).to_owned()
 }
 
-fn a_saved_integration_is_answered_whole() {
+fn saving_an_integration_returns_every_member() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = put(&app, &hiring, &json!({ "url": URL })).expect(200);
@@ -78,7 +78,7 @@ fn a_saved_integration_is_answered_whole() {
             "hasSecret": true,
             "previousSecretUntil": null,
             "updatedAt": NOW,
-            "secret": shown(&answer.json()["data"]),
+            "secret": shown_secret(&answer.json()["data"]),
         },
     });
     assert_eq!(answer.json(), expected);
@@ -90,24 +90,24 @@ fn a_saved_integration_is_answered_whole() {
     expected["data"]["enabled"] = json!(false);
     expected["data"]["updatedAt"] = json!("2026-11-21T09:01:00.000000Z");
     let body = json!({ "url": expected["data"]["url"], "enabled": false });
-    assert_eq!(put(&app, &hiring, &body).expect(200).json(), expected, "as it was given");
+    assert_eq!(put(&app, &hiring, &body).expect(200).json(), expected, "the URL is returned as given");
     assert_eq!(get(&app, &hiring), expected["data"]);
     let deleted = app.admin().delete(&integration(&hiring)).expect(200);
     assert_eq!(deleted.json(), json!({ "success": true }));
 }
 
-fn a_url_has_at_most_2048_characters() {
+fn a_url_over_2048_characters_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let of = |characters: usize| json!({ "url": format!("{URL}/{}", "a".repeat(characters - URL.len() - 1)) });
-    assert_eq!(save(&app, &hiring, &of(2_048))["url"].as_str().unwrap().len(), 2_048);
-    assert_eq!(put(&app, &hiring, &of(2_049)).refused(400, "validation_error").fields(), ["url"]);
+    let with_length = |characters: usize| json!({ "url": format!("{URL}/{}", "a".repeat(characters - URL.len() - 1)) });
+    assert_eq!(save(&app, &hiring, &with_length(2_048))["url"].as_str().unwrap().len(), 2_048);
+    assert_eq!(put(&app, &hiring, &with_length(2_049)).refused(400, "validation_error").fields(), ["url"]);
 }
 
-fn a_url_is_http_or_https_with_a_host_and_no_user() {
+fn a_url_other_than_http_with_a_host_and_no_user_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    // Where it leads is asked when it is connected to.
+    // The address is checked when it is connected to, not when it is saved.
     for good in
         ["http://hr", "HTTPS://HR.example.com:65535/", "http://127.0.0.1/", "http://[::1]", "https://hr.example?a@b"]
     {
@@ -148,7 +148,7 @@ fn a_url_is_http_or_https_with_a_host_and_no_user() {
     }
 }
 
-fn every_fault_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let all = json!({ "url": 5, "secret": [SECRET], "rotateSecret": "yes", "enabled": 1 });
@@ -179,7 +179,7 @@ fn every_fault_is_told_at_once() {
     assert_eq!(
         app.admin().put(nowhere, &json!({})).refused(400, "validation_error").fields(),
         ["url"],
-        "before it is looked for"
+        "the body is checked before the organization"
     );
     app.admin().get(&integration(&hiring)).refused(404, "not_found");
 }
@@ -196,10 +196,10 @@ fn null_counts_as_not_given_and_unknown_members_are_ignored() {
         (&saved["enabled"], &saved["disabledReason"], &saved["updatedAt"]),
         (&json!(true), &json!(null), &json!(NOW))
     );
-    assert_eq!((&saved["organizationId"], shown(&saved).len()), (&json!(hiring.organization_id), 50));
+    assert_eq!((&saved["organizationId"], shown_secret(&saved).len()), (&json!(hiring.organization_id), 50));
 }
 
-fn what_is_no_json_object_is_a_bad_request() {
+fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
     for body in [
@@ -218,7 +218,7 @@ fn what_is_no_json_object_is_a_bad_request() {
     }
 }
 
-fn a_body_that_is_too_long_or_of_another_type_is_refused() {
+fn a_large_body_or_another_media_type_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let mut body = json!({ "url": URL }).to_string().into_bytes();
@@ -234,11 +234,11 @@ fn a_body_that_is_too_long_or_of_another_type_is_refused() {
     send("application/json", &body).refused(413, "payload_too_large");
 }
 
-/// Every request to an integration: its method, what follows its path, its body.
+/// Every request to an integration: its method, the rest of its path, its body.
 const REQUESTS: [(&str, &str, &str); 4] =
     [("GET", "", ""), ("PUT", "", "{\"url\":\"https://hr.example.com\"}"), ("DELETE", "", ""), ("POST", "/test", "")];
 
-fn an_unknown_organization_and_one_without_an_integration_are_not_found() {
+fn unknown_organizations_and_absent_integrations_are_not_found() {
     let app = App::start();
     let hiring = app.hiring();
     for (method, more, body) in REQUESTS {
@@ -256,7 +256,7 @@ fn an_unknown_organization_and_one_without_an_integration_are_not_found() {
     assert_eq!(app.sql("SELECT count(*) FROM hr_integrations"), ["0"]);
 }
 
-fn only_admins_see_change_and_try() {
+fn only_admins_read_change_and_test_integrations() {
     let app = App::with(Options { per_minute: Some(20), ..Options::default() });
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": URL }));
@@ -280,7 +280,7 @@ fn only_admins_see_change_and_try() {
     assert_eq!(app.sql("SELECT count(*) FROM hr_deliveries"), ["0"]);
 }
 
-fn enabled_stays_as_it_is_where_it_is_left_out() {
+fn a_change_without_enabled_leaves_it() {
     let app = App::start();
     let hiring = app.hiring();
     for (given, enabled) in [(None, true), (Some(false), false), (None, false), (Some(true), true), (None, true)] {
@@ -291,41 +291,46 @@ fn enabled_stays_as_it_is_where_it_is_left_out() {
     }
 }
 
-fn disabling_holds_and_enabling_sends() {
+fn disabling_holds_deliveries_and_enabling_sends_them() {
     let (app, hiring, receiver) = start("5m", &[Behaviour::status(500), Behaviour::status(204)]);
     let url = receiver.url("/hooks");
-    let tried_before = hire(&app, &hiring, 0);
-    tried(&app, &tried_before, 1);
+    let tried_delivery = hire(&app, &hiring, 0);
+    after_attempts(&app, &tried_delivery, 1);
     save(&app, &hiring, &json!({ "url": url, "enabled": false }));
-    let held = [tried_before, hire(&app, &hiring, 1)];
+    let held = [tried_delivery, hire(&app, &hiring, 1)];
     app.pass(3_600);
-    // A ping goes all the same, and first. What could be sent beside it would go before the second.
-    tried(&app, &ping(&app, &hiring), 1);
-    tried(&app, &ping(&app, &hiring), 1);
+    // A ping is sent although the integration is disabled. Any other delivery that could be sent would come before the
+    // second ping.
+    after_attempts(&app, &ping(&app, &hiring), 1);
+    after_attempts(&app, &ping(&app, &hiring), 1);
     let events = || receiver.seen().iter().map(Message::event).collect::<Vec<_>>();
     assert_eq!(events(), ["candidate.hired", "ping", "ping"]);
-    assert_eq!(save(&app, &hiring, &json!({ "url": url }))["enabled"], false, "as it was");
+    assert_eq!(
+        save(&app, &hiring, &json!({ "url": url }))["enabled"],
+        false,
+        "saving a URL does not enable the integration"
+    );
     assert_eq!(save(&app, &hiring, &json!({ "url": url, "enabled": true }))["enabled"], true);
     let messages = receiver.wait_for(5);
     assert_eq!([messages[3].id(), messages[4].id()], [&held[0], &held[1]]);
-    held.iter().for_each(|id| drop(once(&app, id, |delivery| delivery["state"] == "delivered")));
+    held.iter().for_each(|id| drop(wait_until(&app, id, |delivery| delivery["state"] == "delivered")));
     assert_eq!(receiver.seen().len(), 5);
 }
 
-fn deleting_holds_and_a_new_integration_sends() {
+fn deleting_holds_deliveries_and_a_new_integration_sends_them() {
     let (app, hiring, receiver) = start("24h", &[Behaviour::status(500)]);
     let (first, second) = (hire(&app, &hiring, 0), hire(&app, &hiring, 1));
-    [&first, &second].iter().for_each(|id| drop(tried(&app, id, 1)));
+    [&first, &second].iter().for_each(|id| drop(after_attempts(&app, id, 1)));
     app.admin().delete(&integration(&hiring)).expect(200);
     app.admin().delete(&integration(&hiring)).refused(404, "not_found");
     app.pass(200_000);
-    let made = shown(&save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": false })));
-    (0..2).for_each(|_| drop(tried(&app, &ping(&app, &hiring), 1)));
+    let made = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": false })));
+    (0..2).for_each(|_| drop(after_attempts(&app, &ping(&app, &hiring), 1)));
     assert_eq!(receiver.seen().len(), 4, "two attempts before, and the pings");
     receiver.will([Behaviour::status(204)]);
     save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": true }));
     for id in [&first, &second] {
-        assert_eq!(tried(&app, id, 2)["state"], "delivered");
+        assert_eq!(after_attempts(&app, id, 2)["state"], "delivered");
     }
     let messages = receiver.seen();
     assert!(
@@ -336,7 +341,7 @@ fn deleting_holds_and_a_new_integration_sends() {
     assert_eq!((messages[4].id(), messages[5].id()), (first.as_str(), second.as_str()));
 }
 
-fn a_hire_after_the_integration_was_deleted_queues_nothing() {
+fn a_hire_without_an_integration_queues_no_delivery() {
     let (app, hiring, _receiver) = start("5s", &[Behaviour::status(204)]);
     app.admin().delete(&integration(&hiring)).expect(200);
     app.admin().post_empty(&hiring.hire(0)).expect(200);
@@ -344,9 +349,9 @@ fn a_hire_after_the_integration_was_deleted_queues_nothing() {
     assert_eq!(listed["data"], json!([]));
 }
 
-fn a_hire_that_was_told_is_taken_back_even_when_the_integration_was_deleted_in_between() {
+fn the_reversal_of_a_delivered_hire_is_queued_without_an_integration() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
-    let told = hire(&app, &hiring, 0);
+    let hired = hire(&app, &hiring, 0);
     receiver.wait_for(1);
     app.admin().delete(&integration(&hiring)).expect(200);
     app.admin().post_empty(&hiring.decision(0, 3, "reject")).expect(200);
@@ -354,26 +359,26 @@ fn a_hire_that_was_told_is_taken_back_even_when_the_integration_was_deleted_in_b
     assert_eq!(listed["data"][0]["held"], json!({ "reason": "no_integration" }), "{listed}");
     save(&app, &hiring, &json!({ "url": receiver.url("/new") }));
     let messages = receiver.wait_for(2);
-    assert_eq!((messages[0].id(), messages[1].event().as_str()), (told.as_str(), "candidate.hire_reversed"));
+    assert_eq!((messages[0].id(), messages[1].event().as_str()), (hired.as_str(), "candidate.hire_reversed"));
 }
 
-fn what_waits_for_its_next_attempt_is_sent_when_the_integration_is_saved() {
+fn saving_an_integration_sends_waiting_deliveries_at_once() {
     let script = [Behaviour::status(500), Behaviour::status(500), Behaviour::status(204)];
     let (app, hiring, receiver) = start("20h", &script);
     let id = hire(&app, &hiring, 0);
-    assert_eq!(tried(&app, &id, 1)["state"], "pending");
+    assert_eq!(after_attempts(&app, &id, 1)["state"], "pending");
     save(&app, &hiring, &json!({ "url": receiver.url("/repaired") }));
-    assert_eq!(tried(&app, &id, 2)["state"], "pending", "its schedule begins anew");
+    assert_eq!(after_attempts(&app, &id, 2)["state"], "pending", "its schedule starts over");
     app.pass(24 * 3_600);
-    assert_eq!(tried(&app, &id, 3)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &id, 3)["state"], "delivered");
     assert_eq!(receiver.seen()[1].request_line, "POST /repaired HTTP/1.1");
 }
 
-fn an_answer_of_410_disables_and_says_why() {
+fn an_answer_of_410_disables_the_integration_with_the_reason() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(410), Behaviour::status(204)]);
     app.pass(1);
     let (gone, next) = (hire(&app, &hiring, 0), hire(&app, &hiring, 1));
-    let delivery = tried(&app, &gone, 1);
+    let delivery = after_attempts(&app, &gone, 1);
     assert_eq!(
         (&delivery["state"], &delivery["held"]),
         (&json!("pending"), &json!({ "reason": "integration_disabled" }))
@@ -386,15 +391,15 @@ fn an_answer_of_410_disables_and_says_why() {
     assert_eq!((&read(&app, &next)["attempts"], receiver.seen().len()), (&json!(0), 1));
     let saved = save(&app, &hiring, &json!({ "url": receiver.url("/hooks") }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(true), &json!(null)));
-    [&gone, &next].iter().for_each(|id| drop(once(&app, id, |delivery| delivery["state"] == "delivered")));
+    [&gone, &next].iter().for_each(|id| drop(wait_until(&app, id, |delivery| delivery["state"] == "delivered")));
 }
 
-fn a_ping_answered_410_disables_too() {
+fn a_410_to_a_ping_disables_the_integration() {
     let (app, hiring, _receiver) = start("5s", &[Behaviour::status(410)]);
-    let failed = tried(&app, &ping(&app, &hiring), 1);
+    let failed = after_attempts(&app, &ping(&app, &hiring), 1);
     assert_eq!((&failed["state"], &failed["held"]), (&json!("failed"), &json!(null)));
     assert!(get(&app, &hiring)["disabledReason"].as_str().unwrap().contains("410"));
-    // Saved as disabled it is no longer the service that has disabled it.
+    // Saving it as disabled makes the admin, and no longer the service, the one who disabled it.
     let saved = save(&app, &hiring, &json!({ "url": URL, "enabled": false }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(false), &json!(null)));
 }

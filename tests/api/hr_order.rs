@@ -1,4 +1,4 @@
-//! In what order deliveries go, whose turn it is, and what a stop leaves for the next start.
+//! The order of deliveries, fairness between organizations, and deliveries across a stop.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use appliance::domain::hr_turn::SUSPECT_ATTEMPTS_MAX;
 use appliance::http::Stopped;
 use serde_json::{Value, json};
 
-use crate::hr_retry::Lookout;
-use crate::hr_send::{after, delivering, eventually, hire, hire_for, integrate, newest};
+use crate::hr_retry::WorkerProbe;
+use crate::hr_send::{after_attempts, delivering, eventually, hire, hire_for, integrate, newest};
 use crate::support::app::Hr;
 use crate::support::hiring::role_of;
 use crate::support::receiver::Message;
@@ -15,14 +15,14 @@ use crate::support::{App, Behaviour, Hiring, Receiver};
 
 crate::tests![
     deliveries_of_an_application_arrive_in_order,
-    a_failed_delivery_holds_the_later_ones_of_its_application_and_no_others,
-    a_delivery_that_waits_for_its_next_attempt_holds_the_later_ones_too,
-    an_organization_has_one_attempt_at_once_and_others_go_beside_it,
-    organizations_that_hang_delay_no_other,
-    those_that_timed_out_take_half_the_places_at_most,
-    whoever_timed_out_is_suspect_until_it_answers,
-    what_waits_for_its_next_attempt_is_sent_after_a_restart,
-    a_stop_does_not_wait_for_a_target_that_hangs,
+    a_failed_delivery_holds_only_later_ones_of_its_application,
+    a_delivery_that_waits_for_a_retry_holds_later_ones_of_its_application,
+    an_organization_has_one_attempt_at_a_time_beside_other_organizations,
+    hanging_hr_systems_do_not_delay_other_organizations,
+    suspect_hr_systems_hold_at_most_half_the_permits,
+    an_hr_system_that_timed_out_is_suspect_until_it_answers,
+    a_delivery_that_waits_for_a_retry_is_sent_after_a_restart,
+    stopping_does_not_wait_for_a_hanging_hr_system,
 ];
 
 /// An organization that can hire all of its three candidates.
@@ -30,7 +30,7 @@ fn with_three_positions(app: &App) -> Hiring {
     app.hiring_with(|document| role_of(document)["positions"] = json!(3))
 }
 
-/// Reverses a hire; the id of the delivery.
+/// Reverses a hire and returns the id of the delivery.
 fn reverse(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.admin().post(&hiring.decision(candidate, 3, "reject"), &json!({})).expect(200);
     newest(app, hiring)
@@ -52,55 +52,55 @@ fn deliveries_of_an_application_arrive_in_order() {
     let seen = receiver.wait_for(6);
     for ((hired, reversed), candidate) in sent.iter().zip(&hiring.candidates) {
         let application = json!(candidate.application_id);
-        let of_it: Vec<&Message> =
+        let of_application: Vec<&Message> =
             seen.iter().filter(|message| message.json()["data"]["application"]["id"] == application).collect();
-        assert_eq!(of_it.iter().map(|message| message.id()).collect::<Vec<_>>(), [hired, reversed]);
+        assert_eq!(of_application.iter().map(|message| message.id()).collect::<Vec<_>>(), [hired, reversed]);
         assert_eq!(
-            (of_it[0].event().as_str(), of_it[1].event().as_str()),
+            (of_application[0].event().as_str(), of_application[1].event().as_str()),
             ("candidate.hired", "candidate.hire_reversed")
         );
     }
 }
 
-fn a_failed_delivery_holds_the_later_ones_of_its_application_and_no_others() {
+fn a_failed_delivery_holds_only_later_ones_of_its_application() {
     let (app, receiver) = (delivering(Hr { schedule: "5s", ..Hr::default() }), Receiver::start());
-    let (lookout, hiring) = (Lookout::new(&app), app.hiring());
+    let (probe, hiring) = (WorkerProbe::new(&app), app.hiring());
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
     let (hired, reversed) = (hire(&app, &hiring, 0), reverse(&app, &hiring, 0));
     let other = hire(&app, &hiring, 1);
     receiver.will([Behaviour::status(500), Behaviour::status(204), Behaviour::status(500), Behaviour::status(204)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
-    assert_eq!(after(&app, &other, 1)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &other, 1)["state"], "delivered");
     app.pass(6);
-    assert_eq!(after(&app, &hired, 2)["state"], "failed");
+    assert_eq!(after_attempts(&app, &hired, 2)["state"], "failed");
     app.pass(86_400);
-    lookout.wait(&app);
-    let held = after(&app, &reversed, 0);
+    probe.wait(&app);
+    let held = after_attempts(&app, &reversed, 0);
     assert_eq!((&held["state"], &held["nextAttemptAt"]), (&json!("pending"), &Value::Null));
     assert_eq!(held["held"], json!({ "reason": "earlier_delivery", "deliveryId": hired }));
     app.admin().post_empty(&format!("/api/admin/hr-deliveries/{hired}/retry")).expect(200);
-    assert_eq!(after(&app, &reversed, 1)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &reversed, 1)["state"], "delivered");
     assert_eq!(ids(&receiver.seen()), [&hired, &other, &hired, &hired, &reversed]);
 }
 
-fn a_delivery_that_waits_for_its_next_attempt_holds_the_later_ones_too() {
+fn a_delivery_that_waits_for_a_retry_holds_later_ones_of_its_application() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
-    let (lookout, hiring) = (Lookout::new(&app), app.hiring());
+    let (probe, hiring) = (WorkerProbe::new(&app), app.hiring());
     receiver.will([Behaviour::status(500), Behaviour::status(204)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     let hired = hire(&app, &hiring, 0);
-    after(&app, &hired, 1);
+    after_attempts(&app, &hired, 1);
     let reversed = reverse(&app, &hiring, 0);
-    lookout.wait(&app);
-    assert_eq!(after(&app, &reversed, 0)["held"]["deliveryId"], json!(hired));
+    probe.wait(&app);
+    assert_eq!(after_attempts(&app, &reversed, 0)["held"]["deliveryId"], json!(hired));
     app.pass(6);
-    assert_eq!(after(&app, &reversed, 1)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &reversed, 1)["state"], "delivered");
     assert_eq!(ids(&receiver.seen()), [&hired, &hired, &reversed]);
 }
 
-fn an_organization_has_one_attempt_at_once_and_others_go_beside_it() {
+fn an_organization_has_one_attempt_at_a_time_beside_other_organizations() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
-    let lookout = Lookout::new(&app);
+    let probe = WorkerProbe::new(&app);
     receiver.will([Behaviour::Hold]);
     let (hiring, other) = (with_three_positions(&app), app.hiring());
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
@@ -109,34 +109,34 @@ fn an_organization_has_one_attempt_at_once_and_others_go_beside_it() {
     }
     for under_way in 1..=3 {
         receiver.wait_for(under_way);
-        lookout.wait(&app);
-        assert_eq!(receiver.connections(), under_way, "the next one waits until this one is answered");
+        probe.wait(&app);
+        assert_eq!(receiver.connections(), under_way, "the next delivery waits for the answer to this one");
         receiver.release(usize::from(under_way < 3));
     }
     integrate(&app, &other.organization_id, &receiver.url("/"), true);
     hire(&app, &other, 0);
-    // While the third one of the first organization is held.
+    // The other organization's delivery arrives while the third one of the first is held.
     receiver.wait_for(4);
     receiver.release(2);
 }
 
-fn organizations_that_hang_delay_no_other() {
+fn hanging_hr_systems_do_not_delay_other_organizations() {
     let (app, hanging, healthy) = (delivering(Hr::default()), Receiver::start(), Receiver::start());
     hanging.will([Behaviour::Hold]);
     let held: Vec<String> = (0..8).map(|_| hire_for(&app, &hanging.url("/"))).collect();
     hanging.wait_for(8);
     let id = hire_for(&app, &healthy.url("/"));
-    assert_eq!(after(&app, &id, 1)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &id, 1)["state"], "delivered");
     for id in &held {
-        assert_eq!(after(&app, id, 0)["state"], "pending", "it hangs still");
+        assert_eq!(after_attempts(&app, id, 0)["state"], "pending", "the delivery is still unanswered");
     }
     hanging.release(8);
     for id in &held {
-        assert_eq!(after(&app, id, 1)["state"], "delivered");
+        assert_eq!(after_attempts(&app, id, 1)["state"], "delivered");
     }
 }
 
-/// Imports organizations without anybody whose HR system listens there, and queues a ping for each.
+/// Imports organizations without members whose HR system listens at this URL, and queues a ping for each.
 fn ping_many(app: &App, count: usize, url: &str) {
     let organizations: Vec<Value> = (0..count)
         .map(|nth| {
@@ -146,7 +146,7 @@ fn ping_many(app: &App, count: usize, url: &str) {
         })
         .collect();
     app.import(&json!({ "organizations": organizations }));
-    // As if the last attempt of each had timed out.
+    // The last attempt of each appears to have timed out.
     app.change("UPDATE hr_integrations SET timed_out = 1 WHERE organization_id LIKE 'many%'");
     let admin = app.admin();
     for nth in 0..count {
@@ -154,55 +154,55 @@ fn ping_many(app: &App, count: usize, url: &str) {
     }
 }
 
-fn those_that_timed_out_take_half_the_places_at_most() {
+fn suspect_hr_systems_hold_at_most_half_the_permits() {
     let app = delivering(Hr { timeout: Duration::from_secs(120), ..Hr::default() });
-    let (lookout, receiver) = (Lookout::new(&app), Receiver::start());
+    let (probe, receiver) = (WorkerProbe::new(&app), Receiver::start());
     receiver.will([Behaviour::Hold]);
     ping_many(&app, SUSPECT_ATTEMPTS_MAX + 5, &receiver.url("/"));
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX);
-    // The healthy one is served nevertheless, and none of the others beside it.
-    lookout.wait(&app);
+    // The healthy HR system is served nevertheless, and no further suspect one.
+    probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX);
     receiver.release(1);
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX + 1);
-    lookout.wait(&app);
+    probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX + 1);
     receiver.release(SUSPECT_ATTEMPTS_MAX + 4);
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX + 5);
 }
 
-fn whoever_timed_out_is_suspect_until_it_answers() {
+fn an_hr_system_that_timed_out_is_suspect_until_it_answers() {
     let app = delivering(Hr { timeout: Duration::from_secs(2), ..Hr::default() });
     let (hiring, receiver) = (app.hiring(), Receiver::start());
     receiver.will([Behaviour::Silence, Behaviour::status(500), Behaviour::Silence, Behaviour::status(204)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     let id = hire(&app, &hiring, 0);
     for (attempts, is_suspect) in [(1, "1"), (2, "0"), (3, "1"), (4, "0")] {
-        after(&app, &id, attempts);
+        after_attempts(&app, &id, attempts);
         assert_eq!(app.sql("SELECT timed_out FROM hr_integrations"), [is_suspect], "{attempts}");
         app.pass(3_600);
     }
 }
 
-fn what_waits_for_its_next_attempt_is_sent_after_a_restart() {
+fn a_delivery_that_waits_for_a_retry_is_sent_after_a_restart() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
-    let (lookout, hiring) = (Lookout::new(&app), app.hiring());
+    let (probe, hiring) = (WorkerProbe::new(&app), app.hiring());
     receiver.will([Behaviour::status(500), Behaviour::status(204)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     let hired = hire(&app, &hiring, 0);
-    after(&app, &hired, 1);
+    after_attempts(&app, &hired, 1);
     let reversed = reverse(&app, &hiring, 0);
     assert_eq!(app.stop(), Stopped::Gracefully);
     app.pass(4);
     app.start_again();
-    lookout.wait(&app);
-    assert_eq!(receiver.seen().len(), 1, "a restart makes nothing due earlier");
+    probe.wait(&app);
+    assert_eq!(receiver.seen().len(), 1, "a restart does not move a retry forward");
     app.pass(2);
-    assert_eq!(after(&app, &reversed, 1)["state"], "delivered");
+    assert_eq!(after_attempts(&app, &reversed, 1)["state"], "delivered");
     assert_eq!(ids(&receiver.seen()), [&hired, &hired, &reversed]);
 }
 
-fn a_stop_does_not_wait_for_a_target_that_hangs() {
+fn stopping_does_not_wait_for_a_hanging_hr_system() {
     let app = delivering(Hr { timeout: Duration::from_secs(120), ..Hr::default() });
     let (hiring, receiver) = (app.hiring(), Receiver::start());
     receiver.will([Behaviour::Silence, Behaviour::status(204)]);
@@ -213,9 +213,13 @@ fn a_stop_does_not_wait_for_a_target_that_hangs() {
     assert_eq!(app.stop(), Stopped::Gracefully);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     app.start_again();
-    // What was cut off is sent again, and after it what had not begun.
+    // The attempt that was cut off is repeated, and the other delivery follows.
     eventually(&app, &second, |delivery| delivery["state"] == "delivered");
     assert_eq!(ids(&receiver.seen()), [&first, &first, &second]);
-    assert_eq!(after(&app, &first, 1)["state"], "delivered", "nobody knows what became of the one that was cut off");
+    assert_eq!(
+        after_attempts(&app, &first, 1)["state"],
+        "delivered",
+        "the attempt that was cut off has no known result"
+    );
     assert_eq!(app.check(), [] as [String; 0]);
 }

@@ -1,4 +1,4 @@
-//! When a delivery is tried again: the documented times, to the second, what `Retry-After` makes of them, and the end.
+//! Retries of deliveries: the documented times to the second, the effect of `Retry-After`, and the final failure.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use appliance::domain::timestamp::Timestamp;
 use appliance::world::World as _;
 use serde_json::{Value, json};
 
-use crate::hr_send::{after, delivering, eventually, hire, integrate};
+use crate::hr_send::{after_attempts, delivering, eventually, hire, integrate};
 use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
 crate::tests![
-    ten_attempts_are_made_at_the_documented_times_and_then_it_has_failed,
-    jitter_adds_up_to_a_tenth_to_each_delay,
-    each_attempt_sends_the_same_message_under_its_own_timestamp,
-    a_delivery_that_failed_is_sent_again_with_its_whole_schedule,
-    the_hr_system_may_ask_for_more_time_but_not_for_less,
-    the_time_that_was_asked_for_is_kept_to_the_second,
+    a_delivery_fails_after_ten_attempts_at_the_documented_times,
+    jitter_adds_at_most_a_tenth_to_each_delay,
+    each_attempt_sends_the_same_message_with_its_own_timestamp,
+    retrying_a_failed_delivery_repeats_the_whole_schedule,
+    retry_after_can_lengthen_a_delay_but_not_shorten_it,
+    retry_after_is_honoured_to_the_second,
 ];
 
 /// The delays between attempts, in seconds: 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h.
 const DELAYS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/// An organization whose pings arrive: when one has, the worker has looked what is due at the time of the clock, and
-/// has seen everything that is.
-pub(crate) struct Lookout {
+/// An organization whose pings arrive. A delivered ping shows that the delivery worker has polled at the current time
+/// and has seen everything that is due.
+pub(crate) struct WorkerProbe {
     organization_id: String,
     _receiver: Receiver,
 }
 
-impl Lookout {
+impl WorkerProbe {
     pub(crate) fn new(app: &App) -> Self {
         let (organization_id, receiver) = (app.hiring().organization_id, Receiver::start());
         integrate(app, &organization_id, &receiver.url("/"), true);
         Self { organization_id, _receiver: receiver }
     }
 
-    /// Returns when the worker has looked twice: what the first look began is on its way at the second.
+    /// Waits for two polls of the worker: deliveries that the first poll started are under way at the second.
     pub(crate) fn wait(&self, app: &App) {
         let path = format!("/api/admin/organizations/{}/hr-integration/test", self.organization_id);
         for _ in 0..2 {
@@ -46,10 +46,10 @@ impl Lookout {
     }
 }
 
-/// A delivery to a target that answers like this, with every random byte this one, and nothing else to be sent.
+/// A single delivery to a target with this behaviour, with fixed random bytes.
 struct Trial {
     app: App,
-    lookout: Lookout,
+    probe: WorkerProbe,
     receiver: Receiver,
     secret: String,
     id: String,
@@ -62,32 +62,33 @@ fn trial(answer: Behaviour, random: u8) -> Trial {
 
 fn trial_with(hr: Hr, answer: Behaviour, random: u8) -> Trial {
     let app = delivering(hr);
-    let (lookout, hiring, receiver) = (Lookout::new(&app), app.hiring(), Receiver::start());
+    let (probe, hiring, receiver) = (WorkerProbe::new(&app), app.hiring(), Receiver::start());
     receiver.will([answer]);
-    // Held until chance is fixed.
+    // The delivery is held until the random bytes are fixed.
     let secret = integrate(&app, &hiring.organization_id, &receiver.url("/"), false).unwrap();
     let id = hire(&app, &hiring, 0);
     app.world.fix_random(Some(random));
     let began = app.world.now();
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
-    Trial { app, lookout, receiver, secret, id, began }
+    Trial { app, probe, receiver, secret, id, began }
 }
 
 impl Trial {
-    /// Lets the clock go to one second before this time, looks that no attempt is made, and then to the time itself.
+    /// Moves the clock to one second before this time, checks that no attempt happens, and then moves it to the time
+    /// itself.
     fn go_to(&self, time: Timestamp) {
-        let so_far = self.receiver.seen().len();
+        let before = self.receiver.seen().len();
         self.app.world.set(Timestamp::from_micros(time.micros() - 1_000_000));
-        self.lookout.wait(&self.app);
-        assert_eq!(self.receiver.seen().len(), so_far, "no attempt a second before {time}");
+        self.probe.wait(&self.app);
+        assert_eq!(self.receiver.seen().len(), before, "no attempt a second before {time}");
         self.app.world.set(time);
     }
 
-    /// Goes through a schedule of these delays, each made longer like this; the times of the attempts.
+    /// Runs through a schedule with these delays, lengthened by `longer`, and returns the times of the attempts.
     fn run_out(&self, delays: &[u64], longer: impl Fn(Duration) -> Duration) -> Vec<Timestamp> {
         let mut times = vec![self.began];
         for delay in delays {
-            let delivery = after(&self.app, &self.id, times.len() as u64);
+            let delivery = after_attempts(&self.app, &self.id, times.len() as u64);
             times.push(times[times.len() - 1].plus(longer(Duration::from_secs(*delay))));
             let next = times[times.len() - 1];
             assert_eq!((&delivery["state"], &delivery["nextAttemptAt"]), (&json!("pending"), &json!(next.to_string())));
@@ -96,13 +97,13 @@ impl Trial {
         times
     }
 
-    /// It has failed after attempts at exactly these times, and is not tried again.
+    /// Asserts that the delivery failed after attempts at exactly these times and is not tried again.
     fn assert_failed_after(&self, times: &[Timestamp]) {
         let count = times.len();
-        let failed = after(&self.app, &self.id, count as u64);
+        let failed = after_attempts(&self.app, &self.id, count as u64);
         assert_eq!((&failed["state"], &failed["nextAttemptAt"]), (&json!("failed"), &Value::Null));
         self.app.pass(30 * 86_400);
-        self.lookout.wait(&self.app);
+        self.probe.wait(&self.app);
         assert_eq!(eventually(&self.app, &self.id, |_| true), failed);
         let history = failed["history"].as_array().unwrap();
         let recorded: Vec<String> = history.iter().map(|attempt| attempt["at"].as_str().unwrap().to_owned()).collect();
@@ -112,20 +113,20 @@ impl Trial {
     }
 }
 
-fn ten_attempts_are_made_at_the_documented_times_and_then_it_has_failed() {
+fn a_delivery_fails_after_ten_attempts_at_the_documented_times() {
     let trial = trial(Behaviour::status(500), 0);
     let times = trial.run_out(&DELAYS, |delay| delay);
     assert_eq!(times.len(), 10);
     trial.assert_failed_after(&times);
 }
 
-fn jitter_adds_up_to_a_tenth_to_each_delay() {
+fn jitter_adds_at_most_a_tenth_to_each_delay() {
     let trial = trial(Behaviour::status(500), 0xff);
     let times = trial.run_out(&DELAYS, |delay| delay + delay / 10);
     trial.assert_failed_after(&times);
 }
 
-fn each_attempt_sends_the_same_message_under_its_own_timestamp() {
+fn each_attempt_sends_the_same_message_with_its_own_timestamp() {
     let trial = trial_with(Hr { schedule: "5s,5m,2h", ..Hr::default() }, Behaviour::status(500), 0);
     let times = trial.run_out(&[5, 300, 7_200], |delay| delay);
     let seen = trial.receiver.wait_for(4);
@@ -133,26 +134,26 @@ fn each_attempt_sends_the_same_message_under_its_own_timestamp() {
         assert_eq!((message.id(), &message.body), (trial.id.as_str(), &seen[0].body));
         assert_eq!(message.header("webhook-timestamp"), (at.micros() / 1_000_000).to_string());
         assert!(message.is_signed_with(&trial.secret));
-        assert!(!message.is_signed_with("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), "another secret does not do");
+        assert!(!message.is_signed_with("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), "another secret does not match");
     }
 }
 
-fn a_delivery_that_failed_is_sent_again_with_its_whole_schedule() {
+fn retrying_a_failed_delivery_repeats_the_whole_schedule() {
     let trial = trial_with(Hr { schedule: "5s,5m", ..Hr::default() }, Behaviour::status(500), 0);
     trial.run_out(&[5, 300], |delay| delay);
-    assert_eq!(after(&trial.app, &trial.id, 3)["state"], "failed");
+    assert_eq!(after_attempts(&trial.app, &trial.id, 3)["state"], "failed");
     trial.app.pass(86_400);
     let again = trial.app.world.now();
     trial.app.admin().post_empty(&format!("/api/admin/hr-deliveries/{}/retry", trial.id)).expect(200);
-    let delivery = after(&trial.app, &trial.id, 4);
+    let delivery = after_attempts(&trial.app, &trial.id, 4);
     assert_eq!(delivery["nextAttemptAt"], again.plus(Duration::from_secs(5)).to_string());
     trial.go_to(again.plus(Duration::from_secs(5)));
-    let delivery = after(&trial.app, &trial.id, 5);
+    let delivery = after_attempts(&trial.app, &trial.id, 5);
     assert_eq!(delivery["nextAttemptAt"], again.plus(Duration::from_secs(305)).to_string());
     assert_eq!(trial.receiver.wait_for(5)[4].id(), trial.id);
 }
 
-fn the_hr_system_may_ask_for_more_time_but_not_for_less() {
+fn retry_after_can_lengthen_a_delay_but_not_shorten_it() {
     let app = delivering(Hr::default());
     // The clock stands at 09:00:00 on 21 November 2026, a Saturday.
     let cases = [
@@ -176,29 +177,29 @@ fn the_hr_system_may_ask_for_more_time_but_not_for_less() {
         (503, "", 5),
     ];
     let mut sent = Vec::new();
-    for (status, wanted, seconds) in cases {
+    for (status, retry_after, seconds) in cases {
         let (hiring, receiver) = (app.hiring(), Receiver::start());
-        receiver.will([Behaviour::Answer(status, vec![("Retry-After", wanted.to_owned())], Vec::new())]);
+        receiver.will([Behaviour::Answer(status, vec![("Retry-After", retry_after.to_owned())], Vec::new())]);
         integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
-        sent.push((hire(&app, &hiring, 0), hiring, receiver, wanted, seconds));
+        sent.push((hire(&app, &hiring, 0), hiring, receiver, retry_after, seconds));
     }
     app.world.fix_random(Some(0));
     sent.iter().for_each(|(_, hiring, receiver, ..)| {
         integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     });
-    for (id, _, _, wanted, seconds) in &sent {
+    for (id, _, _, retry_after, seconds) in &sent {
         let next = app.world.now().plus(Duration::from_secs(*seconds)).to_string();
-        assert_eq!(after(&app, id, 1)["nextAttemptAt"], next, "{wanted:?}");
+        assert_eq!(after_attempts(&app, id, 1)["nextAttemptAt"], next, "{retry_after:?}");
     }
 }
 
-fn the_time_that_was_asked_for_is_kept_to_the_second() {
+fn retry_after_is_honoured_to_the_second() {
     let trial = trial(Behaviour::Answer(503, vec![("Retry-After", "60".to_owned())], Vec::new()), 0);
-    after(&trial.app, &trial.id, 1);
+    after_attempts(&trial.app, &trial.id, 1);
     let second = trial.began.plus(Duration::from_secs(60));
     trial.go_to(second);
-    // It has its place in the schedule nevertheless: the next delay is the second one, which is longer.
-    let delivery = after(&trial.app, &trial.id, 2);
+    // The attempt still counts in the schedule, so the next delay is the second one.
+    let delivery = after_attempts(&trial.app, &trial.id, 2);
     assert_eq!(delivery["lastAttempt"]["at"], second.to_string());
     assert_eq!(delivery["nextAttemptAt"], second.plus(Duration::from_secs(300)).to_string());
     trial.go_to(second.plus(Duration::from_secs(300)));

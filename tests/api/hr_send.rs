@@ -1,5 +1,5 @@
-//! Deliveries on their way: what is sent, how targets are reached, and what of it an admin reads. What targets
-//! answer is in `hr_answer`, when it is tried again in `hr_retry`, in what order in `hr_order`.
+//! Sending deliveries: the message, the connection to the target, and the attempt that an admin reads. Answers are
+//! tested in `hr_answer`, retries in `hr_retry`, the order in `hr_order`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,32 +16,32 @@ use crate::support::app::{Hr, Options};
 use crate::support::{App, Behaviour, Hiring, Receiver};
 
 crate::tests![
-    a_message_is_a_post_with_these_fields_and_no_other,
-    a_name_server_or_a_network_that_hangs_is_cut_off,
-    who_hangs_up_at_once_or_does_not_listen_fails_with_the_reason,
-    tls_and_plain_http_do_not_meet,
-    a_hostile_answer_is_kept_as_1_kib_of_text,
+    a_message_is_a_post_with_exactly_the_documented_fields,
+    a_hanging_name_server_or_network_times_out,
+    a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason,
+    mixing_tls_and_plain_http_fails_with_the_reason,
+    a_hostile_answer_is_stored_as_1_kib_of_text,
 ];
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A time so short that a test can wait until it is up.
+/// A timeout short enough for a test to wait for it.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
 
-/// A service that delivers like this.
+/// A service that delivers with these settings.
 pub(crate) fn delivering(hr: Hr) -> App {
     App::with(Options { hr: Some(hr), ..Options::default() })
 }
 
-/// Saves where an organization's HR system listens; its secret, where one was made for it.
+/// Saves an organization's integration, and returns the secret if one was generated.
 pub(crate) fn integrate(app: &App, organization_id: &str, url: &str, enabled: bool) -> Option<String> {
     let path = format!("/api/admin/organizations/{organization_id}/hr-integration");
     let answer = app.admin().put(&path, &json!({ "url": url, "enabled": enabled })).expect(200);
     answer.json()["data"]["secret"].as_str().map(str::to_owned)
 }
 
-/// Hires a candidate; the id of the delivery.
+/// Hires a candidate and returns the id of the delivery.
 pub(crate) fn hire(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.admin().post(&hiring.hire(candidate), &json!({})).expect(200);
     newest(app, hiring)
@@ -53,13 +53,13 @@ pub(crate) fn newest(app: &App, hiring: &Hiring) -> String {
     app.admin().get(&path).expect(200).json()["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// A delivery as admins see it, once it is as `wanted`.
+/// Polls until a delivery is as expected, and returns it as admins see it.
 #[track_caller]
-pub(crate) fn eventually(app: &App, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn eventually(app: &App, id: &str, is_expected: impl Fn(&Value) -> bool) -> Value {
     let (admin, began) = (app.admin(), Instant::now());
     loop {
         let delivery = admin.get(&format!("/api/admin/hr-deliveries/{id}")).expect(200).json()["data"].clone();
-        if wanted(&delivery) {
+        if is_expected(&delivery) {
             return delivery;
         }
         assert!(began.elapsed() < PATIENCE, "{delivery}");
@@ -67,20 +67,20 @@ pub(crate) fn eventually(app: &App, id: &str, wanted: impl Fn(&Value) -> bool) -
     }
 }
 
-/// A delivery once there were so many attempts.
+/// Waits until a delivery has had this many attempts, and returns it.
 #[track_caller]
-pub(crate) fn after(app: &App, id: &str, attempts: u64) -> Value {
+pub(crate) fn after_attempts(app: &App, id: &str, attempts: u64) -> Value {
     eventually(app, id, |delivery| delivery["attempts"] == attempts)
 }
 
-/// Hires at a new organization whose HR system listens there; the delivery's id.
+/// Hires at a new organization whose HR system listens at this URL, and returns the id of the delivery.
 pub(crate) fn hire_for(app: &App, url: &str) -> String {
     let hiring = app.hiring();
     integrate(app, &hiring.organization_id, url, true);
     hire(app, &hiring, 0)
 }
 
-/// The one attempt so far failed like this, and there will be another.
+/// Asserts that the only attempt so far failed like this and that a retry follows.
 #[track_caller]
 pub(crate) fn assert_failed(name: &str, delivery: &Value, status: Option<u16>, error: &str) {
     let attempt = &delivery["lastAttempt"];
@@ -89,11 +89,11 @@ pub(crate) fn assert_failed(name: &str, delivery: &Value, status: Option<u16>, e
         Some(words) => assert!(!error.is_empty() && words.contains(error), "{name}: {words}"),
         None => assert_eq!(error, "", "{name}"),
     }
-    assert_eq!(attempt["answer"].is_null(), status.is_none(), "{name}: an answer is kept where one came");
+    assert_eq!(attempt["answer"].is_null(), status.is_none(), "{name}: an answer is stored if one arrived");
     assert!(delivery["nextAttemptAt"].is_string(), "{name}");
 }
 
-fn a_message_is_a_post_with_these_fields_and_no_other() {
+fn a_message_is_a_post_with_exactly_the_documented_fields() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
     let id = hire_for(&app, &receiver.url("/in/box?key=a%20b#part"));
     let message = &receiver.wait_for(1)[0];
@@ -105,15 +105,15 @@ fn a_message_is_a_post_with_these_fields_and_no_other() {
     assert_eq!(message.header("host"), receiver.address.to_string());
     assert_eq!(message.header("content-type"), "application/json");
     assert_eq!((message.id(), message.header("webhook-timestamp")), (id.as_str(), "1795251600"));
-    assert_eq!(after(&app, &id, 1)["payload"], message.json());
+    assert_eq!(after_attempts(&app, &id, 1)["payload"], message.json());
 }
 
-/// A network on which looking up never ends, or else connecting.
-struct Stuck {
+/// A network on which either look-ups or connections never finish.
+struct HangingNetwork {
     knows_names: bool,
 }
 
-impl Network for Stuck {
+impl Network for HangingNetwork {
     fn look_up<'a>(&'a self, _: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>> {
         if self.knows_names {
             return Box::pin(std::future::ready(Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])));
@@ -126,17 +126,17 @@ impl Network for Stuck {
     }
 }
 
-fn a_name_server_or_a_network_that_hangs_is_cut_off() {
+fn a_hanging_name_server_or_network_times_out() {
     for knows_names in [false, true] {
-        let app = delivering(Hr { network: Arc::new(Stuck { knows_names }), timeout: SHORT, ..Hr::default() });
-        let attempt = after(&app, &hire_for(&app, "http://hr.example.com"), 1)["lastAttempt"].clone();
+        let app = delivering(Hr { network: Arc::new(HangingNetwork { knows_names }), timeout: SHORT, ..Hr::default() });
+        let attempt = after_attempts(&app, &hire_for(&app, "http://hr.example.com"), 1)["lastAttempt"].clone();
         let error = attempt["error"].as_str().unwrap();
         assert!(error.contains(" 1s") && error.contains("connect"), "{error}");
-        assert_eq!(app.sql("SELECT timed_out FROM hr_integrations"), ["1"], "it is one of those that hang");
+        assert_eq!(app.sql("SELECT timed_out FROM hr_integrations"), ["1"], "the HR system counts as suspect");
     }
 }
 
-/// A target that does this with each connection.
+/// A target that handles each connection like this.
 fn target(act: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -144,37 +144,36 @@ fn target(act: fn(TcpStream)) -> SocketAddr {
     address
 }
 
-/// Why the first attempt to this URL failed, without an answer. The message arrives when the organization has saved
-/// another one.
-fn fault_of(app: &App, url: &str) -> String {
+/// The error of the first attempt to this URL. The message then arrives at another URL that the organization saves.
+fn first_error(app: &App, url: &str) -> String {
     let (hiring, healthy) = (app.hiring(), Receiver::start());
     integrate(app, &hiring.organization_id, url, true);
     let id = hire(app, &hiring, 0);
-    let failed = after(app, &id, 1);
+    let failed = after_attempts(app, &id, 1);
     assert_eq!((&failed["state"], &failed["lastAttempt"]["status"]), (&json!("pending"), &Value::Null), "{url}");
     integrate(app, &hiring.organization_id, &healthy.url("/"), true);
-    assert_eq!(after(app, &id, 2)["state"], "delivered", "{url}");
+    assert_eq!(after_attempts(app, &id, 2)["state"], "delivered", "{url}");
     assert_eq!(healthy.wait_for(1)[0].id(), id);
     failed["lastAttempt"]["error"].as_str().unwrap().to_owned()
 }
 
-fn who_hangs_up_at_once_or_does_not_listen_fails_with_the_reason() {
+fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
     let app = delivering(Hr::default());
     let hangs_up = target(drop);
-    let fault = fault_of(&app, &format!("http://{hangs_up}/"));
-    assert!(fault.starts_with("no answer: "), "{fault}");
-    // Bound and not listening, so that nobody else gets the port meanwhile.
+    let error = first_error(&app, &format!("http://{hangs_up}/"));
+    assert!(error.starts_with("no answer: "), "{error}");
+    // A socket that is bound but does not listen, so that no other process takes the port.
     let deaf = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     deaf.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = deaf.local_addr().unwrap().as_socket().unwrap();
-    let fault = fault_of(&app, &format!("http://{address}/"));
-    assert!(fault.starts_with(&format!("no connection to {address}: ")), "{fault}");
-    let fault = fault_of(&app, "http://nobody.invalid/");
-    // Where there is no name server, asking one may take too long.
-    assert!(fault.starts_with("the host cannot be looked up: ") || fault.ends_with(" while connecting"), "{fault}");
+    let error = first_error(&app, &format!("http://{address}/"));
+    assert!(error.starts_with(&format!("no connection to {address}: ")), "{error}");
+    let error = first_error(&app, "http://nobody.invalid/");
+    // Without a name server, the look-up may time out instead.
+    assert!(error.starts_with("the host cannot be looked up: ") || error.ends_with(" while connecting"), "{error}");
 }
 
-/// Speaks TLS, with a certificate that nobody has signed.
+/// Speaks TLS with a self-signed certificate.
 fn speak_tls(mut stream: TcpStream) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -183,20 +182,20 @@ fn speak_tls(mut stream: TcpStream) {
     let _ = ServerConnection::new(Arc::new(config)).unwrap().complete_io(&mut stream);
 }
 
-fn tls_and_plain_http_do_not_meet() {
+fn mixing_tls_and_plain_http_fails_with_the_reason() {
     let app = delivering(Hr::default());
     let plain = target(|mut stream| {
         let _ = stream.read(&mut [0; 4_096]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
-    let fault = fault_of(&app, &format!("https://{plain}/"));
-    // A machine may trust no authority at all, and then it does not get so far.
-    assert!(fault.starts_with("TLS failed: ") || fault.contains("no certificate authority"), "{fault}");
-    let fault = fault_of(&app, &format!("http://{}/", target(speak_tls)));
-    assert!(fault.starts_with("no answer: "), "{fault}");
+    let error = first_error(&app, &format!("https://{plain}/"));
+    // A machine without trusted authorities fails earlier.
+    assert!(error.starts_with("TLS failed: ") || error.contains("no certificate authority"), "{error}");
+    let error = first_error(&app, &format!("http://{}/", target(speak_tls)));
+    assert!(error.starts_with("no answer: "), "{error}");
 }
 
-fn a_hostile_answer_is_kept_as_1_kib_of_text() {
+fn a_hostile_answer_is_stored_as_1_kib_of_text() {
     let app = delivering(Hr::default());
     let bodies = [
         (0..=255).collect::<Vec<u8>>().repeat(8),
@@ -214,7 +213,7 @@ fn a_hostile_answer_is_kept_as_1_kib_of_text() {
         sent.push((hire_for(&app, &receiver.url("/")), body, receiver));
     }
     for (id, body, _) in &sent {
-        let answer = after(&app, id, 1)["lastAttempt"]["answer"].as_str().unwrap().to_owned();
+        let answer = after_attempts(&app, id, 1)["lastAttempt"]["answer"].as_str().unwrap().to_owned();
         let whole = String::from_utf8_lossy(body).replace('\0', " ");
         assert!(whole.starts_with(&answer) && (1_021..=1_024).contains(&answer.len()), "{answer:?} of {whole:?}");
     }

@@ -1,4 +1,5 @@
-//! Pages that are kept: one for each language and each filter, never an old one, and never one that anybody could invent.
+//! The response cache of career pages: one cached response for each language and filter, never a stale one, and none
+//! for invented queries.
 
 use serde_json::json;
 
@@ -6,23 +7,23 @@ use crate::portal::add_role;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    each_language_has_a_page_of_its_own,
-    a_language_is_the_same_page_however_it_is_asked_for,
-    each_filter_has_a_page_of_its_own,
-    what_is_the_same_is_kept_once,
-    a_search_is_never_kept,
-    a_parameter_that_is_there_twice_is_refused_though_the_page_is_kept,
-    each_page_has_its_tag,
-    a_change_is_shown_on_every_page_at_once,
-    invented_queries_push_nothing_out,
-    a_large_feed_is_kept_and_pushes_no_page_out,
-    a_style_and_a_list_are_told_apart_by_their_path,
-    head_of_a_kept_page_has_no_body,
+    each_language_has_its_own_cached_response,
+    requests_that_select_the_same_language_share_a_cached_response,
+    each_filter_has_its_own_cached_response,
+    equivalent_queries_share_a_cached_response,
+    searches_are_never_cached,
+    a_repeated_parameter_is_refused_even_if_the_page_is_cached,
+    each_cached_response_has_its_own_etag,
+    a_change_invalidates_every_cached_response_at_once,
+    invented_queries_evict_no_cached_response,
+    a_large_feed_is_cached_and_evicts_no_page,
+    styles_and_lists_are_cached_by_their_path,
+    a_head_request_for_a_cached_page_has_no_body,
 ];
 
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 
-fn company(app: &App) -> Hiring {
+fn organization_with_departments(app: &App) -> Hiring {
     app.hiring_with(|document| {
         for (nth, department) in ["Sales", "Sales", "Legal"].into_iter().enumerate() {
             add_role(document, &json!({ "name": format!("Other {nth}"), "department": department }));
@@ -38,22 +39,23 @@ fn get(client: &Client, path: &str, language: &str) -> Answer {
     client.send("GET", path, &[("Accept-Language", language)], b"").expect(200)
 }
 
-/// Changes every organization's name behind the service's back: what is kept does not show it, what is rendered does.
-fn rename_in_secret(app: &App, name: &str) {
+/// Changes every organization's name without invalidating the cache: cached responses keep the old name, rendered ones
+/// show the new one.
+fn rename_behind_the_cache(app: &App, name: &str) {
     for trigger in app.sql("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'organizations'") {
         app.change(&format!("DROP TRIGGER {trigger}"));
     }
     app.change(&format!("UPDATE organizations SET name = '{name}'"));
 }
 
-/// Whether the page that is answered was kept before that.
-fn is_kept(client: &Client, path: &str, language: &str) -> bool {
+/// Whether the answer came from the response cache.
+fn is_cached(client: &Client, path: &str, language: &str) -> bool {
     !get(client, path, language).text().contains("Renamed Works")
 }
 
-fn each_language_has_a_page_of_its_own() {
+fn each_language_has_its_own_cached_response() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let role = format!("/careers/{}/roles/{}", hiring.slug, hiring.role_id);
     for path in [list(&hiring, ""), role, format!("/careers/{}/privacy", hiring.slug)] {
         let pages: Vec<_> = LANGUAGES.iter().map(|language| get(&client, &path, language)).collect();
@@ -69,9 +71,9 @@ fn each_language_has_a_page_of_its_own() {
     }
 }
 
-fn a_language_is_the_same_page_however_it_is_asked_for() {
+fn requests_that_select_the_same_language_share_a_cached_response() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let german = get(&client, &list(&hiring, ""), "de");
     for (query, accepted) in
         [("", "de-CH, en;q=0.5"), ("?lang=de", "fr"), ("?lang=de-AT", ""), ("?lang=", "de"), ("?lang=tlh", "tlh, de")]
@@ -82,9 +84,9 @@ fn a_language_is_the_same_page_however_it_is_asked_for() {
     }
 }
 
-fn each_filter_has_a_page_of_its_own() {
+fn each_filter_has_its_own_cached_response() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     for _ in 0..2 {
         for (query, here, not_here) in [
             ("?department=Sales", "Other 1", "Other 2"),
@@ -100,12 +102,12 @@ fn each_filter_has_a_page_of_its_own() {
     }
 }
 
-fn what_is_the_same_is_kept_once() {
+fn equivalent_queries_share_a_cached_response() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     client.get(&list(&hiring, "?department=Engineering&workType=hybrid")).expect(200);
     client.get(&list(&hiring, "")).expect(200);
-    rename_in_secret(&app, "Renamed Works");
+    rename_behind_the_cache(&app, "Renamed Works");
     for query in [
         "?workType=hybrid&department=Engineering",
         "?page=&department=%45ngineering&workType=hybrid&lang=en",
@@ -116,30 +118,30 @@ fn what_is_the_same_is_kept_once() {
         "?page=0",
         "?page=%2B01",
     ] {
-        assert!(is_kept(&client, &list(&hiring, query), "en"), "{query}");
+        assert!(is_cached(&client, &list(&hiring, query), "en"), "{query}");
     }
     for query in ["?workType=hybrid", "?lang=fr", "?department=Engineering&location=x"] {
-        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+        assert!(!is_cached(&client, &list(&hiring, query), "en"), "{query}");
         assert!(!get(&client, &list(&hiring, query), "en").text().is_empty());
     }
 }
 
-fn a_search_is_never_kept() {
+fn searches_are_never_cached() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let queries = ["?q=other", "?q=other&department=Sales", "?utm_source=x", "?department=Sales&x=1"];
     for query in queries {
         client.get(&list(&hiring, query)).expect(200);
     }
-    rename_in_secret(&app, "Renamed Works");
+    rename_behind_the_cache(&app, "Renamed Works");
     for query in queries {
-        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+        assert!(!is_cached(&client, &list(&hiring, query), "en"), "{query}");
     }
 }
 
-fn a_parameter_that_is_there_twice_is_refused_though_the_page_is_kept() {
+fn a_repeated_parameter_is_refused_even_if_the_page_is_cached() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     client.get(&list(&hiring, "")).expect(200);
     client.get(&list(&hiring, "?page=1")).expect(200);
     for query in ["?page=1&page=1", "?lang=de&lang=de", "?department=&department="] {
@@ -147,9 +149,9 @@ fn a_parameter_that_is_there_twice_is_refused_though_the_page_is_kept() {
     }
 }
 
-fn each_page_has_its_tag() {
+fn each_cached_response_has_its_own_etag() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let tag = |path: &str, language: &str| get(&client, path, language).header("etag").unwrap().to_owned();
     let (plain, filtered) = (list(&hiring, ""), list(&hiring, "?department=Sales"));
     let english = tag(&plain, "en");
@@ -161,9 +163,9 @@ fn each_page_has_its_tag() {
     }
 }
 
-fn a_change_is_shown_on_every_page_at_once() {
+fn a_change_invalidates_every_cached_response_at_once() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let path = format!("/api/admin/organizations/{}", hiring.organization_id);
     for round in 0..10 {
         let name = format!("Acme {round} & Co");
@@ -177,14 +179,14 @@ fn a_change_is_shown_on_every_page_at_once() {
     }
 }
 
-fn invented_queries_push_nothing_out() {
+fn invented_queries_evict_no_cached_response() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     client.get(&list(&hiring, "?department=Sales")).expect(200);
     for nth in 0..200 {
         client.get(&list(&hiring, &format!("?department=None-{nth}"))).expect(200);
         client.get(&list(&hiring, &format!("?page={nth}&lang=x{nth}"))).expect(200);
-        // Other spellings of what is kept already.
+        // Other spellings of cached queries.
         let zeros = "0".repeat(nth);
         client
             .get(&list(&hiring, &format!("?department=Sales&page={zeros}1&location={}", "+".repeat(nth))))
@@ -193,21 +195,21 @@ fn invented_queries_push_nothing_out() {
     for language in LANGUAGES {
         get(&client, &list(&hiring, ""), language);
     }
-    rename_in_secret(&app, "Renamed Works");
-    assert!(is_kept(&client, &list(&hiring, "?department=Sales"), "en"));
+    rename_behind_the_cache(&app, "Renamed Works");
+    assert!(is_cached(&client, &list(&hiring, "?department=Sales"), "en"));
     for language in LANGUAGES {
-        assert!(is_kept(&client, &list(&hiring, ""), language), "{language}");
+        assert!(is_cached(&client, &list(&hiring, ""), language), "{language}");
     }
     for query in ["?department=None-0", "?department=None-199", "?page=199"] {
-        assert!(!is_kept(&client, &list(&hiring, query), "en"), "{query}");
+        assert!(!is_cached(&client, &list(&hiring, query), "en"), "{query}");
     }
-    // There was room left for more.
+    // The cache still has room for more.
     client.get(&list(&hiring, "?department=Legal")).expect(200);
     app.change("UPDATE organizations SET name = 'Acme'");
     assert!(get(&client, &list(&hiring, "?department=Legal"), "en").text().contains("Renamed Works"));
 }
 
-fn a_large_feed_is_kept_and_pushes_no_page_out() {
+fn a_large_feed_is_cached_and_evicts_no_page() {
     let app = App::start();
     let client = app.anonymous();
     let text = "An engineer who likes to write. ".repeat(3_000);
@@ -222,29 +224,29 @@ fn a_large_feed_is_kept_and_pushes_no_page_out() {
         let answer = client.get(&list(&hiring, path)).expect(200);
         assert_eq!(answer.body.len() > 4 * 1_024 * 1_024, [1, 3].contains(&nth), "{path}");
     }
-    rename_in_secret(&app, "Renamed Works");
+    rename_behind_the_cache(&app, "Renamed Works");
     for path in paths {
-        assert!(is_kept(&client, &list(&hiring, path), "en"), "{path}");
+        assert!(is_cached(&client, &list(&hiring, path), "en"), "{path}");
     }
 }
 
-fn a_style_and_a_list_are_told_apart_by_their_path() {
+fn styles_and_lists_are_cached_by_their_path() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     for _ in 0..2 {
         let style = get(&client, &format!("/careers/{}/theme.css?x=1", hiring.slug), "de");
         assert_eq!((style.header("content-type"), style.header("vary")), (Some("text/css; charset=utf-8"), None));
-        let look = get(&client, "/assets/page.css", "de");
-        assert_eq!(look.header("vary"), Some("Accept-Encoding"));
-        let packed = client.send("GET", "/assets/page.css", &[("Accept-Encoding", "gzip")], b"").expect(200);
-        assert_eq!(packed.header("content-encoding"), Some("gzip"));
-        assert!(packed.body.len() * 2 < look.body.len(), "{} of {}", packed.body.len(), look.body.len());
+        let style = get(&client, "/assets/page.css", "de");
+        assert_eq!(style.header("vary"), Some("Accept-Encoding"));
+        let compressed = client.send("GET", "/assets/page.css", &[("Accept-Encoding", "gzip")], b"").expect(200);
+        assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+        assert!(compressed.body.len() * 2 < style.body.len(), "{} of {}", compressed.body.len(), style.body.len());
     }
 }
 
-fn head_of_a_kept_page_has_no_body() {
+fn a_head_request_for_a_cached_page_has_no_body() {
     let app = App::start();
-    let (hiring, client) = (company(&app), app.anonymous());
+    let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     for _ in 0..2 {
         let head = client.send("HEAD", &list(&hiring, "?lang=fr"), &[], b"").expect(200);
         let page = client.get(&list(&hiring, "?lang=fr")).expect(200);

@@ -1,21 +1,21 @@
-//! `/api/admin/organizations/{id}/logo` and `/careers/{orgSlug}/logo`: the picture that an organization's pages show.
+//! `/api/admin/organizations/{id}/logo` and `/careers/{orgSlug}/logo`: the logo on an organization's pages.
 
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_picture_of_each_kind_is_put_and_shown_as_it_was,
-    what_is_no_picture_is_refused,
-    a_picture_has_at_most_256_kib,
+    a_logo_of_each_image_type_is_returned_unchanged,
+    a_body_that_is_not_an_image_is_refused,
+    a_logo_over_256_kib_is_refused,
     an_empty_body_is_refused,
-    what_is_shown_changes_with_the_next_request,
-    a_logo_that_is_taken_away_is_gone,
-    what_is_not_there_is_not_found,
-    a_portal_that_is_off_shows_no_logo,
-    a_caller_who_has_the_newest_is_told_so,
-    each_change_is_recorded_without_the_picture,
-    the_json_portal_stays_as_it_was,
+    a_new_logo_is_shown_with_the_next_request,
+    a_deleted_logo_is_gone,
+    absent_logos_and_organizations_are_not_found,
+    a_disabled_portal_shows_no_logo,
+    an_unchanged_logo_is_answered_with_304,
+    activity_records_each_change_without_the_image,
+    a_logo_does_not_change_the_json_portal,
 ];
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and the rest";
@@ -34,7 +34,7 @@ fn put(app: &App, hiring: &Hiring, content: &[u8]) -> Answer {
     app.admin().send("PUT", &admin_path(hiring), &[("Content-Type", "text/html")], content)
 }
 
-fn a_picture_of_each_kind_is_put_and_shown_as_it_was() {
+fn a_logo_of_each_image_type_is_returned_unchanged() {
     let app = App::start();
     let hiring = app.hiring();
     for (content, media_type) in [
@@ -61,7 +61,7 @@ fn a_picture_of_each_kind_is_put_and_shown_as_it_was() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_is_no_picture_is_refused() {
+fn a_body_that_is_not_an_image_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);
@@ -82,16 +82,17 @@ fn what_is_no_picture_is_refused() {
     assert_eq!(app.anonymous().get(&public_path(&hiring)).expect(200).body, PNG);
 }
 
-fn a_picture_has_at_most_256_kib() {
+fn a_logo_over_256_kib_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let of = |bytes: usize| [GIF, &vec![0; bytes - GIF.len()]].concat();
-    put(&app, &hiring, &of(BYTES_MAX)).expect(200);
-    assert_eq!(app.anonymous().get(&public_path(&hiring)).expect(200).body, of(BYTES_MAX));
-    let detail = put(&app, &hiring, &of(BYTES_MAX + 1)).refused(413, "payload_too_large").json()["detail"].clone();
+    let image_of = |bytes: usize| [GIF, &vec![0; bytes - GIF.len()]].concat();
+    put(&app, &hiring, &image_of(BYTES_MAX)).expect(200);
+    assert_eq!(app.anonymous().get(&public_path(&hiring)).expect(200).body, image_of(BYTES_MAX));
+    let detail =
+        put(&app, &hiring, &image_of(BYTES_MAX + 1)).refused(413, "payload_too_large").json()["detail"].clone();
     assert_eq!(detail, "the body must be at most 262144 bytes");
-    // Without a length that is told beforehand, too.
-    let body = of(BYTES_MAX + 1);
+    // The limit also applies to a body without an announced length.
+    let body = image_of(BYTES_MAX + 1);
     let chunked = [format!("{:x}\r\n", body.len()).as_bytes(), &body, b"\r\n0\r\n\r\n"].concat();
     let headers = [("Transfer-Encoding", "chunked")];
     app.admin().send("PUT", &admin_path(&hiring), &headers, &chunked).refused(413, "payload_too_large");
@@ -106,7 +107,7 @@ fn an_empty_body_is_refused() {
     app.anonymous().get(&public_path(&hiring)).expect(404);
 }
 
-fn what_is_shown_changes_with_the_next_request() {
+fn a_new_logo_is_shown_with_the_next_request() {
     let app = App::start();
     let hiring = app.hiring();
     let anonymous = app.anonymous();
@@ -119,7 +120,7 @@ fn what_is_shown_changes_with_the_next_request() {
     }
 }
 
-fn a_logo_that_is_taken_away_is_gone() {
+fn a_deleted_logo_is_gone() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);
@@ -130,7 +131,7 @@ fn a_logo_that_is_taken_away_is_gone() {
     app.admin().delete(&admin_path(&hiring)).refused(404, "not_found");
 }
 
-fn what_is_not_there_is_not_found() {
+fn absent_logos_and_organizations_are_not_found() {
     let app = App::start();
     app.hiring();
     for id in ["none", "org_2", "a%20b"] {
@@ -143,7 +144,7 @@ fn what_is_not_there_is_not_found() {
     }
 }
 
-fn a_portal_that_is_off_shows_no_logo() {
+fn a_disabled_portal_shows_no_logo() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);
@@ -160,7 +161,7 @@ fn a_portal_that_is_off_shows_no_logo() {
     app.anonymous().get(&public_path(&hiring)).expect(200);
 }
 
-fn a_caller_who_has_the_newest_is_told_so() {
+fn an_unchanged_logo_is_answered_with_304() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);
@@ -171,7 +172,7 @@ fn a_caller_who_has_the_newest_is_told_so() {
     assert_eq!(again().expect(200).body, GIF);
 }
 
-fn each_change_is_recorded_without_the_picture() {
+fn activity_records_each_change_without_the_image() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);
@@ -184,7 +185,7 @@ fn each_change_is_recorded_without_the_picture() {
     let row = |row: &str, action: &str| -> Value {
         serde_json::from_str(row.strip_prefix(&format!("{action} user_admin ")).unwrap()).unwrap()
     };
-    assert_eq!(rows.len(), 3, "the same picture again is no change: {rows:?}");
+    assert_eq!(rows.len(), 3, "the same image again is no change: {rows:?}");
     let (first, second, third) = (row(&rows[0], "logo.put"), row(&rows[1], "logo.put"), row(&rows[2], "logo.removed"));
     assert_eq!((&first["before"], &first["after"]["bytes"]), (&Value::Null, &json!(PNG.len())));
     assert_eq!((&second["before"], &second["after"]["mediaType"]), (&first["after"], &json!("image/gif")));
@@ -193,7 +194,7 @@ fn each_change_is_recorded_without_the_picture() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_json_portal_stays_as_it_was() {
+fn a_logo_does_not_change_the_json_portal() {
     let app = App::start();
     let hiring = app.hiring();
     let before = app.anonymous().get(&hiring.portal()).expect(200).json();

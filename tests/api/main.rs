@@ -1,5 +1,5 @@
-//! The service over real sockets: a file an endpoint or a matter, one binary, so that when all of it has run the
-//! answers that were seen can be compared with the answers that the route table declares.
+//! Tests of the service over real sockets, one file for each endpoint or topic. They are one binary, so that a full run
+//! can compare the answers seen with the answers that the route table declares.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -107,13 +107,13 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// Lists a file's tests under its name.
+/// Lists a file's tests under the name of the file.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         pub(crate) fn tests() -> Vec<libtest_mimic::Trial> {
             #[allow(unused_variables, reason = "a file may list no test yet")]
-            let place = module_path!().rsplit("::").next().unwrap_or_default();
-            vec![$(libtest_mimic::Trial::test(format!("{place}::{}", stringify!($name)), || {
+            let module = module_path!().rsplit("::").next().unwrap_or_default();
+            vec![$(libtest_mimic::Trial::test(format!("{module}::{}", stringify!($name)), || {
                 $name();
                 Ok(())
             })),*]
@@ -238,7 +238,7 @@ fn main() -> ExitCode {
         for finding in &findings {
             eprintln!("{finding}");
         }
-        eprintln!("the answers seen are not the answers declared and described: {} findings", findings.len());
+        eprintln!("the answers seen differ from the answers declared and described: {} findings", findings.len());
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()

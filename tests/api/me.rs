@@ -1,4 +1,5 @@
-//! `GET /api/v1/me`, and on it what is true of every credential: what counts, what does not, and what is said of it.
+//! `GET /api/v1/me`, and rules for all credentials that are tested on it: which are accepted, which are refused, and
+//! what the answer says.
 
 use appliance::domain::api_key::Secret;
 use appliance::http::server::route::Entry;
@@ -8,27 +9,27 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, filled};
 
 crate::tests![
-    a_key_is_answered_with_its_user_its_id_and_its_scopes,
-    a_session_is_answered_without_key_and_scopes,
-    the_role_is_the_one_on_the_platform,
-    a_head_is_answered_like_a_get_without_its_body,
-    a_query_and_a_body_change_nothing,
-    whoever_sends_nothing_is_told_no_error,
-    every_credential_that_does_not_count_is_answered_alike,
-    bearer_is_read_in_any_case,
-    a_key_goes_before_a_session,
-    a_bad_key_is_refused_beside_a_good_session,
+    a_key_gets_its_user_id_and_scopes,
+    a_session_gets_its_user_without_key_and_scopes,
+    the_role_is_the_platform_role,
+    a_head_request_returns_the_fields_of_a_get,
+    query_parameters_and_bodies_are_ignored,
+    a_request_without_a_credential_gets_a_challenge_without_an_error,
+    all_invalid_credentials_get_the_same_answer,
+    the_bearer_scheme_is_case_insensitive,
+    a_key_wins_over_a_session,
+    a_bad_key_is_refused_even_with_a_good_session,
     a_session_is_found_among_other_cookies,
-    a_key_lives_until_its_end_and_not_at_it,
-    a_change_of_the_users_role_counts_at_once,
-    every_route_that_needs_a_credential_refuses_whoever_has_none,
-    a_session_does_not_count_where_a_key_is_asked_for,
+    a_key_expires_exactly_at_its_expiry,
+    a_changed_platform_role_takes_effect_at_once,
+    every_route_that_needs_a_credential_refuses_requests_without_one,
+    a_session_is_refused_where_a_key_is_needed,
 ];
 
 const ME: &str = "/api/v1/me";
 const PASSWORD: &str = "correct horse battery";
 
-fn a_key_is_answered_with_its_user_its_id_and_its_scopes() {
+fn a_key_gets_its_user_id_and_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": ["roles:write", "candidates:read"] });
@@ -44,7 +45,7 @@ fn a_key_is_answered_with_its_user_its_id_and_its_scopes() {
     assert_eq!(answer.header("set-cookie"), None);
 }
 
-fn a_session_is_answered_without_key_and_scopes() {
+fn a_session_gets_its_user_without_key_and_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("member"), PASSWORD);
@@ -56,12 +57,12 @@ fn a_session_is_answered_without_key_and_scopes() {
     assert_eq!(session.get(ME).expect(200).json(), expected);
 }
 
-fn the_role_is_the_one_on_the_platform() {
+fn the_role_is_the_platform_role() {
     let app = App::start();
     let hiring = app.hiring();
     let admin = app.admin().get(ME).expect(200).json();
     assert_eq!(admin["user"], json!({ "id": "user_admin", "email": "admin@appliance.example", "role": "admin" }));
-    // An admin of an organization is no admin of the platform.
+    // An admin of an organization is not an admin of the platform.
     let org_admin = app.user(&hiring.staff("admin")).get(ME).expect(200).json();
     assert_eq!(org_admin["user"]["role"], "user");
     app.set_password("admin@appliance.example", PASSWORD);
@@ -69,7 +70,7 @@ fn the_role_is_the_one_on_the_platform() {
     assert_eq!(session["user"]["role"], "admin");
 }
 
-fn a_head_is_answered_like_a_get_without_its_body() {
+fn a_head_request_returns_the_fields_of_a_get() {
     let app = App::start();
     let got = app.admin().get(ME).expect(200);
     let head = app.admin().send("HEAD", ME, &[], b"").expect(200);
@@ -83,12 +84,12 @@ fn a_head_is_answered_like_a_get_without_its_body() {
     assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer realm="));
 }
 
-fn a_query_and_a_body_change_nothing() {
+fn query_parameters_and_bodies_are_ignored() {
     let app = App::start();
     let plain = app.admin().get(ME).expect(200).json();
     assert_eq!(app.admin().get("/api/v1/me?limit=abc&limit=1").expect(200).json(), plain);
     assert_eq!(app.admin().send("GET", ME, &[("Content-Type", "text/plain")], b"{").expect(200).json(), plain);
-    // A key is read from its field and from nowhere else.
+    // A key is read from its header field only.
     let in_query = format!("{ME}?access_token={}", app.admin_secret());
     assert_eq!(app.anonymous().get(&in_query).refused(401, "unauthorized").header("www-authenticate"), Some(NOTHING));
 }
@@ -96,8 +97,8 @@ fn a_query_and_a_body_change_nothing() {
 const NOTHING: &str = "Bearer realm=\"appliance\"";
 const INVALID: &str = "Bearer realm=\"appliance\", error=\"invalid_token\"";
 
-/// What a refusal says, but for the number of its request.
-fn said(answer: &Answer) -> Value {
+/// A refusal's body without its request id.
+fn without_request_id(answer: &Answer) -> Value {
     let mut problem = answer.json();
     problem.as_object_mut().unwrap().remove("requestId").unwrap();
     problem
@@ -114,17 +115,17 @@ fn unauthorized() -> Value {
     })
 }
 
-fn whoever_sends_nothing_is_told_no_error() {
+fn a_request_without_a_credential_gets_a_challenge_without_an_error() {
     let app = App::start();
     let nobody = app.anonymous();
     for client in [nobody.with_header("Cookie", "theme=dark"), nobody] {
         let answer = client.get(ME).expect(401);
-        assert_eq!(said(&answer), unauthorized());
+        assert_eq!(without_request_id(&answer), unauthorized());
         assert_eq!(answer.header("www-authenticate"), Some(NOTHING));
     }
 }
 
-fn every_credential_that_does_not_count_is_answered_alike() {
+fn all_invalid_credentials_get_the_same_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = hiring.staff("owner");
@@ -163,27 +164,27 @@ fn every_credential_that_does_not_count_is_answered_alike() {
     answers.push(("the field twice".to_owned(), twice));
     answers.push(("an ended session".to_owned(), session.get(ME)));
     answers.push(("an unknown session".to_owned(), anybody.with_header("Cookie", "appliance_session=abc").get(ME)));
-    for (what, answer) in answers {
-        assert_eq!(answer.status, 401, "{what}");
-        assert_eq!(said(&answer), unauthorized(), "{what}");
-        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{what}");
-        assert_eq!(answer.header("set-cookie"), None, "{what}");
+    for (credential, answer) in answers {
+        assert_eq!(answer.status, 401, "{credential}");
+        assert_eq!(without_request_id(&answer), unauthorized(), "{credential}");
+        assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{credential}");
+        assert_eq!(answer.header("set-cookie"), None, "{credential}");
     }
     app.key(&good).get(ME).expect(200);
 }
 
-fn bearer_is_read_in_any_case() {
+fn the_bearer_scheme_is_case_insensitive() {
     let app = App::start();
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         let value = format!("{scheme} {}", app.admin_secret());
         let who = app.anonymous().with_header("Authorization", &value).get(ME).expect(200).json();
         assert_eq!(who["user"]["id"], "user_admin", "{scheme}");
     }
-    // The key itself is not.
+    // The key itself is case-sensitive.
     app.key(&app.admin_secret().to_uppercase()).get(ME).refused(401, "unauthorized");
 }
 
-fn a_key_goes_before_a_session() {
+fn a_key_wins_over_a_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
@@ -196,7 +197,7 @@ fn a_key_goes_before_a_session() {
     assert_eq!(ended["auth"]["keyId"], id);
 }
 
-fn a_bad_key_is_refused_beside_a_good_session() {
+fn a_bad_key_is_refused_even_with_a_good_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
@@ -223,7 +224,7 @@ fn a_session_is_found_among_other_cookies() {
     }
 }
 
-fn a_key_lives_until_its_end_and_not_at_it() {
+fn a_key_expires_exactly_at_its_expiry() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("owner"), "expiresInDays": 1 });
@@ -234,7 +235,7 @@ fn a_key_lives_until_its_end_and_not_at_it() {
     client.get(ME).refused(401, "unauthorized");
 }
 
-fn a_change_of_the_users_role_counts_at_once() {
+fn a_changed_platform_role_takes_effect_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.user(&hiring.staff("owner"));
@@ -248,7 +249,7 @@ fn a_change_of_the_users_role_counts_at_once() {
     client.get(keys).refused(403, "forbidden");
 }
 
-fn every_route_that_needs_a_credential_refuses_whoever_has_none() {
+fn every_route_that_needs_a_credential_refuses_requests_without_one() {
     let app = App::start();
     let table = Table::new();
     let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
@@ -256,15 +257,15 @@ fn every_route_that_needs_a_credential_refuses_whoever_has_none() {
     for route in closed {
         let (method, path) = (route.method.as_str(), filled(route.path));
         let answer = app.anonymous().send(method, &path, &[], b"").expect(401);
-        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some(NOTHING), "{method} {path}");
         let answer = app.key("rpk_no").send(method, &path, &[], b"").expect(401);
-        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{method} {path}");
     }
 }
 
-fn a_session_does_not_count_where_a_key_is_asked_for() {
+fn a_session_is_refused_where_a_key_is_needed() {
     let app = App::start();
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD).with_header("Sec-Fetch-Site", "same-origin");
@@ -272,7 +273,7 @@ fn a_session_does_not_count_where_a_key_is_asked_for() {
     for route in Table::new().routes().iter().filter(|route| keyed(route.entry)) {
         let (method, path) = (route.method.as_str(), filled(route.path));
         let answer = session.send(method, &path, &[], b"").expect(401);
-        assert_eq!(said(&answer), unauthorized(), "{method} {path}");
+        assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{method} {path}");
     }
     session.get(ME).expect(200);

@@ -1,5 +1,5 @@
-//! `GET /api/openapi.json` and `GET /docs`. That answers are as described is seen by every test
-//! (`support/description.rs`); here, that the description is whole and agrees with itself.
+//! `GET /api/openapi.json` and `GET /docs`: the description is complete and consistent. Every test checks that answers
+//! match it (`support/description.rs`).
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use crate::support::App;
 use crate::support::description::{DOCUMENT, Strictness, misfits, operations, resolved};
 
 crate::tests![
-    the_document_is_served_and_tagged,
-    the_page_is_served_and_loads_nothing,
-    the_page_has_every_operation_and_schema,
-    every_route_is_described_and_nothing_else,
-    every_operation_is_named_and_explained,
-    every_reference_leads_somewhere,
-    every_schema_has_a_name_of_its_own,
-    every_example_fits_its_schema,
-    what_a_key_needs_is_told,
-    what_is_not_described_is_found,
+    the_description_is_served_with_an_etag,
+    the_docs_page_loads_no_other_resources,
+    the_docs_page_has_every_operation_and_schema,
+    the_description_has_exactly_the_routes,
+    every_operation_has_an_id_and_descriptions,
+    every_reference_resolves,
+    schema_names_and_titles_are_unique,
+    every_example_matches_its_schema,
+    operations_name_the_scope_they_need,
+    undescribed_members_are_found,
 ];
 
-fn the_document_is_served_and_tagged() {
+fn the_description_is_served_with_an_etag() {
     let app = App::start();
     for client in [app.anonymous(), app.admin()] {
         let answer = client.get("/api/openapi.json").expect(200);
@@ -34,7 +34,7 @@ fn the_document_is_served_and_tagged() {
     }
 }
 
-fn the_page_is_served_and_loads_nothing() {
+fn the_docs_page_loads_no_other_resources() {
     let app = App::start();
     let answer = app.anonymous().get("/docs").expect(200);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
@@ -50,29 +50,29 @@ fn the_page_is_served_and_loads_nothing() {
     app.anonymous().send("GET", "/docs", &[("If-None-Match", tag)], b"").expect(304);
 }
 
-fn the_page_has_every_operation_and_schema() {
+fn the_docs_page_has_every_operation_and_schema() {
     let app = App::start();
     let page = app.anonymous().get("/docs").expect(200).text();
     let ids: BTreeSet<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    assert_eq!(ids.len(), page.matches(" id=\"").count(), "an id is there twice");
-    for (place, operation) in operations() {
-        assert!(ids.contains(format!("operation-{}", operation["operationId"].as_str().unwrap()).as_str()), "{place}");
+    assert_eq!(ids.len(), page.matches(" id=\"").count(), "an id is repeated");
+    for (route, operation) in operations() {
+        assert!(ids.contains(format!("operation-{}", operation["operationId"].as_str().unwrap()).as_str()), "{route}");
     }
     for name in DOCUMENT["components"]["schemas"].as_object().unwrap().keys() {
         assert!(ids.contains(format!("schema-{name}").as_str()), "{name}");
     }
     for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        assert!(ids.contains(link), "#{link} leads nowhere");
+        assert!(ids.contains(link), "#{link} does not resolve");
     }
 }
 
-fn every_route_is_described_and_nothing_else() {
+fn the_description_has_exactly_the_routes() {
     let successes = |statuses: BTreeSet<u16>| statuses.into_iter().filter(|status| *status < 400).collect::<Vec<_>>();
     let described: BTreeSet<(String, Vec<u16>)> = operations()
         .into_iter()
-        .map(|(place, operation)| {
+        .map(|(route, operation)| {
             let statuses = operation["responses"].as_object().unwrap().keys().map(|status| status.parse().unwrap());
-            (place, successes(statuses.collect()))
+            (route, successes(statuses.collect()))
         })
         .collect();
     let routed: BTreeSet<(String, Vec<u16>)> = Table::new()
@@ -85,20 +85,20 @@ fn every_route_is_described_and_nothing_else() {
         .collect();
     let undescribed: Vec<_> = routed.difference(&described).collect();
     let unrouted: Vec<_> = described.difference(&routed).collect();
-    assert!(undescribed.is_empty() && unrouted.is_empty(), "not described: {undescribed:?}; not there: {unrouted:?}");
+    assert!(undescribed.is_empty() && unrouted.is_empty(), "not described: {undescribed:?}; not routed: {unrouted:?}");
 }
 
-fn every_operation_is_named_and_explained() {
+fn every_operation_has_an_id_and_descriptions() {
     let mut ids = BTreeSet::new();
     let tags: Vec<&Value> = DOCUMENT["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
-    for (place, operation) in operations() {
-        let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("{place} has no operationId"));
+    for (route, operation) in operations() {
+        let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("{route} has no operationId"));
         let is_camel =
             id.starts_with(|c: char| c.is_ascii_lowercase()) && id.chars().all(|c| c.is_ascii_alphanumeric());
-        assert!(is_camel, "{place}: {id}");
-        assert!(ids.insert(id), "{id} is there twice");
-        assert!(operation["summary"].as_str().is_some_and(|summary| !summary.is_empty()), "{place}");
-        assert!(tags.contains(&&operation["tags"][0]), "{place}");
+        assert!(is_camel, "{route}: {id}");
+        assert!(ids.insert(id), "{id} is repeated");
+        assert!(operation["summary"].as_str().is_some_and(|summary| !summary.is_empty()), "{route}");
+        assert!(tags.contains(&&operation["tags"][0]), "{route}");
         let known = [
             "tags",
             "operationId",
@@ -112,58 +112,58 @@ fn every_operation_is_named_and_explained() {
         ];
         let unknown: Vec<_> =
             operation.as_object().unwrap().keys().filter(|name| !known.contains(&name.as_str())).collect();
-        assert!(unknown.is_empty(), "{place}: {unknown:?}");
+        assert!(unknown.is_empty(), "{route}: {unknown:?}");
         let mut parameters = BTreeSet::new();
         for parameter in operation["parameters"].as_array().into_iter().flatten().map(resolved) {
-            assert!(parameters.insert(parameter["name"].as_str()), "{place}: {parameter} is there twice");
-            assert!(parameter["description"].is_string() && parameter["schema"].is_object(), "{place}: {parameter}");
+            assert!(parameters.insert(parameter["name"].as_str()), "{route}: {parameter} is repeated");
+            assert!(parameter["description"].is_string() && parameter["schema"].is_object(), "{route}: {parameter}");
         }
         for (status, response) in operation["responses"].as_object().unwrap() {
             let response = resolved(response);
-            assert!(response["description"].as_str().is_some_and(|words| !words.is_empty()), "{place} {status}");
+            assert!(response["description"].as_str().is_some_and(|words| !words.is_empty()), "{route} {status}");
         }
     }
 }
 
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     each(&DOCUMENT, &mut |value| {
         if let Some(to) = value.get("$ref").and_then(Value::as_str) {
-            assert!(to.starts_with("#/components/") && DOCUMENT.pointer(&to[1..]).is_some(), "{to} leads nowhere");
+            assert!(to.starts_with("#/components/") && DOCUMENT.pointer(&to[1..]).is_some(), "{to} does not resolve");
         }
     });
 }
 
-/// A client that is made from the document has a class for each schema with a name or a title.
-fn every_schema_has_a_name_of_its_own() {
+/// Generated clients have a class for each schema with a name or a title.
+fn schema_names_and_titles_are_unique() {
     let schemas = &DOCUMENT["components"]["schemas"];
     let mut names: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
     each(schemas, &mut |value| {
         if let Some(title) = value.get("title").and_then(Value::as_str) {
-            assert!(names.insert(title.to_owned()), "{title} is there twice");
+            assert!(names.insert(title.to_owned()), "{title} is repeated");
         }
-        assert!(value.get("allOf").is_none(), "only a schema with a name can be another and more: {value}");
+        assert!(value.get("allOf").is_none(), "only a named schema can extend another: {value}");
     });
 }
 
-fn every_example_fits_its_schema() {
-    let fits = |what: &str, strictness: Strictness, schema: &Value, example: &Value| {
+fn every_example_matches_its_schema() {
+    let fits = |subject: &str, strictness: Strictness, schema: &Value, example: &Value| {
         let misfits = misfits(strictness, schema, example);
-        assert!(misfits.is_empty(), "{what}: {example}: {misfits:?}");
+        assert!(misfits.is_empty(), "{subject}: {example}: {misfits:?}");
     };
-    for (place, operation) in operations() {
+    for (route, operation) in operations() {
         if let Some(body) = operation.get("requestBody") {
             let json = body["content"].get("application/json");
             json.into_iter().for_each(|media| {
-                fits(&format!("{place} body"), Strictness::Closed, &media["schema"], &media["example"]);
+                fits(&format!("{route} body"), Strictness::Closed, &media["schema"], &media["example"]);
             });
         }
         for (status, response) in operation["responses"].as_object().unwrap() {
             for (kind, media) in resolved(response).get("content").and_then(Value::as_object).into_iter().flatten() {
                 let named = media["examples"].as_object().into_iter().flatten().map(|(_, example)| &example["value"]);
                 let all: Vec<&Value> = media.get("example").into_iter().chain(named).collect();
-                assert!(!all.is_empty() || kind == "text/html", "{place} {status} has no example");
+                assert!(!all.is_empty() || kind == "text/html", "{route} {status} has no example");
                 all.iter().for_each(|example| {
-                    fits(&format!("{place} {status} {kind}"), Strictness::Closed, &media["schema"], example);
+                    fits(&format!("{route} {status} {kind}"), Strictness::Closed, &media["schema"], example);
                 });
             }
         }
@@ -178,7 +178,7 @@ fn every_example_fits_its_schema() {
     }
 }
 
-fn what_a_key_needs_is_told() {
+fn operations_name_the_scope_they_need() {
     let hire = &DOCUMENT["paths"]["/api/v1/candidate-steps/{id}/hire"]["post"];
     assert_eq!(hire["x-scope"], "pipeline:write");
     assert_eq!(hire["security"][0]["apiKey"][0], "pipeline:write");
@@ -189,24 +189,24 @@ fn what_a_key_needs_is_told() {
     assert_eq!(DOCUMENT["paths"]["/"]["get"]["security"].as_array().unwrap().len(), 0);
 }
 
-fn what_is_not_described_is_found() {
+fn undescribed_members_are_found() {
     let schema = serde_json::json!({ "$ref": "#/components/schemas/HrDeliveryInFull" });
     let mut delivery = resolved(&DOCUMENT["paths"]["/api/admin/hr-deliveries/{id}"]["get"]["responses"]["200"])["content"]
         ["application/json"]["example"]["data"]
         .clone();
     let found = |value: &Value, strictness| misfits(strictness, &schema, value).len();
     assert_eq!(found(&delivery, Strictness::Closed), 0);
-    for way in ["", "/lastAttempt", "/history/0"] {
+    for pointer in ["", "/lastAttempt", "/history/0"] {
         let mut more = delivery.clone();
-        more.pointer_mut(way).unwrap()["more"] = Value::Null;
-        assert_eq!(found(&more, Strictness::Open), 0, "{way}");
-        assert!(found(&more, Strictness::Closed) > 0, "{way}");
+        more.pointer_mut(pointer).unwrap()["more"] = Value::Null;
+        assert_eq!(found(&more, Strictness::Open), 0, "{pointer}");
+        assert!(found(&more, Strictness::Closed) > 0, "{pointer}");
     }
     delivery["lastAttempt"]["at"] = "yesterday".into();
     assert!(found(&delivery, Strictness::Open) > 0);
 }
 
-/// Visits a value and all that it holds.
+/// Visits a value and everything nested in it.
 fn each(value: &Value, visit: &mut impl FnMut(&Value)) {
     visit(value);
     match value {

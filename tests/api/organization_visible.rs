@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations` and `/{id}`: what each caller sees, newest first, page by page.
+//! `GET /api/v1/organizations` and `/{id}`: the organizations that each caller sees, newest first, in pages.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use crate::support::roles::staff;
 use crate::support::{App, Client};
 
 crate::tests![
-    a_member_sees_their_organizations_and_what_they_are_there,
-    an_admin_sees_all_of_them_newest_first,
-    one_that_is_switched_off_is_seen_by_admins_only,
-    pages_follow_one_another_without_a_gap,
-    a_page_that_none_gave_is_refused,
-    an_organization_shows_exactly_these_fields,
+    a_member_sees_their_organizations_with_their_role_in_each,
+    an_admin_sees_all_organizations_newest_first,
+    only_admins_see_a_disabled_organization,
+    paging_reaches_every_organization,
+    an_invalid_cursor_or_limit_is_refused,
+    an_organization_has_exactly_its_documented_members,
 ];
 
 const PATH: &str = "/api/v1/organizations";
@@ -21,7 +21,7 @@ fn ids(client: &Client, query: &str) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
-fn a_member_sees_their_organizations_and_what_they_are_there() {
+fn a_member_sees_their_organizations_with_their_role_in_each() {
     let app = App::start();
     let (first, _) = (app.hiring(), app.hiring());
     let third = app.hiring_with(|document| {
@@ -37,7 +37,7 @@ fn a_member_sees_their_organizations_and_what_they_are_there() {
     assert_eq!(page["pagination"], json!({ "limit": 50, "hasMore": false, "nextCursor": null }));
 }
 
-fn an_admin_sees_all_of_them_newest_first() {
+fn an_admin_sees_all_organizations_newest_first() {
     let app = App::start();
     assert_eq!(ids(&app.admin(), ""), Vec::<String>::new());
     for _ in 0..3 {
@@ -48,7 +48,7 @@ fn an_admin_sees_all_of_them_newest_first() {
     assert_eq!(app.admin().get(PATH).expect(200).json()["data"][0]["orgRole"], Value::Null);
 }
 
-fn one_that_is_switched_off_is_seen_by_admins_only() {
+fn only_admins_see_a_disabled_organization() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = staff(&app, &hiring, "owner");
@@ -62,10 +62,10 @@ fn one_that_is_switched_off_is_seen_by_admins_only() {
     assert_eq!(ids(&app.admin(), "").len(), 1);
 }
 
-fn pages_follow_one_another_without_a_gap() {
+fn paging_reaches_every_organization() {
     let app = App::start();
     let made: Vec<String> = (0..5).map(|_| app.hiring().organization_id).rev().collect();
-    // All made at one moment, some of them: then the id decides.
+    // Some organizations have the same creation time, so their ids decide the order.
     app.change("UPDATE organizations SET created_at = 7 WHERE id IN ('org_2', 'org_3', 'org_4')");
     let expected = ["org_5", "org_1", "org_4", "org_3", "org_2"];
     assert_eq!(made.len(), 5);
@@ -83,7 +83,7 @@ fn pages_follow_one_another_without_a_gap() {
     }
 }
 
-fn a_page_that_none_gave_is_refused() {
+fn an_invalid_cursor_or_limit_is_refused() {
     let app = App::start();
     for query in
         ["?limit=abc", "?limit=1&limit=2", "?cursor=", "?cursor=x", "?cursor=YQ", "?cursor=YQph", "?cursor=MQohIQ"]
@@ -98,7 +98,7 @@ fn a_page_that_none_gave_is_refused() {
     }
 }
 
-fn an_organization_shows_exactly_these_fields() {
+fn an_organization_has_exactly_its_documented_members() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{PATH}/{}", hiring.organization_id);

@@ -1,4 +1,4 @@
-//! What texts may have in them, whichever endpoint they come by: one rule for lines, one for notes, one for JSON.
+//! Characters that texts may contain, on every endpoint: one rule for lines, one for notes, one for JSON.
 
 use appliance::interchange::{self, Secrets};
 use appliance::store;
@@ -7,31 +7,31 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_line_has_no_hidden_character_wherever_it_comes_from,
-    what_people_spell_with_joiners_is_taken,
-    an_address_is_no_header_and_no_link_wherever_it_comes_from,
-    an_address_of_an_earlier_version_still_signs_in_and_is_found,
-    notes_have_line_breaks_and_no_other_control_character,
-    json_is_at_most_32_deep,
-    what_was_stored_deeper_is_shown_without_its_detail,
+    lines_with_hidden_characters_are_refused_everywhere,
+    names_spelled_with_joiners_are_accepted,
+    addresses_with_header_or_link_syntax_are_refused_everywhere,
+    a_stored_address_that_is_now_invalid_still_works,
+    notes_accept_line_breaks_but_no_other_control_characters,
+    json_nested_deeper_than_32_is_refused,
+    an_activity_with_deeper_json_is_shown_without_its_detail,
 ];
 
-/// The one field that a request is refused for, and why.
+/// The only field that a request is refused for, and the reason.
 #[track_caller]
 fn fault(answer: &Answer) -> (String, String) {
-    let told = answer.json();
-    let errors = told["errors"].as_array().unwrap_or_else(|| panic!("{told}"));
-    assert_eq!(errors.len(), 1, "{told}");
+    let detail = answer.json();
+    let errors = detail["errors"].as_array().unwrap_or_else(|| panic!("{detail}"));
+    assert_eq!(errors.len(), 1, "{detail}");
     let text = |name: &str| errors[0][name].as_str().unwrap().to_owned();
     (text("field"), text("detail"))
 }
 
-/// An array of so many arrays within each other.
+/// An array nested this deep.
 fn nested(depth: usize) -> Value {
     (1..depth).fold(json!([]), |inner, _| json!([inner]))
 }
 
-fn a_line_has_no_hidden_character_wherever_it_comes_from() {
+fn lines_with_hidden_characters_are_refused_everywhere() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
@@ -70,7 +70,7 @@ fn a_line_has_no_hidden_character_wherever_it_comes_from() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn what_people_spell_with_joiners_is_taken() {
+fn names_spelled_with_joiners_are_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -85,7 +85,7 @@ fn what_people_spell_with_joiners_is_taken() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_is_no_header_and_no_link_wherever_it_comes_from() {
+fn addresses_with_header_or_link_syntax_are_refused_everywhere() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
@@ -106,7 +106,7 @@ fn an_address_is_no_header_and_no_link_wherever_it_comes_from() {
     owner.post(&hiring.candidates_path(), &person).expect(200);
 }
 
-fn an_address_of_an_earlier_version_still_signs_in_and_is_found() {
+fn a_stored_address_that_is_now_invalid_still_works() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -126,7 +126,7 @@ fn an_address_of_an_earlier_version_still_signs_in_and_is_found() {
     owner.patch(&candidate, &json!({ "name": "Renamed" })).expect(200);
 }
 
-fn notes_have_line_breaks_and_no_other_control_character() {
+fn notes_accept_line_breaks_but_no_other_control_characters() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
@@ -155,7 +155,7 @@ fn notes_have_line_breaks_and_no_other_control_character() {
     owner.post(&hiring.reject(0), &json!({ "outcomeNotes": "one\n\ttwo \u{200f}" })).expect(200);
 }
 
-fn json_is_at_most_32_deep() {
+fn json_nested_deeper_than_32_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
@@ -165,22 +165,22 @@ fn json_is_at_most_32_deep() {
     let theme = |depth: usize| json!({ "portal": { "theme": { "a": nested(depth - 1) } } });
     owner.patch(&role, &description(32)).expect(200);
     admin.patch(&organization, &theme(32)).expect(200);
-    let told = "must be nested at most 32 deep".to_owned();
+    let detail = "must be nested at most 32 deep".to_owned();
     for depth in [33, 100] {
         let answer = owner.patch(&role, &description(depth)).refused(400, "validation_error");
-        assert_eq!(fault(&answer), ("description".to_owned(), told.clone()));
+        assert_eq!(fault(&answer), ("description".to_owned(), detail.clone()));
         let mut body = description(depth);
         body["name"] = json!("Cook");
         let answer = owner.post(&hiring.roles(), &body).refused(400, "validation_error");
-        assert_eq!(fault(&answer), ("description".to_owned(), told.clone()));
+        assert_eq!(fault(&answer), ("description".to_owned(), detail.clone()));
         let answer = admin.patch(&organization, &theme(depth)).refused(400, "validation_error");
-        assert_eq!(fault(&answer), ("portal.theme.a".to_owned(), told.clone()));
+        assert_eq!(fault(&answer), ("portal.theme.a".to_owned(), detail.clone()));
     }
     owner.get(&format!("{role}/activity")).expect(200);
 }
 
-/// As an earlier version left it: a description so deep that the record of its change is deeper than any reader goes.
-fn what_was_stored_deeper_is_shown_without_its_detail() {
+/// A stored description can be so deep that the activity of its change is deeper than any reader accepts.
+fn an_activity_with_deeper_json_is_shown_without_its_detail() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -203,5 +203,5 @@ fn what_was_stored_deeper_is_shown_without_its_detail() {
     let notices = store::read_alone(&app.path, world, export).unwrap();
     let left_out = format!("not in the document: the description of the role {}", hiring.role_id);
     assert_eq!(notices, [format!("{left_out}, which is nested more than 32 deep")]);
-    assert!(interchange::parse(&out, world).is_ok(), "an import takes it");
+    assert!(interchange::parse(&out, world).is_ok(), "the document can be imported");
 }

@@ -1,4 +1,4 @@
-//! `GET /api/admin/activity`: what was done to the appliance itself, in the chain of all that was done.
+//! `GET /api/admin/activity`: platform activity, which shares one hash chain with the activity of organizations.
 
 use appliance::domain::attachment::MediaType;
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use crate::document::apply_with;
 use crate::support::{Answer, App};
 
 crate::tests![
-    making_and_revoking_a_key_is_on_record,
-    a_refused_key_is_on_record_once_an_hour_with_a_count,
-    each_reason_for_refusing_a_key_is_told,
-    counts_that_are_not_written_yet_are_written_at_the_stop,
-    users_who_are_made_changed_disabled_and_promoted_are_on_record,
-    sign_ins_and_failures_are_on_record,
-    an_hr_target_is_on_record_without_its_secrets,
-    an_opened_attachment_is_on_record,
-    pages_follow_each_other_and_actions_can_be_picked,
-    rows_name_nobody,
-    a_refused_request_leaves_nothing,
+    creating_and_revoking_a_key_is_recorded,
+    refusals_of_a_key_are_recorded_once_an_hour_with_a_count,
+    the_reason_for_refusing_a_key_is_recorded,
+    pending_counts_are_written_when_the_service_stops,
+    creating_and_changing_users_is_recorded,
+    sign_ins_and_failed_sign_ins_are_recorded,
+    changes_of_an_hr_target_are_recorded_without_secrets,
+    downloading_an_attachment_is_recorded,
+    the_list_is_paged_and_filtered_by_action,
+    rows_have_no_personal_data,
+    refused_requests_are_not_recorded,
 ];
 
 const ACTIVITY: &str = "/api/admin/activity";
@@ -25,25 +25,25 @@ const KEYS: &str = "/api/admin/api-keys";
 const USERS: &str = "/api/admin/users";
 const PASSWORD: &str = "correct horse battery";
 
-/// The rows of one action, the newest first.
+/// The rows of one action, newest first.
 fn rows(app: &App, action: &str) -> Vec<Value> {
     let page = app.admin().get(&format!("{ACTIVITY}?action={action}&limit=200")).expect(200).json();
     page["data"].as_array().unwrap().clone()
 }
 
-/// What each row of one action says it was before and is since.
-fn told(app: &App, action: &str) -> Vec<Value> {
+/// The states before and after, from each row of one action.
+fn states(app: &App, action: &str) -> Vec<Value> {
     rows(app, action).into_iter().map(|row| json!([row["before"], row["after"]])).collect()
 }
 
-/// Waits until there are so many rows of an action, and tells what they say.
-fn eventually_told(app: &App, action: &str, count: usize) -> Vec<Value> {
+/// Waits until an action has this many rows, and returns their states.
+fn states_when_recorded(app: &App, action: &str, count: usize) -> Vec<Value> {
     let has_all = |answer: &Answer| answer.json()["data"].as_array().unwrap().len() >= count;
     app.admin().get_until(&format!("{ACTIVITY}?action={action}&limit=200"), has_all);
-    told(app, action)
+    states(app, action)
 }
 
-fn making_and_revoking_a_key_is_on_record() {
+fn creating_and_revoking_a_key_is_recorded() {
     let app = App::start();
     let made = app.admin().post(KEYS, &json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] }));
     let made = made.expect(200).json()["data"].take();
@@ -64,50 +64,50 @@ fn making_and_revoking_a_key_is_on_record() {
         app.admin().delete(&format!("{KEYS}/{}", made["id"].as_str().unwrap())).expect(200);
     }
     let revoked = json!([{ "apiKeyId": made["id"], "userId": "user_admin" }, null]);
-    assert_eq!(told(&app, "api_key.revoked"), [revoked], "a second time changes nothing");
+    assert_eq!(states(&app, "api_key.revoked"), [revoked], "revoking again writes nothing");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_refused_key_is_on_record_once_an_hour_with_a_count() {
+fn refusals_of_a_key_are_recorded_once_an_hour_with_a_count() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.admin().delete(&format!("{KEYS}/{id}")).expect(200);
-    let told = |count: u64| json!([null, { "apiKeyId": id, "reason": "revoked", "count": count }]);
+    let states = |count: u64| json!([null, { "apiKeyId": id, "reason": "revoked", "count": count }]);
     for _ in 0..7 {
         app.key(&secret).get("/api/v1/me").refused(401, "unauthorized");
     }
-    assert_eq!(eventually_told(&app, "api_key.refused", 1), [told(1)]);
+    assert_eq!(states_when_recorded(&app, "api_key.refused", 1), [states(1)]);
     app.pass(3_599);
     app.key(&secret).get(KEYS).refused(401, "unauthorized");
     app.pass(1);
-    assert_eq!(eventually_told(&app, "api_key.refused", 2), [told(7), told(1)]);
-    // Keys that are not there leave nothing, however many there are.
+    assert_eq!(states_when_recorded(&app, "api_key.refused", 2), [states(7), states(1)]);
+    // Unknown keys are never recorded.
     app.key("rpk_none").get("/api/v1/me").refused(401, "unauthorized");
     let unknown = appliance::domain::api_key::Secret::generate(|bytes| bytes.fill(7));
     app.key(unknown.reveal()).get("/api/v1/me").refused(401, "unauthorized");
     app.pass(3_600);
     app.key(&secret).get("/api/v1/me").refused(401, "unauthorized");
-    assert_eq!(eventually_told(&app, "api_key.refused", 3), [told(1), told(7), told(1)]);
+    assert_eq!(states_when_recorded(&app, "api_key.refused", 3), [states(1), states(7), states(1)]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn each_reason_for_refusing_a_key_is_told() {
+fn the_reason_for_refusing_a_key_is_recorded() {
     let app = App::start();
     let hiring = app.hiring();
     let disabled = app.user(&hiring.staff("owner"));
     app.admin().patch(&format!("{USERS}/{}", hiring.staff("owner")), &json!({ "enabled": false })).expect(200);
     disabled.get("/api/v1/me").refused(401, "unauthorized");
     let short = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 })).1;
-    // Once as memory knows the key, and in the file.
+    // The service first caches the key. Its later refusal uses the cached state and the file.
     app.key(&short).get("/api/v1/me").expect(200);
     app.pass(86_400);
     app.key(&short).get("/api/v1/me").refused(401, "unauthorized");
-    let reasons = eventually_told(&app, "api_key.refused", 2);
-    let reasons: Vec<&str> = reasons.iter().map(|told| told[1]["reason"].as_str().unwrap()).collect();
+    let reasons = states_when_recorded(&app, "api_key.refused", 2);
+    let reasons: Vec<&str> = reasons.iter().map(|states| states[1]["reason"].as_str().unwrap()).collect();
     assert_eq!(reasons, ["expired", "user_disabled"]);
 }
 
-fn counts_that_are_not_written_yet_are_written_at_the_stop() {
+fn pending_counts_are_written_when_the_service_stops() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.admin().delete(&format!("{KEYS}/{id}")).expect(200);
@@ -117,16 +117,16 @@ fn counts_that_are_not_written_yet_are_written_at_the_stop() {
     app.stop();
     app.start_again();
     let counts: Vec<u64> =
-        told(&app, "api_key.refused").iter().map(|told| told[1]["count"].as_u64().unwrap()).collect();
+        states(&app, "api_key.refused").iter().map(|states| states[1]["count"].as_u64().unwrap()).collect();
     assert_eq!(counts, [3, 1]);
 }
 
-fn users_who_are_made_changed_disabled_and_promoted_are_on_record() {
+fn creating_and_changing_users_is_recorded() {
     let app = App::start();
     let ada = json!({ "email": "ada@example.org", "name": "Ada" });
     let id = app.admin().post(USERS, &ada).expect(200).json()["data"]["id"].take();
     let user = |role: &str, enabled: bool| json!({ "userId": id, "platformRole": role, "enabled": enabled });
-    assert_eq!(told(&app, "user.created"), [json!([null, user("user", true)])]);
+    assert_eq!(states(&app, "user.created"), [json!([null, user("user", true)])]);
     let path = format!("{USERS}/{}", id.as_str().unwrap());
     for change in [
         json!({ "platformRole": "admin" }),
@@ -139,7 +139,7 @@ fn users_who_are_made_changed_disabled_and_promoted_are_on_record() {
     let mut renamed = user("admin", false);
     renamed["changed"] = json!(["email", "name"]);
     assert_eq!(
-        told(&app, "user.changed"),
+        states(&app, "user.changed"),
         [
             json!([user("admin", false), renamed]),
             json!([user("admin", true), user("admin", false)]),
@@ -148,7 +148,7 @@ fn users_who_are_made_changed_disabled_and_promoted_are_on_record() {
     );
 }
 
-fn sign_ins_and_failures_are_on_record() {
+fn sign_ins_and_failed_sign_ins_are_recorded() {
     let app = App::start();
     let hiring = app.hiring();
     let (email, id) = (hiring.email("owner"), hiring.staff("owner"));
@@ -163,14 +163,14 @@ fn sign_ins_and_failures_are_on_record() {
     let nobody = json!({ "email": "nobody@example.org", "password": PASSWORD });
     app.anonymous().post("/api/auth/sign-in", &nobody).refused(401, "unauthorized");
     let failed = |count: u64| json!([null, { "userId": id, "count": count }]);
-    assert_eq!(eventually_told(&app, "session.sign_in_failed", 1), [failed(1)]);
+    assert_eq!(states_when_recorded(&app, "session.sign_in_failed", 1), [failed(1)]);
     app.pass(3_600);
-    assert_eq!(eventually_told(&app, "session.sign_in_failed", 2), [failed(2), failed(1)]);
-    assert_eq!(rows(&app, "session.sign_in_failed")[0]["user"], Value::Null, "nobody knows who it was");
+    assert_eq!(states_when_recorded(&app, "session.sign_in_failed", 2), [failed(2), failed(1)]);
+    assert_eq!(rows(&app, "session.sign_in_failed")[0]["user"], Value::Null, "the person is unknown");
     assert_eq!(rows(&app, "session.signed_in").len(), 1);
 }
 
-fn an_hr_target_is_on_record_without_its_secrets() {
+fn changes_of_an_hr_target_are_recorded_without_secrets() {
     let app = App::start();
     let hiring = app.hiring();
     let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
@@ -180,7 +180,7 @@ fn an_hr_target_is_on_record_without_its_secrets() {
     app.admin().delete(&integration).expect(200);
     let client = app.admin();
     let path = format!("/api/v1/organizations/{}/activity", hiring.organization_id);
-    let told = |action: &str| -> Vec<Value> {
+    let states = |action: &str| -> Vec<Value> {
         let page = client.get(&format!("{path}?action={action}")).expect(200);
         assert!(!page.text().contains("token-in-path") && !page.text().contains("whsec_"), "{}", page.text());
         let page = page.json();
@@ -188,11 +188,11 @@ fn an_hr_target_is_on_record_without_its_secrets() {
     };
     let target = json!({ "origin": "https://hr.example:8443", "enabled": true });
     let changed = json!({ "origin": "https://hr.example:8443", "enabled": true, "newUrl": true, "newSecret": true });
-    assert_eq!(told("hr_integration.put"), [json!([target, changed]), json!([null, changed])]);
-    assert_eq!(told("hr_integration.removed"), [json!([target, null])]);
+    assert_eq!(states("hr_integration.put"), [json!([target, changed]), json!([null, changed])]);
+    assert_eq!(states("hr_integration.removed"), [json!([target, null])]);
 }
 
-fn an_opened_attachment_is_on_record() {
+fn downloading_an_attachment_is_recorded() {
     let app = App::start();
     let hiring = app.hiring();
     let path = apply_with(&app, &hiring, 0, "Ada Lovelace.pdf", MediaType::Pdf, b"%PDF-1.7 of mine");
@@ -202,12 +202,12 @@ fn an_opened_attachment_is_on_record() {
     let id = path.rsplit('/').next().unwrap();
     let opened = "SELECT user_id, candidate_id IS NOT NULL, detail FROM activities WHERE action = 'document.opened'";
     let detail = format!(r#"{{"before":null,"after":{{"documentId":"{id}"}}}}"#);
-    assert_eq!(app.sql(opened), [format!("{}|1|{detail}", hiring.staff("owner"))], "the head alone opens nothing");
+    assert_eq!(app.sql(opened), [format!("{}|1|{detail}", hiring.staff("owner"))], "a HEAD request is not recorded");
     app.user(&hiring.staff("member")).get(&format!("{path}0")).refused(404, "not_found");
     assert_eq!(app.sql(opened).len(), 1);
 }
 
-fn pages_follow_each_other_and_actions_can_be_picked() {
+fn the_list_is_paged_and_filtered_by_action() {
     let app = App::start();
     for _ in 0..5 {
         app.make_key("user_admin");
@@ -226,7 +226,7 @@ fn pages_follow_each_other_and_actions_can_be_picked() {
     assert_eq!(app.admin().get(&format!("{ACTIVITY}?action=user.created")).expect(200).json()["data"], json!([]));
     let wrong = app.admin().get(&format!("{ACTIVITY}?action=none&limit=x")).refused(400, "validation_error");
     assert_eq!(wrong.fields(), ["action", "limit"]);
-    // A row of an organization is no place in this list.
+    // A row of an organization cannot be a cursor in this list.
     let hiring = app.hiring();
     app.admin().post_empty(&hiring.reject(0)).expect(200);
     app.admin().post_empty(&hiring.reject(1)).expect(200);
@@ -235,7 +235,7 @@ fn pages_follow_each_other_and_actions_can_be_picked() {
     app.admin().get(&format!("{ACTIVITY}?cursor={cursor}")).refused(400, "validation_error");
 }
 
-fn rows_name_nobody() {
+fn rows_have_no_personal_data() {
     let app = App::start();
     let user = json!({ "email": "quixworth@example.org", "name": "Quixworth" });
     let id = app.admin().post(USERS, &user).expect(200).json()["data"]["id"].as_str().unwrap().to_owned();
@@ -248,7 +248,7 @@ fn rows_name_nobody() {
     assert_eq!(app.sql("SELECT count(*) FROM main.activities"), ["4"]);
 }
 
-fn a_refused_request_leaves_nothing() {
+fn refused_requests_are_not_recorded() {
     let app = App::start();
     app.admin().post(KEYS, &json!({ "name": "n", "userId": "user_none" })).refused(404, "not_found");
     app.admin().delete(&format!("{KEYS}/key_none")).refused(404, "not_found");

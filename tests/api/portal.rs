@@ -1,4 +1,4 @@
-//! `GET /api/public/portal/{orgSlug}`: what it shows, to whom (to everybody), how it is cached and shared.
+//! `GET /api/public/portal/{orgSlug}`: the JSON portal, its caching, and its use from other origins.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,36 +9,36 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    the_portal_shows_the_organization_and_its_role_exactly,
-    what_was_never_given_has_its_default,
-    a_description_is_given_back_as_it_was_stored,
-    whole_amounts_are_integers_and_others_keep_their_fraction,
+    the_portal_has_exactly_its_documented_members,
+    members_that_were_never_given_have_their_defaults,
+    a_description_is_returned_unchanged,
+    amounts_are_integers_unless_they_have_a_fraction,
     a_salary_member_that_the_role_lacks_is_omitted,
     the_salary_is_shown_only_where_show_salary_is_true,
-    the_theme_is_given_back_with_everything_in_it,
+    the_theme_is_returned_with_all_its_members,
     only_public_open_roles_are_listed,
     roles_are_listed_newest_first,
     the_roles_of_another_organization_are_not_listed,
     a_portal_without_roles_is_an_empty_list,
-    a_slug_is_compared_trimmed_and_lower_cased_and_shown_as_given,
-    a_disabled_and_an_unknown_portal_are_the_same_404,
-    a_slug_that_is_none_is_the_same_404,
-    the_etag_is_strong_and_stays_while_nothing_changes,
-    if_none_match_is_answered_304_where_it_names_the_tag,
-    a_304_has_the_tag_and_no_body,
+    a_slug_matches_without_case_and_outer_spaces_and_is_shown_as_given,
+    unknown_and_disabled_portals_are_the_same_404,
+    an_invalid_slug_is_the_same_404,
+    the_etag_is_strong_and_stable,
+    if_none_match_with_the_etag_is_answered_304,
+    a_304_has_the_etag_and_no_body,
     the_etag_changes_when_a_decision_fills_the_role,
-    what_is_kept_is_never_older_than_an_answered_change,
+    a_cached_response_is_never_older_than_an_answered_change,
     a_change_by_another_process_is_visible_a_moment_later,
-    a_portal_switched_off_by_another_process_is_gone_a_moment_later,
-    head_has_the_same_header_fields_and_no_body,
+    a_portal_disabled_by_another_process_is_gone_a_moment_later,
+    a_head_request_returns_the_same_fields_and_no_body,
     other_origins_may_read_answers_and_errors,
-    a_preflight_names_the_methods_and_header_fields,
-    there_is_no_preflight_elsewhere,
-    another_method_is_405_with_allow,
-    no_credential_is_needed_and_a_bad_one_is_ignored,
+    a_preflight_lists_the_methods_and_fields,
+    other_paths_have_no_preflight,
+    other_methods_are_405_with_allow,
+    credentials_are_ignored,
 ];
 
-/// Adds a role to an organization's document: public and open, the other members as given.
+/// Adds a role to an organization's interchange document. The role is public and open; `members` overrides that.
 pub(crate) fn add_role(document: &mut Value, members: &Value) {
     let mut role = json!({ "name": "Another", "status": "open", "public": true });
     for (name, value) in members.as_object().unwrap() {
@@ -47,14 +47,14 @@ pub(crate) fn add_role(document: &mut Value, members: &Value) {
     document["organizations"][0]["roles"].as_array_mut().unwrap().push(role);
 }
 
-/// Gives an organization's only role these members.
+/// Sets these members of an organization's first role.
 pub(crate) fn change_role(document: &mut Value, members: &Value) {
     for (name, value) in members.as_object().unwrap() {
         document["organizations"][0]["roles"][0][name] = value.clone();
     }
 }
 
-/// Gives an organization's portal this theme.
+/// Sets the theme of an organization's portal.
 pub(crate) fn change_theme(document: &mut Value, theme: Value) {
     document["organizations"][0]["portal"]["theme"] = theme;
 }
@@ -71,7 +71,7 @@ fn etag(app: &App, hiring: &Hiring) -> String {
     app.anonymous().get(&hiring.portal()).expect(200).header("etag").unwrap().to_owned()
 }
 
-fn the_portal_shows_the_organization_and_its_role_exactly() {
+fn the_portal_has_exactly_its_documented_members() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().get(&hiring.portal()).expect(200);
@@ -102,7 +102,7 @@ fn the_portal_shows_the_organization_and_its_role_exactly() {
     assert_eq!(answer.json(), expected);
 }
 
-fn what_was_never_given_has_its_default() {
+fn members_that_were_never_given_have_their_defaults() {
     let app = App::start();
     let document = json!({ "organizations": [{
         "slug": "bare",
@@ -127,7 +127,7 @@ fn what_was_never_given_has_its_default() {
     assert_eq!(answer.json(), json!({ "org": org, "roles": [role] }));
 }
 
-fn a_description_is_given_back_as_it_was_stored() {
+fn a_description_is_returned_unchanged() {
     let description = json!({
         "Zuständig": "für Öl & Gas 🛢️ \u{202e}",
         "nested": { "list": [1, -2.5, 1.0, 9_007_199_254_740_993_i64, true, null, [], {}, [["<b>"]]], "": "" },
@@ -138,10 +138,10 @@ fn a_description_is_given_back_as_it_was_stored() {
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "description": description })));
     assert_eq!(first_role(&app, &hiring)["description"], description);
     let text = app.anonymous().get(&hiring.portal()).text();
-    assert!(text.contains(&description.to_string()), "its members keep their order: {text}");
+    assert!(text.contains(&description.to_string()), "its members are in their original order: {text}");
 }
 
-fn whole_amounts_are_integers_and_others_keep_their_fraction() {
+fn amounts_are_integers_unless_they_have_a_fraction() {
     let app = App::start();
     for (given, shown) in
         [("60000", "60000"), ("60000.0", "60000"), ("0", "0"), ("15.55", "15.55"), ("1e12", "1000000000000")]
@@ -184,7 +184,7 @@ fn the_salary_is_shown_only_where_show_salary_is_true() {
     }
 }
 
-fn the_theme_is_given_back_with_everything_in_it() {
+fn the_theme_is_returned_with_all_its_members() {
     let theme = json!({
         "primaryColor": "#FFF",
         "showSalary": false,
@@ -248,7 +248,7 @@ fn a_portal_without_roles_is_an_empty_list() {
     assert_eq!(answer["org"]["slug"], "acme-1");
 }
 
-fn a_slug_is_compared_trimmed_and_lower_cased_and_shown_as_given() {
+fn a_slug_matches_without_case_and_outer_spaces_and_is_shown_as_given() {
     let app = App::start();
     app.hiring_with(|document| document["organizations"][0]["slug"] = json!("  Acme-X9 "));
     for slug in ["acme-x9", "Acme-X9", "ACME-X9", "%20acme-x9%09", "acme%2Dx9"] {
@@ -258,7 +258,7 @@ fn a_slug_is_compared_trimmed_and_lower_cased_and_shown_as_given() {
     app.anonymous().get("/api/public/portal/acme-x").refused(404, "not_found");
 }
 
-fn a_disabled_and_an_unknown_portal_are_the_same_404() {
+fn unknown_and_disabled_portals_are_the_same_404() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let unset = app.hiring_with(|document| {
@@ -274,7 +274,7 @@ fn a_disabled_and_an_unknown_portal_are_the_same_404() {
     assert_eq!(body(&unset.portal()), unknown);
 }
 
-fn a_slug_that_is_none_is_the_same_404() {
+fn an_invalid_slug_is_the_same_404() {
     let app = App::start();
     let detail = |slug: &str| {
         let answer = app.anonymous().get(&format!("/api/public/portal/{slug}")).refused(404, "not_found");
@@ -287,7 +287,7 @@ fn a_slug_that_is_none_is_the_same_404() {
     app.anonymous().get("/api/public/portal/%ff").refused(404, "not_found");
 }
 
-fn the_etag_is_strong_and_stays_while_nothing_changes() {
+fn the_etag_is_strong_and_stable() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let tag = etag(&app, &hiring);
@@ -301,7 +301,7 @@ fn the_etag_is_strong_and_stays_while_nothing_changes() {
     assert_eq!(etag(&app, &hiring), tag);
 }
 
-fn if_none_match_is_answered_304_where_it_names_the_tag() {
+fn if_none_match_with_the_etag_is_answered_304() {
     let app = App::start();
     let hiring = app.hiring();
     let tag = etag(&app, &hiring);
@@ -317,7 +317,7 @@ fn if_none_match_is_answered_304_where_it_names_the_tag() {
     assert_eq!(app.anonymous().send("GET", &hiring.portal(), &lines, b"").status, 304);
 }
 
-fn a_304_has_the_tag_and_no_body() {
+fn a_304_has_the_etag_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let tag = etag(&app, &hiring);
@@ -327,7 +327,7 @@ fn a_304_has_the_tag_and_no_body() {
     assert_eq!(answer.header("cache-control"), Some("no-cache"));
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     assert_eq!(answer.header("content-type"), None);
-    // Were there a body, the next answer on this connection could not be read.
+    // With a body, the next answer on this connection would be unreadable.
     assert_eq!(client.get(&hiring.portal()).expect(200).header("etag"), Some(tag.as_str()));
     assert_eq!(client.send("HEAD", &hiring.portal(), &[("If-None-Match", &tag)], b"").status, 304);
     let nobody = client.send("GET", "/api/public/portal/nobody", &[("If-None-Match", "*")], b"");
@@ -339,33 +339,33 @@ fn the_etag_changes_when_a_decision_fills_the_role() {
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
     let tag = etag(&app, &hiring);
-    let look = || app.anonymous().send("GET", &hiring.portal(), &[("If-None-Match", &tag)], b"");
+    let revalidate = || app.anonymous().send("GET", &hiring.portal(), &[("If-None-Match", &tag)], b"");
     owner.post_empty(&hiring.hire(0)).expect(200);
-    look().expect(304);
+    revalidate().expect(304);
     owner.post_empty(&hiring.hire(1)).expect(200);
-    let filled = look().expect(200);
+    let filled = revalidate().expect(200);
     assert_eq!(filled.json()["roles"], json!([]));
     assert_ne!(filled.header("etag"), Some(tag.as_str()));
     owner.post_empty(&hiring.reject(0)).expect(200);
-    look().expect(304);
+    revalidate().expect(304);
 }
 
-/// The candidate stands where they stood before they were hired and rejected.
-const ONCE_MORE: &str = "
+/// Puts candidates back to the state before they were hired and rejected.
+const UNDO_DECISIONS: &str = "
     UPDATE candidate_role_steps
     SET status = 'pending', rejected_at = NULL, rejection_reason = NULL, validated_at = NULL
     WHERE candidate_role_id IN (SELECT id FROM candidate_roles WHERE status = 'Not Selected');
     UPDATE organization_statuses SET in_progress = in_progress + 1, not_selected = not_selected - 1;
     UPDATE candidate_roles SET status = 'In Progress' WHERE status = 'Not Selected'";
 
-fn what_is_kept_is_never_older_than_an_answered_change() {
+fn a_cached_response_is_never_older_than_an_answered_change() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["positions"] = json!(1));
     let owner = app.user(&hiring.staff("owner"));
     let (address, portal, ended) = (app.address, hiring.portal(), AtomicBool::new(false));
     let shows = |client: &Client| !client.get(&portal).expect(200).json()["roles"][0].is_null();
     std::thread::scope(|scope| {
-        // They render and keep all the time, also while a change is on its way.
+        // These clients render and cache all the time, also while a change is in progress.
         for _ in 0..3 {
             scope.spawn(|| {
                 let client = Client::new(address);
@@ -381,7 +381,7 @@ fn what_is_kept_is_never_older_than_an_answered_change() {
                 assert!(!shows(&client), "round {round}: the role is filled");
                 owner.post_empty(&hiring.decision(0, 3 - round % 2, "reject")).expect(200);
                 assert!(shows(&client), "round {round}: the role is open again");
-                app.change(ONCE_MORE);
+                app.change(UNDO_DECISIONS);
             }
         }));
         ended.store(true, Ordering::Relaxed);
@@ -402,7 +402,7 @@ fn a_change_by_another_process_is_visible_a_moment_later() {
     client.get_until(&hiring.portal(), |answer| answer.json()["org"]["name"] == "Acme & Co");
 }
 
-fn a_portal_switched_off_by_another_process_is_gone_a_moment_later() {
+fn a_portal_disabled_by_another_process_is_gone_a_moment_later() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -414,7 +414,7 @@ fn a_portal_switched_off_by_another_process_is_gone_a_moment_later() {
     client.send("GET", &hiring.portal(), &[("If-None-Match", &tag)], b"").expect(304);
 }
 
-fn head_has_the_same_header_fields_and_no_body() {
+fn a_head_request_returns_the_same_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -444,33 +444,33 @@ fn other_origins_may_read_answers_and_errors() {
     assert!(!elsewhere.headers.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("access-control-")));
 }
 
-fn a_preflight_names_the_methods_and_header_fields() {
+fn a_preflight_lists_the_methods_and_fields() {
     let app = App::start();
-    let asked = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "POST")];
+    let preflight = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "POST")];
     for (path, methods) in [
         ("/api/public/portal/acme-1", "GET, HEAD, OPTIONS"),
         ("/api/public/portal/acme-1/roles/role_1", "GET, HEAD, OPTIONS"),
         ("/api/public/portal/acme-1/apply", "POST, OPTIONS"),
     ] {
-        let answer = app.anonymous().send("OPTIONS", path, &asked, b"").expect(204);
+        let answer = app.anonymous().send("OPTIONS", path, &preflight, b"").expect(204);
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
         assert_eq!(answer.header("access-control-allow-methods"), Some(methods), "{path}");
         assert_eq!(answer.header("access-control-allow-headers"), Some("Content-Type, If-None-Match"), "{path}");
         assert_eq!(answer.header("access-control-max-age"), Some("86400"), "{path}");
         assert_eq!(answer.header("access-control-allow-credentials"), None, "{path}");
     }
-    app.anonymous().send("OPTIONS", "/api/public/portal", &asked, b"").refused(404, "not_found");
+    app.anonymous().send("OPTIONS", "/api/public/portal", &preflight, b"").refused(404, "not_found");
 }
 
-fn there_is_no_preflight_elsewhere() {
+fn other_paths_have_no_preflight() {
     let app = App::start();
-    let asked = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "GET")];
+    let preflight = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "GET")];
     let table = Table::new();
     let closed: Vec<_> = table.routes().iter().filter(|route| !route.path.starts_with("/api/public/")).collect();
     assert!(!closed.is_empty() && closed.len() < table.routes().len());
     for route in closed {
         let path = crate::support::filled(route.path);
-        let answer = app.anonymous().send("OPTIONS", &path, &asked, b"").expect(405);
+        let answer = app.anonymous().send("OPTIONS", &path, &preflight, b"").expect(405);
         let allow = answer.header("allow").unwrap();
         assert!(allow.contains(route.method.as_str()) && !allow.contains("OPTIONS"), "{path}: {allow}");
         let fields = &answer.headers;
@@ -478,7 +478,7 @@ fn there_is_no_preflight_elsewhere() {
     }
 }
 
-fn another_method_is_405_with_allow() {
+fn other_methods_are_405_with_allow() {
     let app = App::start();
     let hiring = app.hiring();
     for (path, allow) in [
@@ -493,7 +493,7 @@ fn another_method_is_405_with_allow() {
     }
 }
 
-fn no_credential_is_needed_and_a_bad_one_is_ignored() {
+fn credentials_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let expected = app.anonymous().get(&hiring.portal()).expect(200).body;

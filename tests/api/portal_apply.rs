@@ -1,4 +1,4 @@
-//! `POST /api/public/portal/{orgSlug}/apply`: the signup link, when it is given again and when it is a new one.
+//! `POST /api/public/portal/{orgSlug}/apply`: the signup link of a role, and when it is reused or replaced.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    the_answer_is_the_signup_link_and_nothing_else,
-    the_link_stands_on_the_base_url,
-    a_token_cannot_be_guessed,
-    the_locale_is_kept_as_given_and_is_en_without,
-    a_locale_that_is_no_language_tag_is_refused,
-    the_role_id_must_be_a_text_that_is_not_blank,
-    every_fault_is_told_at_once,
-    the_body_is_looked_at_before_the_portal,
-    a_body_that_is_no_json_object_is_a_bad_request,
-    a_body_of_another_type_is_415,
+    the_answer_has_only_the_signup_link,
+    the_link_starts_with_the_base_url,
+    a_token_has_enough_randomness,
+    the_link_has_the_given_locale_or_en,
+    a_locale_that_is_not_a_language_tag_is_refused,
+    a_missing_or_blank_role_id_is_refused,
+    all_validation_errors_are_reported_together,
+    the_body_is_checked_before_the_portal,
+    a_body_that_is_not_a_json_object_is_a_bad_request,
+    another_media_type_is_415,
     a_body_over_128_kib_is_413,
     unknown_members_are_ignored,
-    a_portal_that_is_not_there_is_404,
-    a_job_that_takes_no_applications_is_404,
+    unknown_and_disabled_portals_are_404,
+    a_role_that_takes_no_applications_is_404,
     a_link_is_reused_whatever_the_locale,
-    a_link_is_reused_until_less_than_seven_days_are_left,
-    a_link_that_has_run_out_is_followed_by_a_new_one,
-    a_role_reopened_by_a_reversal_gets_a_new_link_and_the_old_one_stays_dead,
-    each_role_has_a_link_of_its_own,
-    a_link_outlives_a_restart,
-    parallel_applications_get_one_link,
-    no_credential_is_needed_and_a_bad_one_is_ignored,
-    nothing_else_changes_with_an_application,
+    a_link_is_reused_while_at_least_seven_days_are_left,
+    an_expired_link_is_replaced,
+    a_role_reopened_by_a_reversal_gets_a_new_link,
+    each_role_has_its_own_link,
+    a_link_survives_a_restart,
+    concurrent_requests_get_one_link,
+    credentials_are_ignored,
+    requesting_a_link_changes_nothing_else,
 ];
 
 const DAY: u64 = 86_400;
@@ -49,13 +49,13 @@ fn post_bytes(app: &App, hiring: &Hiring, content_type: &str, body: &[u8]) -> An
     app.anonymous().send("POST", &apply_path(hiring), &[("Content-Type", content_type)], body)
 }
 
-/// The link that applying to this role leads to.
+/// The link that a request for this role returns.
 fn link(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let answer = post(app, hiring, &json!({ "roleId": role_id })).expect(200);
     answer.json()["inviteUrl"].as_str().unwrap().to_owned()
 }
 
-/// The path of the link that applying to the organization's role leads to.
+/// The path of the signup link of the organization's role.
 pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
     path_of(&link(app, hiring, &hiring.role_id))
 }
@@ -65,7 +65,7 @@ fn path_of(link: &str) -> String {
     format!("/signup/{}", rest.split('?').next().unwrap())
 }
 
-fn the_answer_is_the_signup_link_and_nothing_else() {
+fn the_answer_has_only_the_signup_link() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = post(&app, &hiring, &json!({ "roleId": hiring.role_id })).expect(200);
@@ -79,7 +79,7 @@ fn the_answer_is_the_signup_link_and_nothing_else() {
     assert_eq!(body, json!({ "inviteUrl": link }));
 }
 
-fn the_link_stands_on_the_base_url() {
+fn the_link_starts_with_the_base_url() {
     let options = Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() };
     let app = App::with(options);
     let hiring = app.hiring();
@@ -89,17 +89,17 @@ fn the_link_stands_on_the_base_url() {
     assert!(link.starts_with("https://jobs.example.com/signup/"), "{link}");
 }
 
-fn a_token_cannot_be_guessed() {
+fn a_token_has_enough_randomness() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
     let token = path.strip_prefix("/signup/").unwrap();
     assert!(token.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{token}");
-    // Five bits a character: 26 of them are the 128 bits that are promised.
+    // Each character has five bits, so 33 characters are more than the promised 128 bits.
     assert_eq!(token.len(), 33);
 }
 
-fn the_locale_is_kept_as_given_and_is_en_without() {
+fn the_link_has_the_given_locale_or_en() {
     let app = App::start();
     let hiring = app.hiring();
     let first = link(&app, &hiring, &hiring.role_id);
@@ -112,7 +112,7 @@ fn the_locale_is_kept_as_given_and_is_en_without() {
     assert_eq!(null.json()["inviteUrl"], first);
 }
 
-fn a_locale_that_is_no_language_tag_is_refused() {
+fn a_locale_that_is_not_a_language_tag_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let texts =
@@ -126,7 +126,7 @@ fn a_locale_that_is_no_language_tag_is_refused() {
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["0"]);
 }
 
-fn the_role_id_must_be_a_text_that_is_not_blank() {
+fn a_missing_or_blank_role_id_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for body in [
@@ -146,7 +146,7 @@ fn the_role_id_must_be_a_text_that_is_not_blank() {
     assert_eq!(nothing.json()["errors"], json!([{ "field": "roleId", "detail": "is required" }]));
 }
 
-fn every_fault_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = post(&app, &hiring, &json!({ "roleId": 5, "locale": "en_US" })).refused(400, "validation_error");
@@ -154,24 +154,24 @@ fn every_fault_is_told_at_once() {
     assert_eq!(answer.json()["errors"][0]["detail"], "must be a string");
 }
 
-fn the_body_is_looked_at_before_the_portal() {
+fn the_body_is_checked_before_the_portal() {
     let app = App::start();
     let nobody = "/api/public/portal/nobody/apply";
     assert_eq!(app.anonymous().post(nobody, &json!({})).refused(400, "validation_error").fields(), ["roleId"]);
     app.anonymous().post(nobody, &json!({ "roleId": "role_1" })).refused(404, "not_found");
 }
 
-fn a_body_that_is_no_json_object_is_a_bad_request() {
+fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
-    let twice = br#"{"roleId":"role_1","roleId":"role_1"}"#;
+    let repeated = br#"{"roleId":"role_1","roleId":"role_1"}"#;
     let bodies: [&[u8]; 8] = [
         b"{",
         b"null",
         b"[]",
         b"\"role_1\"",
         b"roleId=role_1",
-        twice,
+        repeated,
         b"{\"roleId\":\"\xff\"}",
         b"{\"roleId\":\"role_1\"} x",
     ];
@@ -182,7 +182,7 @@ fn a_body_that_is_no_json_object_is_a_bad_request() {
     }
 }
 
-fn a_body_of_another_type_is_415() {
+fn another_media_type_is_415() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id }).to_string();
@@ -220,7 +220,7 @@ fn unknown_members_are_ignored() {
     assert_eq!(appliance::domain::timestamp::Timestamp::from_micros(expires_at).to_string(), thirty_days_on);
 }
 
-fn a_portal_that_is_not_there_is_404() {
+fn unknown_and_disabled_portals_are_404() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let body = json!({ "roleId": off.role_id });
@@ -232,7 +232,7 @@ fn a_portal_that_is_not_there_is_404() {
     post(&app, &off, &body).expect(200);
 }
 
-fn a_job_that_takes_no_applications_is_404() {
+fn a_role_that_takes_no_applications_is_404() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {
@@ -260,7 +260,7 @@ fn a_link_is_reused_whatever_the_locale() {
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["1"]);
 }
 
-fn a_link_is_reused_until_less_than_seven_days_are_left() {
+fn a_link_is_reused_while_at_least_seven_days_are_left() {
     let app = App::start();
     let hiring = app.hiring();
     let first = link(&app, &hiring, &hiring.role_id);
@@ -277,7 +277,7 @@ fn a_link_is_reused_until_less_than_seven_days_are_left() {
     app.anonymous().get(&path_of(&first)).expect(410);
 }
 
-fn a_link_that_has_run_out_is_followed_by_a_new_one() {
+fn an_expired_link_is_replaced() {
     let app = App::start();
     let hiring = app.hiring();
     let first = link(&app, &hiring, &hiring.role_id);
@@ -288,7 +288,7 @@ fn a_link_that_has_run_out_is_followed_by_a_new_one() {
     app.anonymous().get(&path_of(&second)).expect(200);
 }
 
-fn a_role_reopened_by_a_reversal_gets_a_new_link_and_the_old_one_stays_dead() {
+fn a_role_reopened_by_a_reversal_gets_a_new_link() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -306,7 +306,7 @@ fn a_role_reopened_by_a_reversal_gets_a_new_link_and_the_old_one_stays_dead() {
     assert_eq!(link(&app, &hiring, &hiring.role_id), second);
 }
 
-fn each_role_has_a_link_of_its_own() {
+fn each_role_has_its_own_link() {
     let app = App::start();
     let hiring = app.hiring_with(|document| add_role(document, &json!({ "id": "role_second" })));
     let other = app.hiring();
@@ -316,7 +316,7 @@ fn each_role_has_a_link_of_its_own() {
     assert_eq!(link(&app, &hiring, "role_second"), links[1]);
 }
 
-fn a_link_outlives_a_restart() {
+fn a_link_survives_a_restart() {
     let app = App::start();
     let hiring = app.hiring();
     let first = link(&app, &hiring, &hiring.role_id);
@@ -326,7 +326,7 @@ fn a_link_outlives_a_restart() {
     app.anonymous().get(&path_of(&first)).expect(200);
 }
 
-fn parallel_applications_get_one_link() {
+fn concurrent_requests_get_one_link() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id }).to_string();
@@ -337,7 +337,7 @@ fn parallel_applications_get_one_link() {
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["1"]);
 }
 
-fn no_credential_is_needed_and_a_bad_one_is_ignored() {
+fn credentials_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let first = link(&app, &hiring, &hiring.role_id);
@@ -348,7 +348,7 @@ fn no_credential_is_needed_and_a_bad_one_is_ignored() {
     assert_eq!(foreign.post(&apply_path(&hiring), &body).expect(200).json()["inviteUrl"], first);
 }
 
-fn nothing_else_changes_with_an_application() {
+fn requesting_a_link_changes_nothing_else() {
     let app = App::start();
     let hiring = app.hiring();
     let counts = "SELECT (SELECT count(*) FROM candidates), (SELECT count(*) FROM candidate_roles),

@@ -1,4 +1,4 @@
-//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one role that is public and open, and nothing of any other.
+//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public open role; every other role is a 404.
 
 use serde_json::json;
 
@@ -6,20 +6,20 @@ use crate::portal::{add_role, change_role, change_theme};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    the_role_is_shown_with_its_organization_exactly,
+    a_role_has_exactly_its_documented_members,
     a_role_that_is_not_public_and_open_is_404,
-    every_404_of_a_role_is_the_same,
+    hidden_and_unknown_roles_are_the_same_404,
     a_role_of_another_organization_is_404,
     an_unknown_or_malformed_id_is_404,
     a_disabled_or_unknown_portal_is_404,
-    a_role_is_404_while_it_is_filled_and_back_when_the_hire_is_reversed,
-    a_role_that_another_process_takes_off_is_gone_a_moment_later,
+    a_filled_role_is_404_until_a_hire_is_reversed,
+    a_role_hidden_by_another_process_is_gone_a_moment_later,
     the_salary_is_shown_only_where_show_salary_is_true,
     a_salary_member_that_the_role_lacks_is_omitted,
-    the_slug_is_compared_trimmed_and_lower_cased,
-    the_etag_answers_304_until_the_role_changes,
-    head_has_the_same_header_fields_and_no_body,
-    no_credential_is_needed_and_a_bad_one_is_ignored,
+    a_slug_matches_without_case_and_outer_spaces,
+    an_unchanged_role_is_answered_with_304,
+    a_head_request_returns_the_same_fields_and_no_body,
+    credentials_are_ignored,
 ];
 
 fn path(hiring: &Hiring, role_id: &str) -> String {
@@ -30,7 +30,7 @@ fn own_path(hiring: &Hiring) -> String {
     path(hiring, &hiring.role_id)
 }
 
-fn the_role_is_shown_with_its_organization_exactly() {
+fn a_role_has_exactly_its_documented_members() {
     let app = App::start();
     let hiring = app.hiring_with(|document| add_role(document, &json!({ "name": "Gardener" })));
     let answer = app.anonymous().get(&own_path(&hiring)).expect(200);
@@ -83,7 +83,7 @@ fn a_role_that_is_not_public_and_open_is_404() {
     assert_eq!(open["role"]["id"], "role_open");
 }
 
-fn every_404_of_a_role_is_the_same() {
+fn hidden_and_unknown_roles_are_the_same_404() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {
@@ -114,7 +114,7 @@ fn an_unknown_or_malformed_id_is_404() {
     let app = App::start();
     let hiring = app.hiring();
     let long = "a".repeat(65);
-    // An id is compared as it is: neither trimmed nor lower-cased.
+    // An id is compared exactly: neither trimmed nor lower-cased.
     for role_id in ["role_0", "ROLE_1", "%20role_1", "role_1%00", "%C3%A4", "..", "%2e%2e%2frole_1", "%ff", "'", &long]
     {
         app.anonymous().get(&path(&hiring, role_id)).refused(404, "not_found");
@@ -134,7 +134,7 @@ fn a_disabled_or_unknown_portal_is_404() {
     app.anonymous().get(&own_path(&off)).expect(200);
 }
 
-fn a_role_is_404_while_it_is_filled_and_back_when_the_hire_is_reversed() {
+fn a_filled_role_is_404_until_a_hire_is_reversed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -146,7 +146,7 @@ fn a_role_is_404_while_it_is_filled_and_back_when_the_hire_is_reversed() {
     app.anonymous().get(&own_path(&hiring)).expect(200);
 }
 
-fn a_role_that_another_process_takes_off_is_gone_a_moment_later() {
+fn a_role_hidden_by_another_process_is_gone_a_moment_later() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -181,36 +181,36 @@ fn a_salary_member_that_the_role_lacks_is_omitted() {
     assert_eq!((role.get("salaryMax"), role.get("salaryPeriod")), (None, None));
 }
 
-fn the_slug_is_compared_trimmed_and_lower_cased() {
+fn a_slug_matches_without_case_and_outer_spaces() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().get(&format!("/api/public/portal/%20ACME-1%20/roles/{}", hiring.role_id));
     assert_eq!(answer.expect(200).json()["org"]["slug"], "acme-1");
 }
 
-fn the_etag_answers_304_until_the_role_changes() {
+fn an_unchanged_role_is_answered_with_304() {
     let app = App::start();
     let hiring = app.hiring();
     let first = app.anonymous().get(&own_path(&hiring)).expect(200);
     let tag = first.header("etag").unwrap().to_owned();
     assert!(tag.starts_with('"') && tag.ends_with('"'), "{tag}");
-    let look = |list: &str| app.anonymous().send("GET", &own_path(&hiring), &[("If-None-Match", list)], b"");
+    let revalidate = |list: &str| app.anonymous().send("GET", &own_path(&hiring), &[("If-None-Match", list)], b"");
     for list in [&tag, &format!("W/{tag}"), "*", &format!("\"a\", {tag}")] {
-        let answer = look(list).expect(304);
+        let answer = revalidate(list).expect(304);
         assert_eq!(answer.header("etag"), Some(tag.as_str()), "{list}");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{list}");
     }
-    assert_eq!(look("\"a\"").expect(200).body, first.body);
+    assert_eq!(revalidate("\"a\"").expect(200).body, first.body);
     let portal = app.anonymous().get(&hiring.portal()).expect(200);
-    look(portal.header("etag").unwrap()).expect(200);
+    revalidate(portal.header("etag").unwrap()).expect(200);
     app.change("UPDATE roles SET location = 'Hamburg'");
     app.anonymous().get_until(&own_path(&hiring), |answer| answer.header("etag") != Some(tag.as_str()));
-    let changed = look(&tag).expect(200);
+    let changed = revalidate(&tag).expect(200);
     assert_ne!(changed.header("etag"), Some(tag.as_str()));
     assert_eq!(changed.json()["role"]["location"], "Hamburg");
 }
 
-fn head_has_the_same_header_fields_and_no_body() {
+fn a_head_request_returns_the_same_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -223,7 +223,7 @@ fn head_has_the_same_header_fields_and_no_body() {
     client.send("HEAD", &path(&hiring, "role_unknown"), &[], b"").expect(404);
 }
 
-fn no_credential_is_needed_and_a_bad_one_is_ignored() {
+fn credentials_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let expected = app.anonymous().get(&own_path(&hiring)).expect(200).body;

@@ -1,4 +1,5 @@
-//! Requests that meet: whatever their order, one order explains all the answers, and the file agrees with it.
+//! Races between decisions, revocations and applications: one sequential order explains all the answers, and the file
+//! agrees with it.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,20 +10,20 @@ use super::support::App;
 use super::support::race::{First, Lane, connected, count, duel, require_sound, statuses, together};
 
 crate::tests![
-    two_hires_for_the_last_position_fill_it_once,
-    a_step_hired_sixteen_times_at_once_is_hired_once,
-    a_hire_and_a_rejection_that_meet_happen_one_after_the_other,
-    a_call_that_begins_after_its_keys_revocation_was_answered_is_refused,
-    a_call_that_meets_its_keys_revocation_is_logged_or_refused,
-    a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all,
-    parallel_calls_of_one_key_are_each_counted_and_dated,
-    parallel_applications_get_the_same_link,
-    a_step_rejected_eight_times_at_once_is_rejected_once,
+    two_concurrent_hires_fill_the_last_position_once,
+    sixteen_concurrent_hires_at_a_step_make_one_hire,
+    a_concurrent_hire_and_rejection_happen_in_sequence,
+    requests_that_start_after_an_answered_revocation_are_refused,
+    a_request_during_its_keys_revocation_is_logged_or_refused,
+    a_rejection_during_its_keys_revocation_is_all_or_nothing,
+    concurrent_requests_of_one_key_are_each_counted_and_dated,
+    concurrent_link_requests_get_the_same_link,
+    eight_concurrent_rejections_of_a_step_make_one,
 ];
 
 pub(crate) const ROUNDS: usize = 200;
 
-/// Rounds that one imported organization is good for.
+/// Rounds that one imported organization lasts for.
 pub(crate) const GROUND_ROUNDS: usize = 200;
 
 /// An organization with many roles of two steps, and the same number of applications to each.
@@ -38,7 +39,7 @@ impl Ground {
         format!("{}_role_{role}", self.organization_id)
     }
 
-    /// The id of an application's step, all from 0.
+    /// The id of an application's step. All numbers start at 0.
     pub(crate) fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
         format!("{}_cstep_{role}_{candidate}_{step}", self.organization_id)
     }
@@ -99,8 +100,8 @@ fn role(organization: &str, number: usize, positions: usize, candidates: usize) 
     })
 }
 
-/// The same ground for a while, then a new one.
-pub(crate) fn ground_of_round(
+/// Returns the role to use in this round, after importing a new organization when the last one is used up.
+pub(crate) fn role_for_round(
     app: &App,
     grounds: &mut Vec<Ground>,
     round: usize,
@@ -117,25 +118,25 @@ fn usage(app: &App, key_id: &str) -> Value {
     app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
 }
 
-/// No call of a revoked key is logged later than the call that revoked it: the log has them in the order in which
-/// they happened.
-fn require_no_use_after_revocation(app: &App) {
-    let late = "SELECT k.id, u.at, d.at
+/// Asserts that no request of a revoked key is logged later than its revocation. The log has requests in the order in
+/// which they happened.
+fn assert_no_use_after_revocation(app: &App) {
+    let is_late = "SELECT k.id, u.at, d.at
                 FROM api_key_usage d
                 JOIN api_keys k ON d.path = '/api/admin/api-keys/' || k.id
                 JOIN api_key_usage u ON u.key_number = k.number
                 WHERE d.method = 'DELETE' AND u.at > d.at";
-    assert_eq!(app.sql(late), Vec::<String>::new());
+    assert_eq!(app.sql(is_late), Vec::<String>::new());
 }
 
-fn two_hires_for_the_last_position_fill_it_once() {
+fn two_concurrent_hires_fill_the_last_position_once() {
     let app = App::start();
     let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
             let mut grounds = grounds.borrow_mut();
-            let role = ground_of_round(&app, &mut grounds, round, 1, 2);
+            let role = role_for_round(&app, &mut grounds, round, 1, 2);
             let ground = grounds.last().unwrap();
             [0, 1].map(|candidate| ground.decide("hire", role, candidate, 1))
         },
@@ -160,7 +161,7 @@ fn two_hires_for_the_last_position_fill_it_once() {
     require_sound(&app);
 }
 
-fn a_step_hired_sixteen_times_at_once_is_hired_once() {
+fn sixteen_concurrent_hires_at_a_step_make_one_hire() {
     let app = App::start();
     let ground = ground(&app, 1, ROUNDS + 1, ROUNDS);
     let mut clients = connected(&app, 16);
@@ -178,15 +179,15 @@ fn a_step_hired_sixteen_times_at_once_is_hired_once() {
     require_sound(&app);
 }
 
-/// The hire addresses the final step, the rejection the same one or, every other time, the one before.
-fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
+/// The hire addresses the final step. The rejection addresses the same step or, every other round, the one before.
+fn a_concurrent_hire_and_rejection_happen_in_sequence() {
     let app = App::start();
     let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
             let mut grounds = grounds.borrow_mut();
-            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let role = role_for_round(&app, &mut grounds, round, 1, 1);
             let ground = grounds.last().unwrap();
             [ground.decide("hire", role, 0, 1), ground.decide("reject", role, 0, round % 2)]
         },
@@ -195,7 +196,7 @@ fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
             let (grounds, role) = (grounds.borrow(), round % GROUND_ROUNDS);
             let ground = grounds.last().unwrap();
             assert_eq!(reject.clone().expect(200).json()["step"]["status"], "rejected");
-            let (first, acts) = match hire.status {
+            let (first, actions) = match hire.status {
                 200 => (First::Left, "candidate_step.hired,candidate_step.hire_reversed"),
                 _ => {
                     let refused = hire.clone().refused(409, "conflict");
@@ -203,14 +204,15 @@ fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
                     (First::Right, "candidate_step.rejected")
                 }
             };
-            // A rejection before the hire finds the other step as it was; one after it, reversed or passed over.
+            // A rejection before the hire finds the other step unchanged. One after the hire finds it reversed or
+            // skipped.
             let steps = match (round % 2, first) {
                 (0, _) => "rejected,pending",
                 (_, First::Left) => "skipped,rejected",
                 (_, First::Right) => "in_progress,rejected",
             };
             let (role, application) = (ground.role_id(role), ground.application_id(role, 0));
-            expected.push(format!("{role}|open|0|{application}|Not Selected|null|{steps}|{acts}"));
+            expected.push(format!("{role}|open|0|{application}|Not Selected|null|{steps}|{actions}"));
             first
         },
     );
@@ -228,12 +230,12 @@ fn a_hire_and_a_rejection_that_meet_happen_one_after_the_other() {
     require_sound(&app);
 }
 
-fn a_call_that_begins_after_its_keys_revocation_was_answered_is_refused() {
+fn requests_that_start_after_an_answered_revocation_are_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
     let admin_secret = app.admin_secret().to_owned();
     let mut clients = connected(&app, 4);
-    let mut accepted_in_all = 0;
+    let mut accepted_total = 0;
     for round in 0..ROUNDS {
         let (key_id, key) = app.make_key(&owner);
         let (call, revoked) = (Lane::new("GET", "/api/v1/me", &key), AtomicBool::new(false));
@@ -242,7 +244,7 @@ fn a_call_that_begins_after_its_keys_revocation_was_answered_is_refused() {
             if number > 0 {
                 return calls_until_refused(&call, client, &revoked);
             }
-            // Not at once, so that the others are in the middle of it.
+            // The revocation comes a little later, so that the other clients are in the middle of their requests.
             for _ in 0..round % 3 {
                 call.send(client);
             }
@@ -255,34 +257,34 @@ fn a_call_that_begins_after_its_keys_revocation_was_answered_is_refused() {
         let usage = usage(&app, &key_id);
         assert_eq!(usage["key"]["requestCount"], accepted, "round {round}");
         assert_eq!(usage["rows"].as_array().unwrap().len(), accepted, "round {round}");
-        accepted_in_all += accepted;
+        accepted_total += accepted;
     }
-    assert!(accepted_in_all >= ROUNDS, "the keys were in use: {accepted_in_all} calls");
-    require_no_use_after_revocation(&app);
+    assert!(accepted_total >= ROUNDS, "the keys were in use: {accepted_total} requests");
+    assert_no_use_after_revocation(&app);
     require_sound(&app);
 }
 
-/// Calls until a call that began after the revocation was answered; how many were accepted, all of them earlier.
+/// Sends requests until one that started after the answered revocation was refused. Returns how many were accepted.
 fn calls_until_refused(call: &Lane, client: &super::support::Client, revoked: &AtomicBool) -> usize {
     let (mut accepted, mut refused) = (0, 0);
     loop {
-        let late = revoked.load(Ordering::SeqCst);
+        let is_late = revoked.load(Ordering::SeqCst);
         let answer = call.send(client);
         if answer.status == 200 {
-            assert!(!late, "a call that began after the revocation was answered is accepted");
-            assert_eq!(refused, 0, "a call is accepted after one on the same connection was refused");
+            assert!(!is_late, "a request that started after the answered revocation was accepted");
+            assert_eq!(refused, 0, "a request was accepted after one on the same connection was refused");
             accepted += 1;
         } else {
             answer.refused(401, "unauthorized");
             refused += 1;
         }
-        if late {
+        if is_late {
             return accepted;
         }
     }
 }
 
-fn a_call_that_meets_its_keys_revocation_is_logged_or_refused() {
+fn a_request_during_its_keys_revocation_is_logged_or_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
     let key = RefCell::default();
@@ -307,12 +309,12 @@ fn a_call_that_meets_its_keys_revocation_is_logged_or_refused() {
             First::Right
         },
     );
-    assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE enabled = 1"), ["1"], "all but the admin's");
-    require_no_use_after_revocation(&app);
+    assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE enabled = 1"), ["1"], "only the admin's key is left");
+    assert_no_use_after_revocation(&app);
     require_sound(&app);
 }
 
-fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
+fn a_rejection_during_its_keys_revocation_is_all_or_nothing() {
     let app = App::start();
     let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     let key_id = RefCell::new(String::new());
@@ -320,7 +322,7 @@ fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
         &app,
         |round| {
             let mut grounds = grounds.borrow_mut();
-            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let role = role_for_round(&app, &mut grounds, round, 1, 1);
             let ground = grounds.last().unwrap();
             let owner = format!("user_{}_owner", ground.organization_id.trim_start_matches("org_"));
             let (id, secret) = app.make_key(&owner);
@@ -355,11 +357,11 @@ fn a_rejection_that_meets_its_keys_revocation_happens_whole_or_not_at_all() {
     found.retain(|line| !line.contains("|in_progress|") || expected.contains(line));
     expected.sort();
     assert_eq!(found, expected);
-    require_no_use_after_revocation(&app);
+    assert_no_use_after_revocation(&app);
     require_sound(&app);
 }
 
-fn parallel_calls_of_one_key_are_each_counted_and_dated() {
+fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
     const CALLS: usize = 8;
     let app = App::start();
     let (key_id, key) = app.make_key(&app.hiring().staff("owner"));
@@ -385,7 +387,7 @@ fn parallel_calls_of_one_key_are_each_counted_and_dated() {
     require_sound(&app);
 }
 
-fn parallel_applications_get_the_same_link() {
+fn concurrent_link_requests_get_the_same_link() {
     let app = App::start();
     let ground = ground(&app, ROUNDS, 1, 0);
     let mut clients = connected(&app, 8);
@@ -406,7 +408,7 @@ fn parallel_applications_get_the_same_link() {
     require_sound(&app);
 }
 
-fn a_step_rejected_eight_times_at_once_is_rejected_once() {
+fn eight_concurrent_rejections_of_a_step_make_one() {
     let app = App::start();
     let ground = ground(&app, 1, 1, ROUNDS);
     let mut clients = connected(&app, 8);

@@ -1,4 +1,4 @@
-//! Races of what admins do, each against itself: one wins, or all agree.
+//! Races between admin requests: one of them wins, or all take effect.
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,18 @@ use crate::support::race::{Lane, connected, count, require_sound, together};
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_slug_is_given_to_one_of_many,
-    a_slug_that_two_want_to_move_to_is_given_to_one,
-    changes_of_one_organization_all_count,
-    one_change_made_many_times_is_recorded_once,
-    an_address_is_given_to_one_of_many,
-    admins_who_disable_each_other_leave_one,
-    admins_who_demote_themselves_leave_one,
-    changes_of_one_user_all_count,
-    a_membership_put_many_times_at_once_is_one,
-    a_membership_removed_many_times_at_once_is_removed_once,
-    a_membership_that_is_put_and_removed_at_once_is_there_or_not,
-    a_call_that_begins_after_its_user_was_disabled_is_refused,
+    concurrent_creations_give_a_slug_to_one_organization,
+    concurrent_changes_give_a_slug_to_one_organization,
+    concurrent_changes_of_an_organization_all_take_effect,
+    concurrent_identical_changes_are_recorded_once,
+    concurrent_creations_give_an_address_to_one_user,
+    admins_who_disable_each_other_leave_one_enabled,
+    admins_who_demote_themselves_leave_one_admin,
+    concurrent_changes_of_a_user_all_take_effect,
+    concurrent_puts_make_one_membership,
+    concurrent_removals_remove_a_membership_once,
+    a_concurrent_put_and_removal_leave_a_membership_or_none,
+    requests_that_start_after_their_user_was_disabled_are_refused,
 ];
 
 const ROUNDS: usize = 40;
@@ -42,7 +42,7 @@ fn lane(app: &App, method: &'static str, path: &str, body: &Value) -> Lane {
     Lane::new(method, path, app.admin_secret()).with_body(body)
 }
 
-fn a_slug_is_given_to_one_of_many() {
+fn concurrent_creations_give_a_slug_to_one_organization() {
     let app = App::start();
     let mut clients = connected(&app, 6);
     for round in 0..ROUNDS {
@@ -57,7 +57,7 @@ fn a_slug_is_given_to_one_of_many() {
     require_sound(&app);
 }
 
-fn a_slug_that_two_want_to_move_to_is_given_to_one() {
+fn concurrent_changes_give_a_slug_to_one_organization() {
     let app = App::start();
     let paths = ["a", "b"].map(|slug| format!("{ORGANIZATIONS}/{}", organization(&app, slug)));
     let mut clients = connected(&app, 2);
@@ -70,8 +70,9 @@ fn a_slug_that_two_want_to_move_to_is_given_to_one() {
     require_sound(&app);
 }
 
-/// Each changes another member, and none is lost. What was before each is what was after the one before it.
-fn changes_of_one_organization_all_count() {
+/// Each request changes another member and no change is lost. The activity of each starts from the state that the
+/// previous one left.
+fn concurrent_changes_of_an_organization_all_take_effect() {
     let app = App::start();
     let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
     let mut clients = connected(&app, 4);
@@ -97,7 +98,7 @@ fn changes_of_one_organization_all_count() {
     require_sound(&app);
 }
 
-fn one_change_made_many_times_is_recorded_once() {
+fn concurrent_identical_changes_are_recorded_once() {
     let app = App::start();
     let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
     let mut clients = connected(&app, 6);
@@ -110,7 +111,7 @@ fn one_change_made_many_times_is_recorded_once() {
     require_sound(&app);
 }
 
-fn an_address_is_given_to_one_of_many() {
+fn concurrent_creations_give_an_address_to_one_user() {
     let app = App::start();
     let mut clients = connected(&app, 6);
     for round in 0..ROUNDS {
@@ -122,8 +123,8 @@ fn an_address_is_given_to_one_of_many() {
     require_sound(&app);
 }
 
-/// Of two admins who are all there are, one disables the other; whoever comes second is nobody by then.
-fn admins_who_disable_each_other_leave_one() {
+/// The only two admins disable each other. The second request comes from a user who is disabled by then.
+fn admins_who_disable_each_other_leave_one_enabled() {
     let app = App::start();
     let mut clients = connected(&app, 2);
     let mut admins = ["user_admin".to_owned(), user(&app, "second", "admin")];
@@ -137,7 +138,7 @@ fn admins_who_disable_each_other_leave_one() {
         assert_eq!((count(&answers, 200), count(&answers, 401)), (1, 1), "round {round}");
         let winner = answers.iter().position(|answer| answer.status == 200).unwrap();
         assert_eq!(app.sql("SELECT id FROM users WHERE enabled = 1"), [admins[winner].clone()]);
-        // The winner brings the other back.
+        // The winner enables the other admin again.
         let back =
             app.key(&secrets[winner]).patch(&format!("{USERS}/{}", admins[1 - winner]), &json!({ "enabled": true }));
         back.expect(200);
@@ -147,7 +148,7 @@ fn admins_who_disable_each_other_leave_one() {
     require_sound(&app);
 }
 
-fn admins_who_demote_themselves_leave_one() {
+fn admins_who_demote_themselves_leave_one_admin() {
     let app = App::start();
     let admins: Vec<String> = (0..4).map(|nth| user(&app, &format!("admin-{nth}"), "admin")).collect();
     let secrets: Vec<String> = admins.iter().map(|id| app.make_key(id).1).collect();
@@ -171,7 +172,7 @@ fn admins_who_demote_themselves_leave_one() {
     require_sound(&app);
 }
 
-fn changes_of_one_user_all_count() {
+fn concurrent_changes_of_a_user_all_take_effect() {
     let app = App::start();
     let path = format!("{USERS}/{}", user(&app, "ada", "user"));
     let mut clients = connected(&app, 3);
@@ -192,7 +193,7 @@ fn changes_of_one_user_all_count() {
     require_sound(&app);
 }
 
-fn a_membership_put_many_times_at_once_is_one() {
+fn concurrent_puts_make_one_membership() {
     let app = App::start();
     let organization = organization(&app, "acme");
     let mut clients = connected(&app, 6);
@@ -210,7 +211,7 @@ fn a_membership_put_many_times_at_once_is_one() {
     require_sound(&app);
 }
 
-fn a_membership_removed_many_times_at_once_is_removed_once() {
+fn concurrent_removals_remove_a_membership_once() {
     let app = App::start();
     let organization = organization(&app, "acme");
     let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, "ada", "user"));
@@ -225,7 +226,7 @@ fn a_membership_removed_many_times_at_once_is_removed_once() {
     require_sound(&app);
 }
 
-fn a_membership_that_is_put_and_removed_at_once_is_there_or_not() {
+fn a_concurrent_put_and_removal_leave_a_membership_or_none() {
     let app = App::start();
     let organization = organization(&app, "acme");
     let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, "ada", "user"));
@@ -246,7 +247,7 @@ fn a_membership_that_is_put_and_removed_at_once_is_there_or_not() {
     require_sound(&app);
 }
 
-fn a_call_that_begins_after_its_user_was_disabled_is_refused() {
+fn requests_that_start_after_their_user_was_disabled_are_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
     let key = app.make_key(&owner).1;
@@ -261,11 +262,11 @@ fn a_call_that_begins_after_its_user_was_disabled_is_refused() {
                 return late.store(true, std::sync::atomic::Ordering::SeqCst);
             }
             loop {
-                let began_late = late.load(std::sync::atomic::Ordering::SeqCst);
+                let is_late = late.load(std::sync::atomic::Ordering::SeqCst);
                 let status = call.send(client).status;
                 assert!(matches!(status, 200 | 401), "{status}");
-                assert!(!began_late || status == 401, "round {round}: a call after the answer is accepted");
-                if began_late {
+                assert!(!is_late || status == 401, "round {round}: a request after the answer was accepted");
+                if is_late {
                     return;
                 }
             }

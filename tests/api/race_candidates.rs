@@ -1,5 +1,5 @@
-//! What staff do with candidates, when it meets: one order explains all the answers, the file agrees with it, and whoever
-//! asks next sees it.
+//! Races between requests about candidates: one sequential order explains all the answers, the file agrees with it, and
+//! later reads see the result.
 
 use serde_json::{Value, json};
 
@@ -8,20 +8,20 @@ use super::support::race::{First, Lane, connected, count, duel, require_sound, t
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
-    an_address_added_eight_times_at_once_is_one_candidate_with_one_application,
-    an_address_added_to_eight_roles_at_once_is_one_candidate_with_eight_applications,
-    an_application_withdrawn_eight_times_at_once_is_withdrawn_once,
-    a_withdrawal_and_a_hire_that_meet_happen_one_or_the_other,
-    a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other,
-    two_candidates_who_want_one_address_do_not_both_get_it,
-    eight_changes_of_a_name_at_once_happen_one_after_the_other,
-    an_address_that_is_added_and_taken_at_once_has_one_owner,
-    what_was_answered_is_seen_by_the_next_read_on_every_connection,
+    eight_concurrent_additions_of_an_address_make_one_application,
+    concurrent_additions_to_eight_roles_make_one_candidate,
+    eight_concurrent_withdrawals_make_one,
+    a_concurrent_withdrawal_and_hire_exclude_each_other,
+    a_concurrent_withdrawal_and_rejection_happen_in_sequence,
+    concurrent_changes_to_one_address_succeed_for_one_candidate,
+    concurrent_changes_of_a_name_happen_in_sequence,
+    an_address_added_and_taken_concurrently_has_one_owner,
+    reads_on_every_connection_see_answered_changes,
 ];
 
 const ROUNDS: usize = 100;
 
-/// Applications that one imported organization has: a duel may last so many rounds.
+/// Applications of one imported organization, which is the maximum number of rounds of a duel.
 const APPLICATIONS: usize = 2_000;
 
 /// An organization with many applications, all in progress, and the key of its owner.
@@ -83,8 +83,8 @@ fn candidate(number: usize) -> Value {
     })
 }
 
-/// What was done to each application, in its order.
-fn acts(app: &App) -> Vec<String> {
+/// Each application that is not in progress, with its recorded actions in order.
+fn actions(app: &App) -> Vec<String> {
     app.sql(
         "SELECT a.id, a.status, a.at_role_step_id,
            (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id)
@@ -94,7 +94,7 @@ fn acts(app: &App) -> Vec<String> {
     )
 }
 
-fn an_address_added_eight_times_at_once_is_one_candidate_with_one_application() {
+fn eight_concurrent_additions_of_an_address_make_one_application() {
     let app = App::start();
     let ground = Ground::new(&app, 0, 1);
     let mut clients = connected(&app, 8);
@@ -106,12 +106,12 @@ fn an_address_added_eight_times_at_once_is_one_candidate_with_one_application() 
     let rounds = ROUNDS.to_string();
     assert_eq!(app.sql("SELECT count(*) FROM candidates"), std::slice::from_ref(&rounds));
     assert_eq!(app.sql("SELECT count(*) FROM candidate_roles"), std::slice::from_ref(&rounds));
-    let acts = app.sql("SELECT action, count(*) FROM activities GROUP BY action ORDER BY action");
-    assert_eq!(acts, [format!("candidate.added|{rounds}"), format!("candidate_role.added|{rounds}")]);
+    let actions = app.sql("SELECT action, count(*) FROM activities GROUP BY action ORDER BY action");
+    assert_eq!(actions, [format!("candidate.added|{rounds}"), format!("candidate_role.added|{rounds}")]);
     require_sound(&app);
 }
 
-fn an_address_added_to_eight_roles_at_once_is_one_candidate_with_eight_applications() {
+fn concurrent_additions_to_eight_roles_make_one_candidate() {
     let app = App::start();
     let ground = Ground::new(&app, 0, 8);
     let mut clients = connected(&app, 8);
@@ -131,7 +131,7 @@ fn an_address_added_to_eight_roles_at_once_is_one_candidate_with_eight_applicati
     require_sound(&app);
 }
 
-fn an_application_withdrawn_eight_times_at_once_is_withdrawn_once() {
+fn eight_concurrent_withdrawals_make_one() {
     let app = App::start();
     let ground = Ground::new(&app, ROUNDS, 1);
     let mut clients = connected(&app, 8);
@@ -142,11 +142,11 @@ fn an_application_withdrawn_eight_times_at_once_is_withdrawn_once() {
     }
     let expected: Vec<String> =
         (0..ROUNDS).map(|number| format!("app_{number}|Withdrawn|null|candidate_role.withdrawn")).collect();
-    assert_eq!(acts(&app), expected);
+    assert_eq!(actions(&app), expected);
     require_sound(&app);
 }
 
-fn a_withdrawal_and_a_hire_that_meet_happen_one_or_the_other() {
+fn a_concurrent_withdrawal_and_hire_exclude_each_other() {
     let app = App::start();
     let ground = Ground::new(&app, APPLICATIONS, 1);
     let mut expected = Vec::new();
@@ -167,11 +167,11 @@ fn a_withdrawal_and_a_hire_that_meet_happen_one_or_the_other() {
             First::Right
         },
     );
-    assert_eq!(acts(&app), expected);
+    assert_eq!(actions(&app), expected);
     require_sound(&app);
 }
 
-fn a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other() {
+fn a_concurrent_withdrawal_and_rejection_happen_in_sequence() {
     let app = App::start();
     let ground = Ground::new(&app, APPLICATIONS, 1);
     let mut expected = Vec::new();
@@ -180,7 +180,7 @@ fn a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other() {
         |round| [ground.withdraw(round), ground.decide(round, "reject")],
         |round, answers| {
             answers[1].clone().expect(200);
-            let (first, acts) = match answers[0].status {
+            let (first, actions) = match answers[0].status {
                 200 => (First::Left, "candidate_role.withdrawn,candidate_step.rejected"),
                 _ => {
                     let refused = answers[0].clone().refused(409, "conflict");
@@ -188,15 +188,15 @@ fn a_withdrawal_and_a_rejection_that_meet_happen_one_after_the_other() {
                     (First::Right, "candidate_step.rejected")
                 }
             };
-            expected.push(format!("app_{round}|Not Selected|null|{acts}"));
+            expected.push(format!("app_{round}|Not Selected|null|{actions}"));
             first
         },
     );
-    assert_eq!(acts(&app), expected);
+    assert_eq!(actions(&app), expected);
     require_sound(&app);
 }
 
-fn two_candidates_who_want_one_address_do_not_both_get_it() {
+fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
     let app = App::start();
     let ground = Ground::new(&app, 2, 1);
     let mut owner = 0;
@@ -220,7 +220,7 @@ fn two_candidates_who_want_one_address_do_not_both_get_it() {
     require_sound(&app);
 }
 
-fn eight_changes_of_a_name_at_once_happen_one_after_the_other() {
+fn concurrent_changes_of_a_name_happen_in_sequence() {
     let app = App::start();
     let ground = Ground::new(&app, 1, 1);
     let mut clients = connected(&app, 8);
@@ -232,7 +232,7 @@ fn eight_changes_of_a_name_at_once_happen_one_after_the_other() {
             assert_eq!(answer.json()["data"]["name"], name(number)["name"]);
         }
     }
-    // Each change found what the one before it had left.
+    // Each change started from the state that the previous one left.
     let broken = "SELECT count(*) FROM activities a JOIN activities b ON b.number = a.number + 1
                   WHERE json_extract(a.detail, '$.after') <> json_extract(b.detail, '$.before')";
     assert_eq!(app.sql(broken), ["0"]);
@@ -243,7 +243,7 @@ fn eight_changes_of_a_name_at_once_happen_one_after_the_other() {
     require_sound(&app);
 }
 
-fn an_address_that_is_added_and_taken_at_once_has_one_owner() {
+fn an_address_added_and_taken_concurrently_has_one_owner() {
     let app = App::start();
     let ground = Ground::new(&app, 1, 1);
     duel(
@@ -253,7 +253,8 @@ fn an_address_that_is_added_and_taken_at_once_has_one_owner() {
             [ground.add(&email, &ground.hiring.role_id), ground.patch(0, &json!({ "email": email }))]
         },
         |_, answers| {
-            // Who is added is new, or it is a conflict: whoever has the address by then has applied to the role.
+            // The addition creates a candidate or is a conflict, because the candidate who took the address has already
+            // applied to the role.
             if answers[0].status == 200 {
                 answers[1].clone().refused(409, "conflict");
                 return First::Left;
@@ -266,7 +267,7 @@ fn an_address_that_is_added_and_taken_at_once_has_one_owner() {
     require_sound(&app);
 }
 
-fn what_was_answered_is_seen_by_the_next_read_on_every_connection() {
+fn reads_on_every_connection_see_answered_changes() {
     let app = App::start();
     let ground = Ground::new(&app, ROUNDS, 1);
     let owner = app.anonymous();

@@ -1,29 +1,29 @@
-//! Validations and reopenings that meet each other and the other decisions: one order explains all the answers, and the
-//! file agrees with it.
+//! Races of validations and reopenings among themselves and with other decisions: one sequential order explains all the
+//! answers, and the file agrees with it.
 
 use std::cell::RefCell;
 
 use serde_json::json;
 
-use super::race::{GROUND_ROUNDS, Ground, ROUNDS, ground, ground_of_round};
+use super::race::{GROUND_ROUNDS, Ground, ROUNDS, ground, role_for_round};
 use super::support::App;
 use super::support::race::{First, connected, count, duel, require_sound, statuses, together};
 
 crate::tests![
-    a_step_validated_eight_times_at_once_is_validated_once,
-    a_step_reopened_eight_times_at_once_is_reopened_once,
-    a_validation_and_a_rejection_that_meet_happen_one_after_the_other,
-    a_reopening_and_a_hire_that_meet_happen_one_after_the_other,
+    eight_concurrent_validations_of_a_step_make_one,
+    eight_concurrent_reopenings_of_a_step_make_one,
+    a_concurrent_validation_and_rejection_happen_in_sequence,
+    a_concurrent_reopening_and_hire_happen_in_sequence,
 ];
 
-/// Every application that something was done to: its status, its steps, and what was done.
+/// Every application with an activity: its status, its steps and its recorded actions.
 const APPLICATIONS: &str = "SELECT a.id, a.status,
      (SELECT group_concat(s.status ORDER BY s.step_order) FROM candidate_role_steps s WHERE s.candidate_role_id = a.id),
-     (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id) AS acts
+     (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id) AS actions
    FROM candidate_roles a
-   WHERE acts IS NOT NULL";
+   WHERE actions IS NOT NULL";
 
-fn require_found(app: &App, mut expected: Vec<String>) {
+fn assert_applications(app: &App, mut expected: Vec<String>) {
     let mut found = app.sql(APPLICATIONS);
     found.sort();
     expected.sort();
@@ -31,7 +31,7 @@ fn require_found(app: &App, mut expected: Vec<String>) {
     require_sound(app);
 }
 
-fn a_step_validated_eight_times_at_once_is_validated_once() {
+fn eight_concurrent_validations_of_a_step_make_one() {
     let app = App::start();
     let ground = ground(&app, 1, 1, ROUNDS);
     let mut clients = connected(&app, 8);
@@ -43,10 +43,10 @@ fn a_step_validated_eight_times_at_once_is_validated_once() {
         let application = ground.application_id(0, round);
         expected.push(format!("{application}|In Progress|validated,in_progress|candidate_step.validated"));
     }
-    require_found(&app, expected);
+    assert_applications(&app, expected);
 }
 
-fn a_step_reopened_eight_times_at_once_is_reopened_once() {
+fn eight_concurrent_reopenings_of_a_step_make_one() {
     let app = App::start();
     let ground = ground(&app, 1, 1, ROUNDS);
     let mut clients = connected(&app, 8);
@@ -56,20 +56,20 @@ fn a_step_reopened_eight_times_at_once_is_reopened_once() {
         let reopen = ground.decide("reopen", 0, round, 0).with_body(&json!({ "reason": "a mistake" }));
         let answers = together(&mut clients, |_, client| reopen.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
-        let acts = "candidate_step.rejected,candidate_step.reopened";
-        expected.push(format!("{}|In Progress|in_progress,pending|{acts}", ground.application_id(0, round)));
+        let actions = "candidate_step.rejected,candidate_step.reopened";
+        expected.push(format!("{}|In Progress|in_progress,pending|{actions}", ground.application_id(0, round)));
     }
-    require_found(&app, expected);
+    assert_applications(&app, expected);
 }
 
-fn a_validation_and_a_rejection_that_meet_happen_one_after_the_other() {
+fn a_concurrent_validation_and_rejection_happen_in_sequence() {
     let app = App::start();
     let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
             let mut grounds = grounds.borrow_mut();
-            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let role = role_for_round(&app, &mut grounds, round, 1, 1);
             let ground = grounds.last().unwrap();
             [ground.decide("validate", role, 0, 0), ground.decide("reject", role, 0, 0)]
         },
@@ -77,8 +77,8 @@ fn a_validation_and_a_rejection_that_meet_happen_one_after_the_other() {
             assert_eq!(answers[1].clone().expect(200).json()["step"]["status"], "rejected");
             let application = application(&grounds.borrow(), round);
             if answers[0].status == 200 {
-                let acts = "candidate_step.validated,candidate_step.rejected";
-                expected.push(format!("{application}|Not Selected|rejected,in_progress|{acts}"));
+                let actions = "candidate_step.validated,candidate_step.rejected";
+                expected.push(format!("{application}|Not Selected|rejected,in_progress|{actions}"));
                 return First::Left;
             }
             answers[0].clone().refused(409, "conflict");
@@ -86,17 +86,17 @@ fn a_validation_and_a_rejection_that_meet_happen_one_after_the_other() {
             First::Right
         },
     );
-    require_found(&app, expected);
+    assert_applications(&app, expected);
 }
 
-fn a_reopening_and_a_hire_that_meet_happen_one_after_the_other() {
+fn a_concurrent_reopening_and_hire_happen_in_sequence() {
     let app = App::start();
     let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
             let mut grounds = grounds.borrow_mut();
-            let role = ground_of_round(&app, &mut grounds, round, 1, 1);
+            let role = role_for_round(&app, &mut grounds, round, 1, 1);
             let ground = grounds.last().unwrap();
             reject(&app, ground, role, 0);
             let reopen = ground.decide("reopen", role, 0, 0).with_body(&json!({ "reason": "a mistake" }));
@@ -105,17 +105,17 @@ fn a_reopening_and_a_hire_that_meet_happen_one_after_the_other() {
         |round, answers| {
             assert_eq!(answers[0].clone().expect(200).json()["step"]["status"], "in_progress");
             let application = application(&grounds.borrow(), round);
-            let acts = "candidate_step.rejected,candidate_step.reopened";
+            let actions = "candidate_step.rejected,candidate_step.reopened";
             if answers[1].status == 200 {
-                expected.push(format!("{application}|Hired|skipped,validated|{acts},candidate_step.hired"));
+                expected.push(format!("{application}|Hired|skipped,validated|{actions},candidate_step.hired"));
                 return First::Left;
             }
             answers[1].clone().refused(409, "conflict");
-            expected.push(format!("{application}|In Progress|in_progress,pending|{acts}"));
+            expected.push(format!("{application}|In Progress|in_progress,pending|{actions}"));
             First::Right
         },
     );
-    require_found(&app, expected);
+    assert_applications(&app, expected);
 }
 
 fn reject(app: &App, ground: &Ground, role: usize, candidate: usize) {

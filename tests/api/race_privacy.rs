@@ -1,5 +1,5 @@
-//! Erasures and holds that meet each other and decisions: one order explains all the answers, nobody who was erased has kept
-//! anything, and the file agrees with it.
+//! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, no data of erased
+//! candidates is left, and the file agrees.
 
 use std::cell::RefCell;
 
@@ -9,18 +9,18 @@ use super::support::race::{First, Lane, connected, duel, require_sound, statuses
 use super::support::{Answer, App};
 
 crate::tests![
-    two_erasures_that_meet_are_one,
-    an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate,
-    an_erasure_and_a_hold_that_meet_exclude_each_other,
-    two_holds_that_meet_happen_one_after_the_other,
-    two_releases_that_meet_are_one,
-    two_exports_that_meet_are_both_on_record,
-    an_export_and_an_erasure_that_meet_happen_one_after_the_other,
+    concurrent_erasures_of_a_candidate_make_one,
+    a_concurrent_erasure_and_hire_leave_no_personal_data,
+    a_concurrent_erasure_and_hold_exclude_each_other,
+    concurrent_holds_happen_in_sequence,
+    concurrent_releases_make_one,
+    concurrent_exports_are_all_recorded,
+    a_concurrent_export_and_erasure_happen_in_sequence,
 ];
 
 const ROUNDS: usize = 200;
 
-/// An organization whose one role has a position for everybody.
+/// An organization whose only role has a position for everybody.
 struct Ground {
     id: String,
     /// The key of its owner.
@@ -28,7 +28,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(app: &App) -> Self {
+    fn import(app: &App) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = &mut document["organizations"][0];
             let id = organization["id"].as_str().unwrap().to_owned();
@@ -81,22 +81,22 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// The ground of a round, which is good for so many, and the round on it.
+/// The organization for a round and the candidate to use in it. Each organization lasts for `ROUNDS` rounds.
 fn ground_of_round<'a>(app: &App, grounds: &'a mut Vec<Ground>, round: usize) -> (&'a Ground, usize) {
     if round / ROUNDS == grounds.len() {
-        grounds.push(Ground::of(app));
+        grounds.push(Ground::import(app));
     }
     (&grounds[round / ROUNDS], round % ROUNDS)
 }
 
-/// What was done to a candidate, in order.
+/// The recorded actions about a candidate, in order.
 fn actions(app: &App, candidate: &str) -> Vec<String> {
     app.sql(&format!("SELECT action FROM activities WHERE candidate_id = '{candidate}' ORDER BY number"))
 }
 
-fn two_erasures_that_meet_are_one() {
+fn concurrent_erasures_of_a_candidate_make_one() {
     let app = App::start();
-    let ground = Ground::of(&app);
+    let ground = Ground::import(&app);
     let mut clients = connected(&app, 4);
     for round in 0..ROUNDS {
         let lane = ground.erase(round);
@@ -109,7 +109,7 @@ fn two_erasures_that_meet_are_one() {
     require_sound(&app);
 }
 
-fn an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
+fn a_concurrent_erasure_and_hire_leave_no_personal_data() {
     let app = App::start();
     let grounds = RefCell::new(Vec::new());
     let lanes = |round: usize| {
@@ -140,7 +140,7 @@ fn an_erasure_and_a_hire_that_meet_leave_nothing_of_the_candidate() {
     require_sound(&app);
 }
 
-fn an_erasure_and_a_hold_that_meet_exclude_each_other() {
+fn a_concurrent_erasure_and_hold_exclude_each_other() {
     let app = App::start();
     let grounds = RefCell::new(Vec::new());
     let lanes = |round: usize| {
@@ -167,7 +167,7 @@ fn an_erasure_and_a_hold_that_meet_exclude_each_other() {
     require_sound(&app);
 }
 
-fn two_holds_that_meet_happen_one_after_the_other() {
+fn concurrent_holds_happen_in_sequence() {
     let app = App::start();
     let grounds = RefCell::new(Vec::new());
     let lanes = |round: usize| {
@@ -180,12 +180,12 @@ fn two_holds_that_meet_happen_one_after_the_other() {
         let mut grounds = grounds.borrow_mut();
         let (ground, at) = ground_of_round(&app, &mut grounds, round);
         let id = ground.candidate_id(at);
-        let told = app.sql(&format!(
+        let reasons = app.sql(&format!(
             "SELECT detail ->> '$.before.holdReason', detail ->> '$.after.holdReason' FROM activities
              WHERE candidate_id = '{id}' ORDER BY number"
         ));
         let last = app.sql(&format!("SELECT hold_reason FROM candidates WHERE id = '{id}'"));
-        match [told[0].as_str(), told[1].as_str(), last[0].as_str()] {
+        match [reasons[0].as_str(), reasons[1].as_str(), last[0].as_str()] {
             ["null|left", "left|right", "right"] => First::Left,
             ["null|right", "right|left", "left"] => First::Right,
             other => panic!("{other:?}"),
@@ -194,9 +194,9 @@ fn two_holds_that_meet_happen_one_after_the_other() {
     require_sound(&app);
 }
 
-fn two_releases_that_meet_are_one() {
+fn concurrent_releases_make_one() {
     let app = App::start();
-    let ground = Ground::of(&app);
+    let ground = Ground::import(&app);
     let mut clients = connected(&app, 4);
     for round in 0..ROUNDS {
         ground.hold(round, "a case").send(&clients[0]).expect(200);
@@ -208,9 +208,9 @@ fn two_releases_that_meet_are_one() {
     require_sound(&app);
 }
 
-fn two_exports_that_meet_are_both_on_record() {
+fn concurrent_exports_are_all_recorded() {
     let app = App::start();
-    let ground = Ground::of(&app);
+    let ground = Ground::import(&app);
     let mut clients = connected(&app, 4);
     for round in 0..ROUNDS {
         let lane = ground.export(round);
@@ -223,7 +223,7 @@ fn two_exports_that_meet_are_both_on_record() {
     require_sound(&app);
 }
 
-fn an_export_and_an_erasure_that_meet_happen_one_after_the_other() {
+fn a_concurrent_export_and_erasure_happen_in_sequence() {
     let app = App::start();
     let grounds = RefCell::new(Vec::new());
     let lanes = |round: usize| {

@@ -1,4 +1,5 @@
-//! Changes of roles and their steps that meet: one order explains all the answers, and the file agrees with it.
+//! Races between changes of roles and their steps: one sequential order explains all the answers, and the file agrees
+//! with it.
 
 use std::cell::Cell;
 
@@ -9,32 +10,32 @@ use super::support::roles::staff;
 use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    roles_made_at_once_are_all_there,
-    an_act_on_a_role_that_is_done_at_once_is_done_once,
-    a_draft_deleted_at_once_is_deleted_once,
-    changes_that_meet_happen_one_after_the_other,
-    steps_added_at_once_all_get_a_place,
-    the_fiftieth_step_is_added_once,
-    orders_that_meet_leave_one_of_them,
-    a_step_removed_at_once_is_removed_once,
-    of_the_last_two_steps_one_stays,
-    a_hire_that_meets_fewer_positions_takes_one_or_finds_none,
-    a_hire_that_meets_the_roles_closing_is_before_or_behind_it,
-    a_draft_is_opened_or_deleted,
-    an_order_that_meets_a_removal_is_of_all_steps_or_of_none,
-    an_order_that_meets_a_new_step_is_of_all_steps_or_of_none,
+    concurrently_created_roles_all_exist,
+    concurrent_identical_state_changes_of_a_role_make_one,
+    concurrent_deletions_delete_a_draft_once,
+    concurrent_changes_happen_in_sequence,
+    concurrently_added_steps_all_get_a_position,
+    concurrent_additions_add_the_fiftieth_step_once,
+    concurrent_reorderings_leave_one_of_the_orders,
+    concurrent_removals_remove_a_step_once,
+    concurrent_removals_leave_the_last_step,
+    a_hire_during_a_reduction_of_positions_takes_one_or_finds_none,
+    a_hire_during_the_closing_of_its_role_comes_before_or_after,
+    a_draft_is_either_opened_or_deleted,
+    a_reordering_during_a_removal_applies_to_all_steps_or_none,
+    a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
 
-/// Clients that do the same at once.
+/// Clients that send the same request at once.
 const CLIENTS: usize = 8;
 
-/// Rounds of a race in which all do the same.
+/// Rounds of a race between identical requests.
 const ROUNDS: usize = 25;
 
-/// Roles that one import makes.
+/// Roles in one imported organization.
 const ROLES: usize = 200;
 
-/// An organization with many roles of the same kind, of which each is good for one round.
+/// An organization with many identical roles, one for each round.
 struct Ground {
     hiring: Hiring,
     key: String,
@@ -43,7 +44,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// Imports an organization whose roles are this one, with ids of their own.
+    /// Imports an organization whose roles are copies of this one, with their own ids.
     fn new(app: &App, role: &Value) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = document["organizations"][0]["id"].as_str().unwrap().to_owned();
@@ -56,8 +57,8 @@ impl Ground {
         Self { hiring, key, client, used: Cell::new(0) }
     }
 
-    /// The number of a role that nothing was done with.
-    fn fresh(&self) -> usize {
+    /// The number of an unused role.
+    fn next_unused(&self) -> usize {
         self.used.replace(self.used.get() + 1)
     }
 
@@ -73,16 +74,16 @@ impl Ground {
         Lane::new(method, path, &self.key)
     }
 
-    /// The role as it is shown.
+    /// The role as the API shows it.
     fn read(&self, number: usize) -> Value {
         self.client.get(&self.role(number)).expect(200).json()["data"].take()
     }
 
-    /// The ids of the role's steps that were not removed.
+    /// The ids of the role's steps that are not removed.
     fn steps(&self, number: usize) -> Vec<String> {
         let role = self.read(number);
-        let living = role["steps"].as_array().unwrap().iter().filter(|step| step["removed"] == false);
-        living.map(|step| step["id"].as_str().unwrap().to_owned()).collect()
+        let current = role["steps"].as_array().unwrap().iter().filter(|step| step["removed"] == false);
+        current.map(|step| step["id"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Hires the role's `candidate`-th candidate at the last step.
@@ -92,20 +93,20 @@ impl Ground {
     }
 }
 
-/// The role with ids that are made of its number.
+/// The role with ids derived from its number.
 fn numbered(role: &Value, organization: &str, number: usize) -> Value {
     let id = |kind: &str| format!("{organization}_{kind}_{number}");
     let mut role = role.clone();
     role["id"] = json!(id("role"));
-    for (place, step) in role["steps"].as_array_mut().unwrap().iter_mut().enumerate() {
-        step["id"] = json!(id(&format!("step_{place}")));
+    for (position, step) in role["steps"].as_array_mut().unwrap().iter_mut().enumerate() {
+        step["id"] = json!(id(&format!("step_{position}")));
     }
     for (nth, candidate) in role["candidates"].as_array_mut().into_iter().flatten().enumerate() {
         candidate["email"] = json!(format!("{nth}@{number}.example"));
         let statuses = candidate["steps"].take();
-        let step = |(place, status): (usize, &Value)| {
-            let (id, of) = (id(&format!("cstep_{nth}_{place}")), id(&format!("step_{place}")));
-            json!({ "id": id, "roleStepId": of, "status": status })
+        let step = |(position, status): (usize, &Value)| {
+            let (id, role_step_id) = (id(&format!("cstep_{nth}_{position}")), id(&format!("step_{position}")));
+            json!({ "id": id, "roleStepId": role_step_id, "status": status })
         };
         candidate["steps"] = statuses.as_array().unwrap().iter().enumerate().map(step).collect();
     }
@@ -120,27 +121,27 @@ fn draft(steps_count: usize) -> Value {
     json!({ "name": "Role", "steps": steps(steps_count) })
 }
 
-/// How each of so many clients, all at once, was answered.
-fn all_at_once(clients: &mut [Client], lane: impl Fn(usize) -> Lane) -> Vec<Answer> {
+/// Sends a request from every client at once and returns the answers.
+fn send_from_all(clients: &mut [Client], lane: impl Fn(usize) -> Lane) -> Vec<Answer> {
     let lanes: Vec<Lane> = (0..clients.len()).map(lane).collect();
     together(clients, |number, client| lanes[number].send(client))
 }
 
 fn require_sound(app: &App) {
     assert_eq!(app.check(), Vec::<String>::new());
-    // The places of a pipeline are without a gap, whatever has met.
+    // The positions in a pipeline have no gaps.
     let gaps = "SELECT role_id, count(*), max(step_order) FROM role_steps WHERE step_order IS NOT NULL
                 GROUP BY role_id HAVING count(*) <> max(step_order)";
     assert_eq!(app.sql(gaps), Vec::<String>::new());
 }
 
-fn roles_made_at_once_are_all_there() {
+fn concurrently_created_roles_all_exist() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(1));
     let mut clients = connected(&app, CLIENTS);
     let body = json!({ "name": "Made", "steps": steps(3) });
     for round in 1..=ROUNDS {
-        let answers = all_at_once(&mut clients, |_| ground.lane("POST", &ground.hiring.roles()).with_body(&body));
+        let answers = send_from_all(&mut clients, |_| ground.lane("POST", &ground.hiring.roles()).with_body(&body));
         assert_eq!(count(&answers, 200), CLIENTS);
         let made = app.sql("SELECT count(*) FROM roles WHERE name = 'Made'");
         assert_eq!(made, [(round * CLIENTS).to_string()]);
@@ -148,16 +149,16 @@ fn roles_made_at_once_are_all_there() {
     require_sound(&app);
 }
 
-fn an_act_on_a_role_that_is_done_at_once_is_done_once() {
+fn concurrent_identical_state_changes_of_a_role_make_one() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(1));
     let mut clients = connected(&app, CLIENTS);
     let body = json!({ "reason": "r" });
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         for (act, status) in [("open", "open"), ("close", "closed"), ("reopen", "open")] {
             let path = format!("{}/{act}", ground.role(number));
-            let answers = all_at_once(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+            let answers = send_from_all(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
             assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1), "{act}");
             assert_eq!(ground.read(number)["status"], status);
         }
@@ -166,27 +167,27 @@ fn an_act_on_a_role_that_is_done_at_once_is_done_once() {
     require_sound(&app);
 }
 
-fn a_draft_deleted_at_once_is_deleted_once() {
+fn concurrent_deletions_delete_a_draft_once() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(2));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let path = ground.role(ground.fresh());
-        let answers = all_at_once(&mut clients, |_| ground.lane("DELETE", &path));
+        let path = ground.role(ground.next_unused());
+        let answers = send_from_all(&mut clients, |_| ground.lane("DELETE", &path));
         assert_eq!((count(&answers, 200), count(&answers, 404)), (1, CLIENTS - 1));
     }
     require_sound(&app);
 }
 
-/// Each change begins where the one before it ended.
-fn changes_that_meet_happen_one_after_the_other() {
+/// Each change starts from the state that the previous one left.
+fn concurrent_changes_happen_in_sequence() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(1));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let (path, step) = (ground.role(number), ground.steps(number).remove(0));
-        let answers = all_at_once(&mut clients, |nth| {
+        let answers = send_from_all(&mut clients, |nth| {
             let body = json!({ "name": format!("Name {nth}") });
             let path = if nth % 2 == 0 { path.clone() } else { format!("{path}/steps/{step}") };
             ground.lane("PATCH", &path).with_body(&body)
@@ -212,117 +213,121 @@ fn changes_that_meet_happen_one_after_the_other() {
     require_sound(&app);
 }
 
-fn steps_added_at_once_all_get_a_place() {
+fn concurrently_added_steps_all_get_a_position() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(1));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let path = format!("{}/steps", ground.role(number));
         let body = |nth: usize| if nth < 4 { json!({ "name": "A", "order": 1 }) } else { json!({ "name": "B" }) };
-        let answers = all_at_once(&mut clients, |nth| ground.lane("POST", &path).with_body(&body(nth)));
+        let answers = send_from_all(&mut clients, |nth| ground.lane("POST", &path).with_body(&body(nth)));
         assert_eq!(count(&answers, 200), CLIENTS);
         assert_eq!(ground.steps(number).len(), CLIENTS + 1);
     }
     require_sound(&app);
 }
 
-fn the_fiftieth_step_is_added_once() {
+fn concurrent_additions_add_the_fiftieth_step_once() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(49));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let path = format!("{}/steps", ground.role(number));
         let body = json!({ "name": "Last", "order": 1 });
-        let answers = all_at_once(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+        let answers = send_from_all(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
         assert_eq!(ground.steps(number).len(), 50);
     }
     require_sound(&app);
 }
 
-fn orders_that_meet_leave_one_of_them() {
+fn concurrent_reorderings_leave_one_of_the_orders() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(CLIENTS));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let path = format!("{}/steps/order", ground.role(number));
-        let turned = |by: usize| {
+        let rotated = |by: usize| {
             let mut order = ground.steps(number);
             order.rotate_left(by);
             order
         };
-        let orders: Vec<Vec<String>> = (0..CLIENTS).map(turned).collect();
+        let orders: Vec<Vec<String>> = (0..CLIENTS).map(rotated).collect();
         let body = |nth: usize| json!({ "stepIds": orders[nth] });
-        let answers = all_at_once(&mut clients, |nth| ground.lane("PUT", &path).with_body(&body(nth)));
+        let answers = send_from_all(&mut clients, |nth| ground.lane("PUT", &path).with_body(&body(nth)));
         assert_eq!(count(&answers, 200), CLIENTS);
         assert!(orders.contains(&ground.steps(number)));
     }
     require_sound(&app);
 }
 
-fn a_step_removed_at_once_is_removed_once() {
+fn concurrent_removals_remove_a_step_once() {
     let app = App::start();
     let ground = Ground::new(&app, &draft(3));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let path = format!("{}/steps/{}", ground.role(number), ground.steps(number)[0]);
-        let answers = all_at_once(&mut clients, |_| ground.lane("DELETE", &path));
+        let answers = send_from_all(&mut clients, |_| ground.lane("DELETE", &path));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
         assert_eq!(ground.steps(number).len(), 2);
     }
     require_sound(&app);
 }
 
-fn of_the_last_two_steps_one_stays() {
+fn concurrent_removals_leave_the_last_step() {
     let app = App::start();
     let ground = Ground::new(&app, &json!({ "name": "Role", "status": "open", "steps": steps(2) }));
     let mut clients = connected(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.fresh();
+        let number = ground.next_unused();
         let both = ground.steps(number);
         let path = |nth: usize| format!("{}/steps/{}", ground.role(number), both[nth % 2]);
-        let answers = all_at_once(&mut clients, |nth| ground.lane("DELETE", &path(nth)));
+        let answers = send_from_all(&mut clients, |nth| ground.lane("DELETE", &path(nth)));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
         assert_eq!(ground.steps(number).len(), 1);
     }
     require_sound(&app);
 }
 
-/// Two requests that meet on a role like this until each has come first often enough. `judge` is told the role's number,
-/// and says whether the left came first.
-fn meet(role: &Value, lanes: impl Fn(&Ground, usize) -> [Lane; 2], judge: impl Fn(&Ground, usize, &[Answer]) -> bool) {
+/// Lets two requests race on fresh roles until each has come first often enough. `judge` gets the role's number and
+/// says whether the left request came first.
+fn race_on_roles(
+    role: &Value,
+    lanes: impl Fn(&Ground, usize) -> [Lane; 2],
+    judge: impl Fn(&Ground, usize, &[Answer]) -> bool,
+) {
     let app = App::start();
     let grounds = std::cell::RefCell::new(Vec::<Ground>::new());
     let at = |round: usize| (round / ROLES, round % ROLES);
     duel(
         &app,
         |round| {
-            let (place, number) = at(round);
-            if grounds.borrow().len() == place {
+            let (position, number) = at(round);
+            if grounds.borrow().len() == position {
                 grounds.borrow_mut().push(Ground::new(&app, role));
             }
-            lanes(&grounds.borrow()[place], number)
+            lanes(&grounds.borrow()[position], number)
         },
         |round, answers| {
-            let (place, number) = at(round);
-            if judge(&grounds.borrow()[place], number, answers) { First::Left } else { First::Right }
+            let (position, number) = at(round);
+            if judge(&grounds.borrow()[position], number, answers) { First::Left } else { First::Right }
         },
     );
     require_sound(&app);
 }
 
-fn a_hire_that_meets_fewer_positions_takes_one_or_finds_none() {
+fn a_hire_during_a_reduction_of_positions_takes_one_or_finds_none() {
     let role = json!({
         "name": "Role", "status": "open", "positions": 2, "steps": steps(2), "candidates": [
             { "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] },
             { "name": "B", "status": "Hired", "steps": ["validated", "validated"] },
         ],
     });
-    meet(
+    race_on_roles(
         &role,
         |ground, number| {
             let fewer = ground.lane("PATCH", &ground.role(number)).with_body(&json!({ "positions": 1 }));
@@ -347,12 +352,12 @@ fn a_hire_that_meets_fewer_positions_takes_one_or_finds_none() {
     );
 }
 
-fn a_hire_that_meets_the_roles_closing_is_before_or_behind_it() {
+fn a_hire_during_the_closing_of_its_role_comes_before_or_after() {
     let role = json!({
         "name": "Role", "status": "open", "positions": 2, "steps": steps(2),
         "candidates": [{ "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] }],
     });
-    meet(
+    race_on_roles(
         &role,
         |ground, number| {
             let close = ground.lane("POST", &format!("{}/close", ground.role(number)));
@@ -369,8 +374,8 @@ fn a_hire_that_meets_the_roles_closing_is_before_or_behind_it() {
     );
 }
 
-fn a_draft_is_opened_or_deleted() {
-    meet(
+fn a_draft_is_either_opened_or_deleted() {
+    race_on_roles(
         &draft(1),
         |ground, number| {
             let path = ground.role(number);
@@ -390,8 +395,8 @@ fn a_draft_is_opened_or_deleted() {
     );
 }
 
-fn an_order_that_meets_a_removal_is_of_all_steps_or_of_none() {
-    meet(
+fn a_reordering_during_a_removal_applies_to_all_steps_or_none() {
+    race_on_roles(
         &draft(3),
         |ground, number| {
             let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
@@ -401,15 +406,15 @@ fn an_order_that_meets_a_removal_is_of_all_steps_or_of_none() {
         },
         |ground, number, answers| {
             assert_eq!((answers[1].status, ground.steps(number).len()), (200, 2));
-            let is_turned = ground.steps(number)[0] == ground.id("step_2", number);
-            assert_eq!(answers[0].status, if is_turned { 200 } else { 400 });
-            is_turned
+            let is_reversed = ground.steps(number)[0] == ground.id("step_2", number);
+            assert_eq!(answers[0].status, if is_reversed { 200 } else { 400 });
+            is_reversed
         },
     );
 }
 
-fn an_order_that_meets_a_new_step_is_of_all_steps_or_of_none() {
-    meet(
+fn a_reordering_during_an_addition_applies_to_all_steps_or_none() {
+    race_on_roles(
         &draft(3),
         |ground, number| {
             let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
@@ -419,9 +424,9 @@ fn an_order_that_meets_a_new_step_is_of_all_steps_or_of_none() {
         },
         |ground, number, answers| {
             assert_eq!((answers[1].status, ground.steps(number).len()), (200, 4));
-            let is_turned = ground.steps(number)[0] == ground.id("step_2", number);
-            assert_eq!(answers[0].status, if is_turned { 200 } else { 400 });
-            is_turned
+            let is_reversed = ground.steps(number)[0] == ground.id("step_2", number);
+            assert_eq!(answers[0].status, if is_reversed { 200 } else { 400 });
+            is_reversed
         },
     );
 }

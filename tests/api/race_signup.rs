@@ -1,4 +1,5 @@
-//! Candidates who apply at once: each gets a confirmation or a clear refusal, and the file agrees with all of them.
+//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the file agrees with all of
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,14 +13,14 @@ use super::support::signup::{Form, path, path_to, status_path};
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_hundred_candidates_at_once_on_a_role_that_is_being_closed,
-    a_form_that_is_sent_twenty_times_at_once_is_one_application,
-    an_address_with_twenty_forms_at_once_is_one_application,
-    an_address_on_eight_roles_at_once_is_one_candidate,
-    an_address_that_staff_add_while_it_signs_up_is_one_application,
+    a_hundred_signups_while_their_role_closes_are_confirmed_or_refused,
+    a_form_sent_twenty_times_concurrently_makes_one_application,
+    twenty_concurrent_forms_of_one_address_make_one_application,
+    concurrent_signups_to_eight_roles_make_one_candidate,
+    a_signup_during_an_addition_by_staff_makes_one_application,
 ];
 
-/// A service that believes what proxies on this machine say of their clients.
+/// A service that trusts the client addresses that proxies on this machine report.
 fn start() -> App {
     App::with(Options { trusted_proxies: vec!["127.0.0.1/32"], ..Options::default() })
 }
@@ -28,7 +29,7 @@ fn number(app: &App, sql: &str) -> usize {
     app.sql(sql)[0].parse().unwrap()
 }
 
-/// So many forms for the link, each for another candidate.
+/// Forms for the link, each for another candidate.
 fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
     let forms = (0..count).map(|number| Form::young(app, path).with("email", &format!("{number}@example.org")));
     let forms = forms.collect();
@@ -36,9 +37,9 @@ fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
     forms
 }
 
-fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
+fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
     const CANDIDATES: usize = 100;
-    let (mut before, mut behind) = (0, 0);
+    let (mut before, mut after) = (0, 0);
     for round in 0..40 {
         let app = start();
         let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
@@ -47,15 +48,15 @@ fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
         let owner = app.make_key_with_all(&hiring.staff("owner")).1;
         let close = format!("{}/close", hiring.role());
         let mut clients = connected(&app, CANDIDATES + 1);
-        // The role is closed amid them: behind so many, in each round others.
-        let (begun, wanted) = (AtomicUsize::new(0), round * 17 % CANDIDATES);
+        // The role is closed in the middle of them, in each round after another number of requests.
+        let (started, close_after) = (AtomicUsize::new(0), round * 17 % CANDIDATES);
         let answers = together(&mut clients, |number, client| match forms.get(number) {
             Some(form) => {
-                begun.fetch_add(1, Ordering::SeqCst);
+                started.fetch_add(1, Ordering::SeqCst);
                 form.send_by(client)
             }
             None => {
-                while begun.load(Ordering::SeqCst) < wanted {
+                while started.load(Ordering::SeqCst) < close_after {
                     std::thread::yield_now();
                 }
                 let authorization = format!("Bearer {owner}");
@@ -64,18 +65,18 @@ fn a_hundred_candidates_at_once_on_a_role_that_is_being_closed() {
             }
         });
         let answers = &answers[..CANDIDATES];
-        require_agreement(&app, &hiring, answers);
+        assert_agreement(&app, &hiring, answers);
         before += count(answers, 303);
-        behind += count(answers, 410);
-        if before >= CANDIDATES && behind >= CANDIDATES {
+        after += count(answers, 410);
+        if before >= CANDIDATES && after >= CANDIDATES {
             return;
         }
     }
-    panic!("{before} came before the end of the role, {behind} behind it");
+    panic!("{before} came before the closing of the role, {after} after it");
 }
 
-/// Each was confirmed and is in the file, or was refused and is not.
-fn require_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
+/// Asserts that each candidate was confirmed and is in the file, or was refused and is not.
+fn assert_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     let confirmed: BTreeSet<String> = answers.iter().filter(|answer| answer.status == 303).map(status_path).collect();
     let refused = answers.iter().filter(|answer| answer.status == 410);
     let refused = refused.filter(|answer| answer.text().contains("Your application was not sent.")).count();
@@ -85,7 +86,7 @@ fn require_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     }
     assert_eq!(number(app, "SELECT count(candidate_role_id) FROM signups"), confirmed.len());
     assert_eq!(number(app, "SELECT count(*) FROM candidate_role_steps"), confirmed.len() * 4);
-    // None of them came behind the end of the role.
+    // No signup happened after the closing of the role.
     let late = "SELECT count(*) FROM activities a, activities c
                 WHERE c.action = 'role.closed' AND a.action = 'candidate_role.signed_up' AND a.number > c.number";
     assert_eq!(number(app, late), 0);
@@ -95,7 +96,7 @@ fn require_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_form_that_is_sent_twenty_times_at_once_is_one_application() {
+fn a_form_sent_twenty_times_concurrently_makes_one_application() {
     let app = start();
     let hiring = app.hiring();
     for round in 0..10 {
@@ -111,7 +112,7 @@ fn a_form_that_is_sent_twenty_times_at_once_is_one_application() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_with_twenty_forms_at_once_is_one_application() {
+fn twenty_concurrent_forms_of_one_address_make_one_application() {
     let app = start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -129,7 +130,7 @@ fn an_address_with_twenty_forms_at_once_is_one_application() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_on_eight_roles_at_once_is_one_candidate() {
+fn concurrent_signups_to_eight_roles_make_one_candidate() {
     let app = start();
     let hiring = app.hiring_with(|document| {
         let more = (1..8).map(|number| {
@@ -153,7 +154,7 @@ fn an_address_on_eight_roles_at_once_is_one_candidate() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_address_that_staff_add_while_it_signs_up_is_one_application() {
+fn a_signup_during_an_addition_by_staff_makes_one_application() {
     let app = start();
     let hiring = app.hiring();
     let key = app.make_key_with_all(&hiring.staff("owner")).1;

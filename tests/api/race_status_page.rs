@@ -1,4 +1,5 @@
-//! What candidates do on their pages while staff decide: one order explains the answers, and the file agrees with it.
+//! Races between acts of candidates on their status pages and decisions of staff: one sequential order explains the
+//! answers, and the file agrees with it.
 
 use serde_json::{Value, json};
 
@@ -7,15 +8,15 @@ use super::support::sent::path_of;
 use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page,
-    a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire,
-    two_new_links_that_meet_leave_one_that_leads_somewhere,
-    two_deletions_that_meet_are_one,
+    a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal,
+    a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire,
+    concurrent_new_links_leave_one_that_works,
+    concurrent_deletions_make_one,
 ];
 
 const ROUNDS: usize = 200;
 
-/// An organization whose one role has a position for everybody.
+/// An organization whose only role has a position for everybody.
 struct Ground {
     hiring: Hiring,
     key: String,
@@ -23,7 +24,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(app: &App) -> Self {
+    fn import(app: &App) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = &mut document["organizations"][0];
             let id = organization["id"].as_str().unwrap().to_owned();
@@ -74,10 +75,10 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// The ground of a round, made where it is the first of a new one; and the candidate in it.
-fn at(app: &App, grounds: &mut Vec<Ground>, round: usize) -> usize {
+/// Returns the candidate to use in this round, after importing a new organization when the last one is used up.
+fn candidate_for_round(app: &App, grounds: &mut Vec<Ground>, round: usize) -> usize {
     if grounds.len() <= round / ROUNDS {
-        grounds.push(Ground::of(app));
+        grounds.push(Ground::import(app));
     }
     round % ROUNDS
 }
@@ -86,13 +87,13 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-fn a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page() {
+fn a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal() {
     let app = App::start();
     let grounds = std::cell::RefCell::new(Vec::new());
     let links = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {
         let mut grounds = grounds.borrow_mut();
-        let candidate = at(&app, &mut grounds, round);
+        let candidate = candidate_for_round(&app, &mut grounds, round);
         let ground = grounds.last().unwrap();
         let link = ground.link(candidate);
         links.borrow_mut().push(link.clone());
@@ -114,12 +115,12 @@ fn a_withdrawal_and_a_rejection_that_meet_leave_one_of_them_and_the_same_page() 
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire() {
+fn a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire() {
     let app = App::start();
     let grounds = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {
         let mut grounds = grounds.borrow_mut();
-        let candidate = at(&app, &mut grounds, round);
+        let candidate = candidate_for_round(&app, &mut grounds, round);
         let ground = grounds.last().unwrap();
         let link = ground.link(candidate);
         [Lane::new("POST", &format!("{link}/delete"), ""), ground.decide(candidate, "hire")]
@@ -133,7 +134,7 @@ fn a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire() {
                 First::Left
             }
             [200, 200] => {
-                // Staff keep whom they have hired until the candidate can see it.
+                // A hired candidate is erased only after the decision is visible to them.
                 assert_eq!(done, ["candidate_step.hired", "candidate_role.deletion_asked"]);
                 First::Right
             }
@@ -144,9 +145,9 @@ fn a_deletion_and_a_hire_that_meet_leave_no_link_and_lose_no_hire() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn two_new_links_that_meet_leave_one_that_leads_somewhere() {
+fn concurrent_new_links_leave_one_that_works() {
     let app = App::start();
-    let ground = Ground::of(&app);
+    let ground = Ground::import(&app);
     let mut clients = connected(&app, 2);
     for candidate in 0..ROUNDS / 4 {
         let lane = Lane::new("POST", &ground.new_link(candidate), &ground.key);
@@ -160,9 +161,9 @@ fn two_new_links_that_meet_leave_one_that_leads_somewhere() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn two_deletions_that_meet_are_one() {
+fn concurrent_deletions_make_one() {
     let app = App::start();
-    let ground = Ground::of(&app);
+    let ground = Ground::import(&app);
     let mut clients = connected(&app, 2);
     for candidate in 0..ROUNDS / 4 {
         let lane = Lane::new("POST", &format!("{}/delete", ground.link(candidate)), "");

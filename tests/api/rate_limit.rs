@@ -1,4 +1,5 @@
-//! The rate limit: how many requests a key or a session user has, what every answer says of it, and what is outside it.
+//! The rate limit: the requests that a key or a session's user has, the fields that report it, and the requests that it
+//! does not cover.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +13,27 @@ use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, filled};
 
 crate::tests![
-    every_authenticated_answer_tells_what_is_left,
-    the_default_is_told_as_documented,
-    without_a_limit_nothing_is_told_and_nothing_refused,
-    a_bucket_holds_its_requests_and_not_one_more,
-    the_request_after_the_told_seconds_passes_and_none_before,
-    the_told_seconds_are_rounded_up,
-    a_refused_request_takes_nothing,
+    every_authenticated_answer_reports_what_is_left,
+    the_default_limit_is_reported_as_documented,
+    without_a_limit_nothing_is_reported_or_refused,
+    a_bucket_holds_exactly_its_requests,
+    a_request_passes_after_the_reported_wait_but_not_before,
+    the_reported_wait_is_rounded_up,
+    a_refused_request_takes_nothing_from_the_bucket,
     the_bucket_refills_evenly,
     the_bucket_never_holds_more_than_a_minutes_requests,
-    the_wall_clock_does_not_matter,
+    the_limit_does_not_depend_on_the_wall_clock,
     each_key_has_its_own_bucket,
     the_sessions_of_a_user_share_one_bucket,
-    a_refused_request_is_not_in_the_log,
-    the_limit_comes_before_scope_shape_and_existence,
-    credentials_and_paths_come_before_the_limit,
+    a_refused_request_is_not_in_the_usage_log,
+    the_limit_is_checked_before_scope_body_and_resource,
+    credentials_and_paths_are_checked_before_the_limit,
     every_authenticated_route_is_limited,
-    a_session_where_a_key_is_wanted_is_refused_and_takes_nothing,
-    a_page_of_a_session_is_limited,
-    parallel_requests_pass_exactly_as_often_as_they_may,
-    a_race_for_the_last_request_has_one_winner,
-    nobody_and_bad_keys_are_not_limited,
+    a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket,
+    sign_out_is_limited,
+    exactly_the_allowed_number_of_concurrent_requests_passes,
+    one_of_many_concurrent_requests_gets_the_last_of_the_bucket,
+    requests_without_a_valid_credential_are_not_limited,
 ];
 
 const ME: &str = "/api/v1/me";
@@ -43,27 +44,27 @@ fn limited(per_minute: u32) -> App {
     App::with(Options { per_minute: Some(per_minute), ..Options::default() })
 }
 
-/// What an answer says of the limit: `RateLimit-Policy` and `RateLimit`.
-fn told(answer: &Answer) -> (Option<&str>, Option<&str>) {
+/// The fields `RateLimit-Policy` and `RateLimit` of an answer.
+fn limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
     (answer.header("ratelimit-policy"), answer.header("ratelimit"))
 }
 
-/// A new key's client in a service of so many requests a minute, where a minute has passed since it was made.
-fn rested(per_minute: u32) -> (App, Client) {
+/// A service with this limit, and the client of a new key. A minute has passed, so all buckets are full.
+fn with_full_bucket(per_minute: u32) -> (App, Client) {
     let app = limited(per_minute);
     let client = app.key(&app.make_key("user_admin").1);
     app.pass(60);
     (app, client)
 }
 
-/// How many of so many requests pass.
+/// How many of this many requests pass.
 fn passing(client: &Client, requests: usize) -> usize {
     let statuses: Vec<u16> = (0..requests).map(|_| client.get(ME).status).collect();
     assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
     statuses.iter().filter(|status| **status == 200).count()
 }
 
-fn every_authenticated_answer_tells_what_is_left() {
+fn every_authenticated_answer_reports_what_is_left() {
     let app = limited(60);
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -86,10 +87,10 @@ fn every_authenticated_answer_tells_what_is_left() {
     ];
     for (answer, taken) in answers.iter().zip(1..) {
         let left = format!("\"default\";r={};t={taken}", 60 - taken);
-        assert_eq!(told(answer), (Some("\"default\";q=60;w=60"), Some(left.as_str())));
+        assert_eq!(limit_fields(answer), (Some("\"default\";q=60;w=60"), Some(left.as_str())));
     }
     let answer = unscoped.post_empty(&reject).refused(403, "insufficient_scope");
-    assert_eq!(told(&answer), (Some("\"default\";q=60;w=60"), Some("\"default\";r=59;t=1")));
+    assert_eq!(limit_fields(&answer), (Some("\"default\";q=60;w=60"), Some("\"default\";r=59;t=1")));
     let admin = app.admin();
     for (answer, left) in [
         (admin.post(KEYS, &json!({})).refused(400, "validation_error"), 59),
@@ -97,21 +98,21 @@ fn every_authenticated_answer_tells_what_is_left() {
         (admin.delete("/api/admin/api-keys/none").refused(404, "not_found"), 57),
     ] {
         let left = format!("\"default\";r={left};t={}", 60 - left);
-        assert_eq!(told(&answer), (Some("\"default\";q=60;w=60"), Some(left.as_str())));
+        assert_eq!(limit_fields(&answer), (Some("\"default\";q=60;w=60"), Some(left.as_str())));
     }
 }
 
-fn the_default_is_told_as_documented() {
-    let (_app, client) = rested(1_200);
+fn the_default_limit_is_reported_as_documented() {
+    let (_app, client) = with_full_bucket(1_200);
     for left in (1_180..=1_199).rev() {
         let answer = client.get(ME).expect(200);
         let left = format!("\"default\";r={left};t=1");
-        assert_eq!(told(&answer), (Some("\"default\";q=1200;w=60"), Some(left.as_str())));
+        assert_eq!(limit_fields(&answer), (Some("\"default\";q=1200;w=60"), Some(left.as_str())));
     }
-    assert_eq!(told(&client.get(ME)).1, Some("\"default\";r=1179;t=2"));
+    assert_eq!(limit_fields(&client.get(ME)).1, Some("\"default\";r=1179;t=2"));
 }
 
-fn without_a_limit_nothing_is_told_and_nothing_refused() {
+fn without_a_limit_nothing_is_reported_or_refused() {
     let app = App::with(Options { per_minute: None, ..Options::default() });
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
@@ -119,19 +120,19 @@ fn without_a_limit_nothing_is_told_and_nothing_refused() {
     for client in [app.admin(), app.user(&hiring.staff("owner")), session] {
         for _ in 0..50 {
             let answer = client.get(ME).expect(200);
-            assert_eq!(told(&answer), (None, None));
+            assert_eq!(limit_fields(&answer), (None, None));
         }
     }
-    assert_eq!(told(&app.admin().get("/api/admin/api-keys/none/usage").expect(404)), (None, None));
+    assert_eq!(limit_fields(&app.admin().get("/api/admin/api-keys/none/usage").expect(404)), (None, None));
 }
 
-fn a_bucket_holds_its_requests_and_not_one_more() {
+fn a_bucket_holds_exactly_its_requests() {
     for per_minute in [1, 2, 3, 7, 60, 61] {
-        let (_app, client) = rested(per_minute);
+        let (_app, client) = with_full_bucket(per_minute);
         for taken in 1..=per_minute {
             let answer = client.get(ME).expect(200);
             let left = format!("\"default\";r={};", per_minute - taken);
-            assert!(told(&answer).1.unwrap().starts_with(&left), "{:?}", told(&answer));
+            assert!(limit_fields(&answer).1.unwrap().starts_with(&left), "{:?}", limit_fields(&answer));
         }
         for _ in 0..3 {
             client.get(ME).refused(429, "rate_limited");
@@ -139,45 +140,45 @@ fn a_bucket_holds_its_requests_and_not_one_more() {
     }
 }
 
-fn the_request_after_the_told_seconds_passes_and_none_before() {
+fn a_request_passes_after_the_reported_wait_but_not_before() {
     // A request comes back every ten seconds.
-    let (app, client) = rested(6);
+    let (app, client) = with_full_bucket(6);
     assert_eq!(passing(&client, 6), 6);
     let answer = client.get(ME).refused(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), Some("10"));
-    assert_eq!(told(&answer), (Some("\"default\";q=6;w=60"), Some("\"default\";r=0;t=60")));
+    assert_eq!(limit_fields(&answer), (Some("\"default\";q=6;w=60"), Some("\"default\";r=0;t=60")));
     assert_eq!(answer.json()["detail"], "too many requests; try again in 10 s");
     app.pass(9);
     let answer = client.get(ME).refused(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), Some("1"));
-    assert_eq!(told(&answer).1, Some("\"default\";r=0;t=51"));
+    assert_eq!(limit_fields(&answer).1, Some("\"default\";r=0;t=51"));
     app.pass(1);
     let answer = client.get(ME).expect(200);
-    assert_eq!(told(&answer).1, Some("\"default\";r=0;t=60"));
+    assert_eq!(limit_fields(&answer).1, Some("\"default\";r=0;t=60"));
     assert_eq!(answer.header("retry-after"), None);
     assert_eq!(client.get(ME).refused(429, "rate_limited").header("retry-after"), Some("10"));
 }
 
-fn the_told_seconds_are_rounded_up() {
-    // A request comes back every 60 / 7 = 8.57 seconds, and every 0.05 seconds.
-    for (per_minute, told_s) in [(7, 9), (1_200, 1), (1, 60), (59, 2), (60, 1), (61, 1)] {
-        let (app, client) = rested(per_minute);
+fn the_reported_wait_is_rounded_up() {
+    // A request comes back every 60 / 7 = 8.57 seconds, or every 0.05 seconds, and so on.
+    for (per_minute, wait_s) in [(7, 9), (1_200, 1), (1, 60), (59, 2), (60, 1), (61, 1)] {
+        let (app, client) = with_full_bucket(per_minute);
         assert_eq!(passing(&client, per_minute as usize), per_minute as usize);
         let answer = client.get(ME).refused(429, "rate_limited");
-        assert_eq!(answer.header("retry-after"), Some(told_s.to_string().as_str()), "{per_minute}");
-        app.pass(told_s - 1);
+        assert_eq!(answer.header("retry-after"), Some(wait_s.to_string().as_str()), "{per_minute}");
+        app.pass(wait_s - 1);
         client.get(ME).refused(429, "rate_limited");
         app.pass(1);
         client.get(ME).expect(200);
     }
 }
 
-fn a_refused_request_takes_nothing() {
-    let (app, client) = rested(6);
+fn a_refused_request_takes_nothing_from_the_bucket() {
+    let (app, client) = with_full_bucket(6);
     assert_eq!(passing(&client, 100), 6);
     app.pass(10);
     assert_eq!(passing(&client, 100), 1);
-    // Not even when it comes again and again.
+    // Repeated refusals take nothing either.
     for _ in 0..9 {
         app.pass(1);
         assert_eq!(passing(&client, 10), 0);
@@ -187,31 +188,31 @@ fn a_refused_request_takes_nothing() {
 }
 
 fn the_bucket_refills_evenly() {
-    let (app, client) = rested(6);
+    let (app, client) = with_full_bucket(6);
     assert_eq!(passing(&client, 7), 6);
     for (seconds, back) in [(10, 1), (30, 3), (25, 2), (5, 1), (59, 5), (1, 1), (60, 6)] {
         app.pass(seconds);
         assert_eq!(passing(&client, 8), back, "{seconds}");
     }
-    // What is left while it refills: two taken, one back.
+    // The remainder while the bucket refills: two taken, one back.
     app.pass(60);
     assert_eq!(passing(&client, 2), 2);
     app.pass(10);
-    assert_eq!(told(&client.get(ME)).1, Some("\"default\";r=4;t=20"));
+    assert_eq!(limit_fields(&client.get(ME)).1, Some("\"default\";r=4;t=20"));
     app.pass(5);
-    assert_eq!(told(&client.get(ME)).1, Some("\"default\";r=3;t=25"));
+    assert_eq!(limit_fields(&client.get(ME)).1, Some("\"default\";r=3;t=25"));
 }
 
 fn the_bucket_never_holds_more_than_a_minutes_requests() {
-    let (app, client) = rested(6);
+    let (app, client) = with_full_bucket(6);
     for seconds in [61, 3_600, 7 * 86_400] {
         app.pass(seconds);
         assert_eq!(passing(&client, 10), 6, "{seconds}");
     }
 }
 
-fn the_wall_clock_does_not_matter() {
-    let (app, client) = rested(6);
+fn the_limit_does_not_depend_on_the_wall_clock() {
+    let (app, client) = with_full_bucket(6);
     assert_eq!(passing(&client, 6), 6);
     for micros in [1_795_300_000_000_000, 1_700_000_000_000_000] {
         app.world.set(appliance::domain::timestamp::Timestamp::from_micros(micros));
@@ -227,7 +228,7 @@ fn each_key_has_its_own_bucket() {
     assert_eq!(passing(&second, 8), 6);
     app.set_password(&hiring.email("owner"), PASSWORD);
     assert_eq!(passing(&app.sign_in(&hiring.email("owner"), PASSWORD), 8), 6);
-    // The admin made two keys.
+    // The admin used two requests to create keys.
     assert_eq!(passing(&app.admin(), 8), 4);
 }
 
@@ -239,14 +240,14 @@ fn the_sessions_of_a_user_share_one_bucket() {
     }
     let [first, second] = [0, 1].map(|_| app.sign_in(&hiring.email("owner"), PASSWORD));
     assert_eq!(passing(&first, 4), 4);
-    assert_eq!(told(&second.get(ME).expect(200)), (Some("\"default\";q=6;w=60"), Some("\"default\";r=1;t=50")));
+    assert_eq!(limit_fields(&second.get(ME).expect(200)), (Some("\"default\";q=6;w=60"), Some("\"default\";r=1;t=50")));
     assert_eq!(passing(&second, 4), 1);
     assert_eq!(first.get(ME).refused(429, "rate_limited").header("retry-after"), Some("10"));
     assert_eq!(passing(&app.sign_in(&hiring.email("owner"), PASSWORD), 1), 0);
     assert_eq!(passing(&app.sign_in(&hiring.email("member"), PASSWORD), 8), 6);
 }
 
-fn a_refused_request_is_not_in_the_log() {
+fn a_refused_request_is_not_in_the_usage_log() {
     let app = limited(3);
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -264,7 +265,7 @@ fn a_refused_request_is_not_in_the_log() {
     assert_eq!(usage["key"]["requestCount"], 4);
 }
 
-fn the_limit_comes_before_scope_shape_and_existence() {
+fn the_limit_is_checked_before_scope_body_and_resource() {
     let app = limited(4);
     let hiring = app.hiring();
     let unscoped = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": [] });
@@ -286,14 +287,14 @@ fn the_limit_comes_before_scope_shape_and_existence() {
     for answer in refused {
         let answer = answer.refused(429, "rate_limited");
         assert_eq!(answer.header("retry-after"), Some("15"));
-        assert_eq!(told(&answer), (Some("\"default\";q=4;w=60"), Some("\"default\";r=0;t=60")));
+        assert_eq!(limit_fields(&answer), (Some("\"default\";q=4;w=60"), Some("\"default\";r=0;t=60")));
     }
-    // Nothing of it was done.
+    // None of the refused requests had an effect.
     app.pass(60);
     app.admin().post_empty(&hiring.reject(0)).expect(200);
 }
 
-fn credentials_and_paths_come_before_the_limit() {
+fn credentials_and_paths_are_checked_before_the_limit() {
     let app = limited(2);
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -303,7 +304,7 @@ fn credentials_and_paths_come_before_the_limit() {
     client.get("/api/public/portal/nothing").refused(404, "not_found");
     app.admin().delete(&format!("{KEYS}/{id}")).expect(200);
     let answer = client.get(ME).refused(401, "unauthorized");
-    assert_eq!(told(&answer), (None, None));
+    assert_eq!(limit_fields(&answer), (None, None));
 }
 
 fn every_authenticated_route_is_limited() {
@@ -320,11 +321,16 @@ fn every_authenticated_route_is_limited() {
         let answer = client.send(route.method.as_str(), &filled(route.path), &[], b"");
         let answer = answer.refused(429, "rate_limited");
         assert_eq!(answer.header("retry-after"), Some("60"), "{}", route.path);
-        assert_eq!(told(&answer), (Some("\"default\";q=1;w=60"), Some("\"default\";r=0;t=60")), "{}", route.path);
+        assert_eq!(
+            limit_fields(&answer),
+            (Some("\"default\";q=1;w=60"), Some("\"default\";r=0;t=60")),
+            "{}",
+            route.path
+        );
     }
 }
 
-fn a_session_where_a_key_is_wanted_is_refused_and_takes_nothing() {
+fn a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket() {
     let app = limited(2);
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);
@@ -334,37 +340,37 @@ fn a_session_where_a_key_is_wanted_is_refused_and_takes_nothing() {
     let refused = || {
         for route in for_keys() {
             let answer = session.send(route.method.as_str(), &filled(route.path), &[], b"");
-            assert_eq!(told(&answer.refused(401, "unauthorized")), (None, None), "{}", route.path);
+            assert_eq!(limit_fields(&answer.refused(401, "unauthorized")), (None, None), "{}", route.path);
         }
     };
     refused();
-    assert_eq!(passing(&session, 3), 2, "nothing was taken");
-    // With nothing left it is the same answer.
+    assert_eq!(passing(&session, 3), 2, "the refusals took nothing");
+    // With an empty bucket, the refusal is the same.
     refused();
     session.get(ME).refused(429, "rate_limited");
-    // And a key where a session is wanted.
+    // The same holds for a key on a route that needs a session.
     let sign_out = || app.admin().post_empty("/api/auth/sign-out").refused(401, "unauthorized");
-    assert_eq!(told(&sign_out()), (None, None));
+    assert_eq!(limit_fields(&sign_out()), (None, None));
     assert_eq!(passing(&app.admin(), 3), 2);
-    assert_eq!(told(&sign_out()), (None, None));
+    assert_eq!(limit_fields(&sign_out()), (None, None));
 }
 
-fn a_page_of_a_session_is_limited() {
+fn sign_out_is_limited() {
     let app = limited(1);
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);
     let same = session.with_header("Sec-Fetch-Site", "same-origin");
     session.get(ME).expect(200);
-    // A sign-out that is refused signs nobody out.
+    // A refused sign-out ends no session.
     same.post_empty("/api/auth/sign-out").refused(429, "rate_limited");
     app.pass(60);
     session.get(ME).expect(200);
     app.pass(60);
     let answer = same.post_empty("/api/auth/sign-out").expect(204);
-    assert_eq!(told(&answer), (Some("\"default\";q=1;w=60"), Some("\"default\";r=0;t=60")));
+    assert_eq!(limit_fields(&answer), (Some("\"default\";q=1;w=60"), Some("\"default\";r=0;t=60")));
 }
 
-fn parallel_requests_pass_exactly_as_often_as_they_may() {
+fn exactly_the_allowed_number_of_concurrent_requests_passes() {
     let app = limited(100);
     let (id, secret) = app.make_key("user_admin");
     let threads: Vec<_> = (0..16)
@@ -377,14 +383,14 @@ fn parallel_requests_pass_exactly_as_often_as_they_may() {
     let passed: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 200).collect();
     let refused = answers.iter().filter(|answer| answer.status == 429).count();
     assert_eq!((passed.len(), refused), (100, 60));
-    // Each took a request of its own.
-    let left: BTreeSet<&str> = passed.iter().map(|answer| told(answer).1.unwrap()).collect();
+    // Each request that passed reported another remainder.
+    let left: BTreeSet<&str> = passed.iter().map(|answer| limit_fields(answer).1.unwrap()).collect();
     assert_eq!(left.len(), 100);
     let usage = app.admin().get(&format!("{KEYS}/{id}/usage")).expect(200).json();
     assert_eq!(usage["data"]["key"]["requestCount"], 100);
 }
 
-fn a_race_for_the_last_request_has_one_winner() {
+fn one_of_many_concurrent_requests_gets_the_last_of_the_bucket() {
     let app = limited(6);
     let hiring = app.hiring();
     let (_, secret) = app.make_key(&hiring.staff("owner"));
@@ -395,19 +401,19 @@ fn a_race_for_the_last_request_has_one_winner() {
     assert_eq!((statuses[0], &statuses[1..]), (200, [429; 15].as_slice()));
 }
 
-fn nobody_and_bad_keys_are_not_limited() {
+fn requests_without_a_valid_credential_are_not_limited() {
     let app = limited(1);
     let hiring = app.hiring();
     let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
     for _ in 0..5 {
         for client in [app.anonymous(), app.key("rpk_no"), app.key(&unknown)] {
             let answer = client.get(ME).refused(401, "unauthorized");
-            assert_eq!(told(&answer), (None, None));
+            assert_eq!(limit_fields(&answer), (None, None));
         }
-        // What needs no credential does not look at one.
+        // Routes without a credential do not check one.
         for client in [app.anonymous(), app.admin(), app.key("rpk_no")] {
-            assert_eq!(told(&client.get(&hiring.portal()).expect(200)), (None, None));
-            assert_eq!(told(&client.get("/healthz").expect(200)), (None, None));
+            assert_eq!(limit_fields(&client.get(&hiring.portal()).expect(200)), (None, None));
+            assert_eq!(limit_fields(&client.get("/healthz").expect(200)), (None, None));
         }
     }
     assert_eq!(passing(&app.admin(), 2), 1);

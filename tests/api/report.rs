@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/report`: how many came how far, how long hires took, who ended the rest.
+//! `GET /api/v1/roles/{id}/report`: the funnel of a role, the time to hire, and who ended the other applications.
 
 use serde_json::{Value, json};
 
@@ -6,15 +6,15 @@ use crate::support::hiring::{role_of, set_steps};
 use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
-    a_role_without_applications_reports_nothing,
+    a_role_without_applications_reports_zeros,
     the_funnel_follows_each_decision,
-    whoever_withdrew_has_reached_the_step_and_is_not_there,
-    a_removed_step_is_told_where_applications_have_it,
-    the_time_to_hire_is_from_the_application_to_the_day_of_the_hire,
-    a_reversed_hire_is_no_hire,
-    who_ended_an_application_is_told_by_its_first_rejection,
-    whatever_was_sent_as_outcome_is_named_up_to_fifty,
-    ten_thousand_applications_add_up,
+    withdrawn_applications_have_reached_their_step_but_are_not_there,
+    a_removed_step_is_reported_while_applications_have_it,
+    the_time_to_hire_runs_from_the_application_to_the_hired_date,
+    a_reversed_hire_does_not_count,
+    the_first_rejection_decides_who_ended_an_application,
+    at_most_fifty_other_outcome_types_are_named,
+    the_counts_of_ten_thousand_applications_are_consistent,
 ];
 
 fn staff(app: &App, hiring: &Hiring) -> Client {
@@ -27,14 +27,14 @@ fn report(client: &Client, hiring: &Hiring) -> Value {
     client.get(&format!("/api/v1/roles/{}/report", hiring.role_id)).expect(200).json()["data"].take()
 }
 
-/// Of each step: reached, inProgress, validated, rejected, skipped.
+/// For each step: reached, inProgress, validated, rejected, skipped.
 fn funnel(report: &Value) -> Vec<[i64; 5]> {
     let steps = report["funnel"].as_array().unwrap().iter();
     let names = ["reached", "inProgress", "validated", "rejected", "skipped"];
     steps.map(|step| names.map(|name| step[name].as_i64().unwrap())).collect()
 }
 
-/// Each `outcomeType` with how many it was, and those without a name of their own.
+/// The count of each `outcomeType`, and the counts that have no outcome type.
 fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
     let ended = &report["endedBy"];
     let types = ended["outcomeTypes"].as_array().unwrap().iter();
@@ -43,7 +43,7 @@ fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
     (types.collect(), ["further", "unspecified", "withdrawn"].map(|name| ended[name].as_i64().unwrap()))
 }
 
-fn a_role_without_applications_reports_nothing() {
+fn a_role_without_applications_reports_zeros() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
     let answer = app.user(&hiring.staff("member")).get(&format!("/api/v1/roles/{}/report", hiring.role_id));
@@ -83,7 +83,7 @@ fn the_funnel_follows_each_decision() {
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 2, 0, 1, 0], [0; 5], [0; 5]]);
     client.post_empty(&hiring.decision(1, 1, "hire")).expect(200);
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 1, 1, 1, 0], [0, 0, 0, 0, 1], [1, 0, 1, 0, 0]]);
-    // At a step that the candidate was never at: the one where they were is reached and no more.
+    // A rejection at a step that the candidate never reached counts that step as reached, but none in between.
     client.post_empty(&hiring.decision(2, 3, "reject")).expect(200);
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 0, 1, 1, 0], [0, 0, 0, 0, 1], [2, 0, 1, 1, 0]]);
     let report = report(&client, &hiring);
@@ -91,7 +91,7 @@ fn the_funnel_follows_each_decision() {
     assert_eq!((&report["applications"], &report["total"]), (&applications, &json!(3)));
 }
 
-fn whoever_withdrew_has_reached_the_step_and_is_not_there() {
+fn withdrawn_applications_have_reached_their_step_but_are_not_there() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);
@@ -101,7 +101,7 @@ fn whoever_withdrew_has_reached_the_step_and_is_not_there() {
     assert_eq!(endings(&report).1, [0, 0, 1]);
 }
 
-fn a_removed_step_is_told_where_applications_have_it() {
+fn a_removed_step_is_reported_while_applications_have_it() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
@@ -111,11 +111,11 @@ fn a_removed_step_is_told_where_applications_have_it() {
     let report = report(&client, &hiring);
     assert_eq!(funnel(&report), [[3, 0, 3, 0, 0], [0; 5], [0; 5], [3, 2, 0, 1, 0]]);
     let last = &report["funnel"][3];
-    let told = [&last["stepId"], &last["order"], &last["removed"]];
-    assert_eq!(told, [&json!(hiring.role_steps[1]), &Value::Null, &json!(true)]);
+    let shown = [&last["stepId"], &last["order"], &last["removed"]];
+    assert_eq!(shown, [&json!(hiring.role_steps[1]), &Value::Null, &json!(true)]);
 }
 
-fn the_time_to_hire_is_from_the_application_to_the_day_of_the_hire() {
+fn the_time_to_hire_runs_from_the_application_to_the_hired_date() {
     let app = App::start();
     let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(3));
     let client = staff(&app, &hiring);
@@ -127,7 +127,7 @@ fn the_time_to_hire_is_from_the_application_to_the_day_of_the_hire() {
     let ten_days = json!({ "seconds": 864_000, "days": 10.0 });
     let one = json!({ "hires": 1, "median": ten_days, "mean": ten_days, "fastest": ten_days, "slowest": ten_days });
     assert_eq!(hire(0, "2026-11-11T10:00:00Z"), one);
-    // A date before the application took no time.
+    // A hire dated before the application took no time.
     let (none, five_days) = (json!({ "seconds": 0, "days": 0.0 }), json!({ "seconds": 432_000, "days": 5.0 }));
     let two = json!({ "hires": 2, "median": five_days, "mean": five_days, "fastest": none, "slowest": ten_days });
     assert_eq!(hire(1, "2026-11-01"), two);
@@ -136,7 +136,7 @@ fn the_time_to_hire_is_from_the_application_to_the_day_of_the_hire() {
     assert_eq!(hire(2, "2026-11-01T11:00:00Z"), three);
 }
 
-fn a_reversed_hire_is_no_hire() {
+fn a_reversed_hire_does_not_count() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
@@ -153,14 +153,14 @@ fn a_reversed_hire_is_no_hire() {
     assert_eq!(endings(&report).1, [0, 1, 0]);
 }
 
-fn who_ended_an_application_is_told_by_its_first_rejection() {
+fn the_first_rejection_decides_who_ended_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
     let reject = |candidate: usize, step: usize, outcome_type: Value| {
         app.pass(1);
-        let wish = json!({ "outcomeType": outcome_type });
-        client.post(&hiring.decision(candidate, step, "reject"), &wish).expect(200);
+        let body = json!({ "outcomeType": outcome_type });
+        client.post(&hiring.decision(candidate, step, "reject"), &body).expect(200);
     };
     reject(0, 2, json!("rejected_by_candidate"));
     reject(0, 1, json!("rejected_by_organization"));
@@ -168,20 +168,20 @@ fn who_ended_an_application_is_told_by_its_first_rejection() {
     reject(2, 1, Value::Null);
     reject(2, 0, json!("other"));
     let (types, rest) = endings(&report(&client, &hiring));
-    let told: Vec<(&str, i64)> = types.iter().map(|(text, count)| (text.as_str(), *count)).collect();
+    let shown: Vec<(&str, i64)> = types.iter().map(|(text, count)| (text.as_str(), *count)).collect();
     let known = [("rejected_by_organization", 0), ("rejected_by_candidate", 1), ("other", 0), ("moved abroad", 1)];
-    assert_eq!((told, rest), (known.to_vec(), [0, 1, 0]));
+    assert_eq!((shown, rest), (known.to_vec(), [0, 1, 0]));
 }
 
-fn whatever_was_sent_as_outcome_is_named_up_to_fifty() {
+fn at_most_fifty_other_outcome_types_are_named() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 60);
     let client = staff(&app, &hiring);
     for nth in 0..55 {
-        // Two of the last, and one of each other.
-        let wish = json!({ "outcomeType": format!("reason {:02}", nth.min(53)) });
-        client.post(&crowd::decision(nth, 1, "reject"), &wish).expect(200);
+        // The last outcome type occurs twice, every other one once.
+        let body = json!({ "outcomeType": format!("reason {:02}", nth.min(53)) });
+        client.post(&crowd::decision(nth, 1, "reject"), &body).expect(200);
     }
     client.post(&crowd::decision(55, 1, "reject"), &json!({ "outcomeType": "  " })).expect(200);
     let (types, rest) = endings(&report(&client, &hiring));
@@ -191,15 +191,15 @@ fn whatever_was_sent_as_outcome_is_named_up_to_fifty() {
     assert_eq!(rest, [4, 1, 0]);
 }
 
-/// All figures are of the same applications, whichever way they are counted, and are those of the board.
-fn ten_thousand_applications_add_up() {
+/// All counts cover the same applications, whichever way they are counted, and agree with the board.
+fn the_counts_of_ten_thousand_applications_are_consistent() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 10_000);
     let client = staff(&app, &hiring);
     for nth in 0..12 {
-        let wish = json!({ "outcomeType": "rejected_by_organization" });
-        client.post(&crowd::decision(nth, 1 + nth % 4, "reject"), &wish).expect(200);
+        let body = json!({ "outcomeType": "rejected_by_organization" });
+        client.post(&crowd::decision(nth, 1 + nth % 4, "reject"), &body).expect(200);
     }
     client.post_empty(&crowd::decision(12, 1, "hire")).expect(200);
     let report = report(&client, &hiring);

@@ -1,4 +1,4 @@
-//! The retention: who is erased by the service itself, on which day, who is not, and what it waits for.
+//! Retention: which candidates the service erases by itself, on which day, and what it waits for.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -7,21 +7,21 @@ use crate::support::hiring::role_of;
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    who_is_due_on_one_day_is_erased_on_a_later_one,
-    a_day_begins_where_the_organization_is,
-    a_decision_a_hold_or_other_days_take_off_who_is_due,
-    an_application_in_progress_keeps_its_candidate,
-    the_newest_decision_counts_and_every_application_must_have_ended,
-    a_candidate_without_an_application_counts_from_their_last_change,
-    imported_decisions_count_from_the_date_that_came_with_them,
-    more_than_twenty_in_a_day_wait_for_a_confirmation,
+    a_candidate_due_on_one_day_is_erased_on_a_later_day,
+    days_begin_in_the_organizations_time_zone,
+    a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due,
+    a_candidate_with_an_application_in_progress_is_not_erased,
+    retention_counts_from_the_newest_decision_once_every_application_ended,
+    retention_without_an_application_counts_from_the_last_change,
+    retention_of_imported_decisions_counts_from_their_own_date,
+    more_than_twenty_erasures_a_day_wait_for_a_confirmation,
     a_clock_that_jumps_ahead_erases_nobody,
-    a_jump_is_believed_after_as_much_uptime,
-    an_admin_who_says_the_same_time_ends_the_wait,
-    a_jump_while_the_service_was_off_waits_too,
-    nobody_is_erased_in_the_first_hour,
-    a_start_on_an_older_copy_does_not_replay_the_retention,
-    a_confirmation_says_something_that_is_true,
+    a_clock_jump_is_believed_after_the_same_uptime,
+    an_admin_who_confirms_the_time_ends_the_wait,
+    a_clock_jump_while_the_service_was_stopped_waits_too,
+    nobody_is_erased_in_the_first_hour_after_a_start,
+    a_start_on_an_older_copy_does_not_repeat_retention_erasures,
+    a_confirmation_that_is_not_true_is_refused,
 ];
 
 /// A service with an organization, an hour after its start.
@@ -44,7 +44,7 @@ impl Clock {
         format!("/api/admin/organizations/{}", self.hiring.organization_id)
     }
 
-    fn keep(&self, settings: &Value) {
+    fn configure(&self, settings: &Value) {
         self.app.admin().send("PATCH", &self.path(), &[], settings.to_string().as_bytes()).expect(200);
     }
 
@@ -52,29 +52,29 @@ impl Clock {
         self.app.admin().post(&self.hiring.reject(candidate), &json!({})).expect(200);
     }
 
-    fn standing(&self) -> Value {
+    fn status(&self) -> Value {
         self.app.admin().get(&format!("{}/retention", self.path())).expect(200).json()["data"].clone()
     }
 
-    fn confirm(&self, word: &Value) -> Answer {
-        self.app.admin().post(&format!("{}/retention/confirm", self.path()), word)
+    fn confirm(&self, body: &Value) -> Answer {
+        self.app.admin().post(&format!("{}/retention/confirm", self.path()), body)
     }
 
     fn now(&self) -> Timestamp {
         appliance::world::World::now(self.app.world.as_ref())
     }
 
-    /// Waits for a run that ends at the time that the clock has.
+    /// Waits for a retention run that ends at the current time.
     fn wait_for_run(&self) {
         let now = self.now().to_string();
         let began = std::time::Instant::now();
-        while self.standing()["lastRunAt"] != now {
-            assert!(began.elapsed().as_secs() < 60, "no run at {now}: {}", self.standing());
+        while self.status()["lastRunAt"] != now {
+            assert!(began.elapsed().as_secs() < 60, "no run at {now}: {}", self.status());
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
 
-    /// Lets the time pass until then, for both clocks, and the service look.
+    /// Lets both clocks reach this time, and waits for the retention run.
     fn pass_until(&self, time: &str) {
         let then = Timestamp::parse(time, Rounding::Down).unwrap();
         let seconds = then.since(self.now()).as_secs();
@@ -83,13 +83,13 @@ impl Clock {
         self.wait_for_run();
     }
 
-    /// Lets so much time pass, and the service look.
+    /// Lets this much time pass, and waits for the retention run.
     fn pass(&self, seconds: u64) {
         self.app.pass(seconds);
         self.wait_for_run();
     }
 
-    /// The wall clock jumps, and time passes until the service looks at it.
+    /// Lets the wall clock jump, and time pass until the service notices.
     fn jump(&self, days: i64) {
         self.app.world.set(Timestamp::from_micros(self.now().micros() + days * DAY_S * 1_000_000));
         self.pass(700);
@@ -107,21 +107,21 @@ impl Clock {
     }
 
     fn due(&self) -> Value {
-        self.standing()["dueCount"].clone()
+        self.status()["dueCount"].clone()
     }
 }
 
 const NOBODY: [String; 0] = [];
 const DAY_S: i64 = 86_400;
 
-fn who_is_due_on_one_day_is_erased_on_a_later_one() {
+fn a_candidate_due_on_one_day_is_erased_on_a_later_day() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.configure(&json!({ "retentionDays": 30 }));
     clock.reject(0);
     clock.pass_until("2026-12-21T23:40:00Z");
     assert_eq!(clock.due(), 0);
     clock.pass_until("2026-12-22T00:00:00Z");
-    assert_eq!((clock.due(), clock.standing()["dueSince"].clone()), (json!(1), json!("2026-12-22T00:00:00.000000Z")));
+    assert_eq!((clock.due(), clock.status()["dueSince"].clone()), (json!(1), json!("2026-12-22T00:00:00.000000Z")));
     clock.pass_until("2026-12-22T23:40:00Z");
     assert_eq!(clock.erased(), NOBODY);
     clock.pass_until("2026-12-23T00:00:00Z");
@@ -138,9 +138,9 @@ fn who_is_due_on_one_day_is_erased_on_a_later_one() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_day_begins_where_the_organization_is() {
+fn days_begin_in_the_organizations_time_zone() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 30, "timeZone": "Europe/Berlin" }));
+    clock.configure(&json!({ "retentionDays": 30, "timeZone": "Europe/Berlin" }));
     clock.reject(0);
     clock.pass_until("2026-12-21T22:40:00Z");
     assert_eq!(clock.due(), 0);
@@ -152,9 +152,9 @@ fn a_day_begins_where_the_organization_is() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn a_decision_a_hold_or_other_days_take_off_who_is_due() {
+fn a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     (0..3).for_each(|candidate| clock.reject(candidate));
     clock.pass_until("2026-11-25T00:00:00Z");
     assert_eq!(clock.due(), 3);
@@ -166,32 +166,32 @@ fn a_decision_a_hold_or_other_days_take_off_who_is_due() {
     assert_eq!(clock.due(), 2);
     clock.pass_until("2026-11-26T00:00:00Z");
     assert_eq!(clock.erased(), [clock.id(2)]);
-    // Released, they become due anew, and are erased on the day after.
+    // After the release they become due again, and are erased on the following day.
     clock.app.admin().delete(&hold).expect(200);
     clock.pass_until("2026-11-27T00:00:00Z");
     assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(2)));
-    clock.keep(&json!({ "retentionDays": 300 }));
+    clock.configure(&json!({ "retentionDays": 300 }));
     assert_eq!(clock.due(), 0);
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     clock.pass_until("2026-11-28T00:00:00Z");
     assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(2)));
-    clock.keep(&json!({ "retentionDays": null }));
+    clock.configure(&json!({ "retentionDays": null }));
     clock.pass_until("2026-11-29T00:00:00Z");
     assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(0)));
-    assert_eq!(clock.standing()["waitsFor"], Value::Null);
+    assert_eq!(clock.status()["waitsFor"], Value::Null);
     assert_eq!(clock.app.check(), Vec::<String>::new());
 }
 
-fn an_application_in_progress_keeps_its_candidate() {
+fn a_candidate_with_an_application_in_progress_is_not_erased() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     clock.reject(2);
     clock.pass_until("2027-06-01T00:00:00Z");
     clock.pass_until("2027-06-02T00:00:00Z");
     assert_eq!(clock.erased(), [clock.id(2)]);
 }
 
-fn the_newest_decision_counts_and_every_application_must_have_ended() {
+fn retention_counts_from_the_newest_decision_once_every_application_ended() {
     // The first candidate has applied twice.
     let clock = Clock::start(|document| {
         let mut again = role_of(document).clone();
@@ -203,7 +203,7 @@ fn the_newest_decision_counts_and_every_application_must_have_ended() {
         again["candidates"] = json!([candidate]);
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(again);
     });
-    clock.keep(&json!({ "retentionDays": 2 }));
+    clock.configure(&json!({ "retentionDays": 2 }));
     clock.reject(0);
     clock.pass_until("2026-12-01T12:00:00Z");
     assert_eq!(clock.due(), 0);
@@ -216,9 +216,9 @@ fn the_newest_decision_counts_and_every_application_must_have_ended() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn a_candidate_without_an_application_counts_from_their_last_change() {
+fn retention_without_an_application_counts_from_the_last_change() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     clock.app.change(&format!(
         "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
          VALUES ('alone', '{}', '.', 'a@x', 'a@x', 0, unixepoch('2026-11-21 12:00:00') * 1000000)",
@@ -231,21 +231,21 @@ fn a_candidate_without_an_application_counts_from_their_last_change() {
     assert_eq!(clock.erased(), ["alone"]);
 }
 
-fn imported_decisions_count_from_the_date_that_came_with_them() {
+fn retention_of_imported_decisions_counts_from_their_own_date() {
     // Rejected and hired long ago, hired in the future, and rejected at the import.
     let clock = Clock::start(|document| {
         let steps: Vec<Value> = role_of(document)["steps"].as_array().unwrap().clone();
         let rejected = |id: &str, rejected_at: Option<&str>| {
-            let own = |(nth, of): (usize, &Value)| {
+            let own_step = |(nth, role_step): (usize, &Value)| {
                 let status = if nth == 0 { "rejected" } else { "pending" };
-                let mut step = json!({ "id": format!("{id}_{nth}"), "roleStepId": of["id"], "status": status });
+                let mut step = json!({ "id": format!("{id}_{nth}"), "roleStepId": role_step["id"], "status": status });
                 if let Some(at) = rejected_at.filter(|_| nth == 0) {
                     step["rejectedAt"] = json!(at);
                 }
                 step
             };
             json!({ "id": id, "name": id, "email": format!("{id}@x.example"), "status": "Not Selected",
-                "steps": steps.iter().enumerate().map(own).collect::<Vec<_>>() })
+                "steps": steps.iter().enumerate().map(own_step).collect::<Vec<_>>() })
         };
         let hired = |id: &str, at: &str| json!({ "id": id, "name": id, "email": format!("{id}@x.example"), "status": "Hired", "hiredDate": at });
         role_of(document)["positions"] = json!(5);
@@ -255,12 +255,12 @@ fn imported_decisions_count_from_the_date_that_came_with_them() {
         candidates.push(hired("hired_tomorrow", "2027-01-01"));
         candidates.push(rejected("rejected_now", None));
     });
-    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.configure(&json!({ "retentionDays": 30 }));
     clock.pass_until("2026-11-21T12:00:00Z");
     assert_eq!(clock.due(), 2);
     clock.pass_until("2026-11-22T00:00:00Z");
     assert_eq!(clock.erased(), ["rejected_then", "hired_then"]);
-    // A date that lies in the future is not believed: the import counts.
+    // A date in the future is not believed, so the time of the import counts.
     clock.pass_until("2026-12-21T23:40:00Z");
     assert_eq!(clock.due(), 0);
     clock.pass_until("2026-12-22T00:00:00Z");
@@ -268,7 +268,7 @@ fn imported_decisions_count_from_the_date_that_came_with_them() {
     assert_eq!(clock.erased(), ["rejected_then", "hired_then", "hired_tomorrow", "rejected_now"]);
 }
 
-fn more_than_twenty_in_a_day_wait_for_a_confirmation() {
+fn more_than_twenty_erasures_a_day_wait_for_a_confirmation() {
     const MANY: usize = 100;
     let clock = Clock::start(|document| {
         let candidate = |nth: usize| {
@@ -278,14 +278,14 @@ fn more_than_twenty_in_a_day_wait_for_a_confirmation() {
         role_of(document)["positions"] = json!(MANY + 1);
         role_of(document)["candidates"] = (0..MANY).map(candidate).collect();
     });
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     clock.pass_until("2026-11-24T00:00:00Z");
-    assert_eq!((clock.due(), clock.standing()["waitsFor"].clone()), (json!(MANY), Value::Null));
+    assert_eq!((clock.due(), clock.status()["waitsFor"].clone()), (json!(MANY), Value::Null));
     clock.pass_until("2026-11-25T00:00:00Z");
     clock.pass_until("2026-11-26T00:00:00Z");
     assert_eq!(clock.erased(), NOBODY);
-    let standing = clock.standing();
-    assert_eq!((&standing["waitsFor"], &standing["waitingCount"]), (&json!("confirmation"), &json!(MANY)));
+    let status = clock.status();
+    assert_eq!((&status["waitsFor"], &status["waitingCount"]), (&json!("confirmation"), &json!(MANY)));
     assert!(
         clock.confirm(&json!({ "dueCount": MANY - 1 })).expect(409).json()["detail"].as_str().unwrap().contains("100")
     );
@@ -300,48 +300,48 @@ fn more_than_twenty_in_a_day_wait_for_a_confirmation() {
 
 fn a_clock_that_jumps_ahead_erases_nobody() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 180 }));
+    clock.configure(&json!({ "retentionDays": 180 }));
     (0..3).for_each(|candidate| clock.reject(candidate));
     clock.pass(3 * 86_400);
     clock.jump(360);
     assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(0)));
-    let standing = clock.standing();
-    assert_eq!(standing["waitsFor"], "clock");
-    assert_eq!(standing["clock"]["now"], clock.now().to_string());
-    // The clock is right again at once, and so is the retention.
+    let status = clock.status();
+    assert_eq!(status["waitsFor"], "clock");
+    assert_eq!(status["clock"]["now"], clock.now().to_string());
+    // Once the clock is right again, retention continues at once.
     clock.jump(-360);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
-    // A day on a wrong clock erases nobody either.
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
+    // A day with a wrong clock erases nobody either.
     clock.jump(350);
     clock.pass(86_400);
     assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(0)));
     clock.jump(-720);
-    assert_eq!(clock.standing()["waitsFor"], "clock");
+    assert_eq!(clock.status()["waitsFor"], "clock");
 }
 
-fn a_jump_is_believed_after_as_much_uptime() {
+fn a_clock_jump_is_believed_after_the_same_uptime() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 2 }));
+    clock.configure(&json!({ "retentionDays": 2 }));
     clock.reject(0);
     clock.jump(5);
     clock.pass(4 * 86_400);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
     clock.pass(86_400);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
     assert_eq!(clock.erased(), NOBODY);
     clock.pass(86_400);
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn an_admin_who_says_the_same_time_ends_the_wait() {
+fn an_admin_who_confirms_the_time_ends_the_wait() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.configure(&json!({ "retentionDays": 30 }));
     clock.reject(0);
     clock.jump(60);
     clock.confirm(&json!({ "clock": "2026-11-21" })).expect(409);
     clock.confirm(&json!({ "clock": clock.now().to_string() })).expect(200);
-    // The service heeds it within a second.
-    while clock.standing()["waitsFor"] != Value::Null {
+    // The service picks up the confirmation within a second.
+    while clock.status()["waitsFor"] != Value::Null {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     clock.pass(700);
@@ -350,28 +350,28 @@ fn an_admin_who_says_the_same_time_ends_the_wait() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn a_jump_while_the_service_was_off_waits_too() {
+fn a_clock_jump_while_the_service_was_stopped_waits_too() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.configure(&json!({ "retentionDays": 30 }));
     clock.reject(0);
     clock.app.stop();
     clock.app.world.set(clock.now().plus(std::time::Duration::from_secs(100 * 86_400)));
     clock.app.start_again();
     clock.wait_for_run();
     clock.pass(4_000);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
-    // A wait goes on behind another start.
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
+    // A wait continues after another start.
     clock.pass(99 * 86_400);
     clock.app.stop();
     clock.app.start_again();
     clock.wait_for_run();
     clock.pass(86_400);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(1)));
 }
 
-fn nobody_is_erased_in_the_first_hour() {
+fn nobody_is_erased_in_the_first_hour_after_a_start() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 1 }));
+    clock.configure(&json!({ "retentionDays": 1 }));
     clock.reject(0);
     clock.pass_until("2026-11-24T23:30:00Z");
     assert_eq!(clock.due(), 1);
@@ -379,37 +379,37 @@ fn nobody_is_erased_in_the_first_hour() {
     clock.app.start_again();
     clock.wait_for_run();
     clock.pass(3_000);
-    assert_eq!((clock.standing()["waitsFor"].clone(), clock.erased()), (json!("start"), NOBODY.to_vec()));
-    assert_eq!(clock.standing()["clock"]["waitSeconds"], 600);
+    assert_eq!((clock.status()["waitsFor"].clone(), clock.erased()), (json!("start"), NOBODY.to_vec()));
+    assert_eq!(clock.status()["clock"]["waitSeconds"], 600);
     clock.pass(700);
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn a_start_on_an_older_copy_does_not_replay_the_retention() {
+fn a_start_on_an_older_copy_does_not_repeat_retention_erasures() {
     let clock = Clock::start(|_| {});
-    clock.keep(&json!({ "retentionDays": 30 }));
+    clock.configure(&json!({ "retentionDays": 30 }));
     clock.reject(0);
     let copy = appliance::store::file::beside(&clock.app.path, ".copy");
     appliance::store::file::backup(&clock.app.path, &copy).unwrap();
     clock.pass_until("2026-12-22T00:00:00Z");
     clock.pass_until("2026-12-23T00:00:00Z");
     assert_eq!(clock.erased(), [clock.id(0)]);
-    // An explicit erasure is replayed, beside the one that is not.
+    // An explicit erasure is repeated; the erasure by retention is not.
     clock.app.admin().delete(&clock.hiring.candidate_path(1)).expect(200);
     clock.app.stop();
     std::fs::rename(&copy, &clock.app.path).unwrap();
     clock.app.start_again();
     assert_eq!(clock.erased(), [clock.id(1)]);
-    // The copy is a month old. Once the clock is believed, the retention finds them due by its own rules.
+    // The copy is a month old. Once the clock is believed, retention finds the candidate due by its own rules.
     clock.wait_for_run();
     clock.pass(4_000);
-    assert_eq!((clock.erased(), clock.standing()["waitsFor"].clone()), (vec![clock.id(1)], json!("clock")));
+    assert_eq!((clock.erased(), clock.status()["waitsFor"].clone()), (vec![clock.id(1)], json!("clock")));
     clock.pass(40 * 86_400);
     clock.pass(86_400);
     assert_eq!(clock.erased(), [clock.id(0), clock.id(1)]);
 }
 
-fn a_confirmation_says_something_that_is_true() {
+fn a_confirmation_that_is_not_true_is_refused() {
     let clock = Clock::start(|_| {});
     let path = format!("{}/retention/confirm", clock.path());
     let admin = clock.app.admin();

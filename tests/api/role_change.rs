@@ -1,4 +1,4 @@
-//! `PATCH` and `DELETE /api/v1/roles/{id}`: what is changed, cleared, refused, on record, and seen on the portal.
+//! `PATCH` and `DELETE /api/v1/roles/{id}`: changes, cleared members, refusals, activity, and the effect on the portal.
 
 use serde_json::{Value, json};
 
@@ -7,19 +7,19 @@ use crate::support::roles::{activities, create, draft, last_activity, read, role
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    what_is_given_is_changed_and_nothing_else,
-    null_clears_what_can_be_cleared,
-    a_change_of_nothing_leaves_nothing,
-    what_a_role_cannot_be_is_refused,
-    one_end_of_a_salary_is_held_against_the_other,
-    positions_go_down_to_those_hired,
-    positions_open_a_filled_role_and_fill_an_open_one,
-    a_draft_and_a_closed_role_stay_what_they_are,
-    a_change_is_on_the_portal_at_the_next_request,
-    a_role_that_fills_by_fewer_positions_ends_its_signup_links,
-    a_draft_that_nobody_applied_to_is_deleted,
-    any_other_role_is_not_deleted,
-    a_published_role_without_its_pay_is_warned_about,
+    a_change_leaves_members_that_are_not_given,
+    null_clears_optional_members,
+    a_change_without_effect_writes_no_activity,
+    invalid_members_are_refused,
+    a_salary_range_with_max_below_min_is_refused,
+    positions_cannot_go_below_the_number_hired,
+    changing_positions_opens_a_filled_role_and_fills_an_open_one,
+    changing_positions_leaves_drafts_and_closed_roles,
+    a_change_is_on_the_portal_with_the_next_request,
+    reducing_positions_until_a_role_is_filled_ends_its_signup_links,
+    a_draft_without_applications_can_be_deleted,
+    deleting_any_other_role_is_a_conflict,
+    publishing_a_role_without_its_pay_returns_a_warning,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -29,7 +29,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, client)
 }
 
-fn what_is_given_is_changed_and_nothing_else() {
+fn a_change_leaves_members_that_are_not_given() {
     let (app, hiring, client) = start();
     let before = read(&client, &hiring.role());
     for (member, value) in [
@@ -48,7 +48,7 @@ fn what_is_given_is_changed_and_nothing_else() {
     ] {
         app.pass(1);
         let mut expected = read(&client, &hiring.role());
-        let was = expected[member].clone();
+        let old_value = expected[member].clone();
         let mut body = json!({});
         body[member] = value.clone();
         let answer = client.patch(&hiring.role(), &body).expect(200).json();
@@ -57,17 +57,17 @@ fn what_is_given_is_changed_and_nothing_else() {
         assert_ne!(expected["updatedAt"], before["updatedAt"]);
         assert_eq!(answer, json!({ "success": true, "data": expected, "warnings": [] }));
         assert_eq!(read(&client, &hiring.role()), expected);
-        let (action, of, detail) = last_activity(&app);
-        assert_eq!((action.as_str(), &of), ("role.changed", &hiring.role_id));
+        let (action, role_id, detail) = last_activity(&app);
+        assert_eq!((action.as_str(), &role_id), ("role.changed", &hiring.role_id));
         let sides = |side: &str| detail[side].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!((sides("before"), sides("after")), (vec![member.to_owned()], vec![member.to_owned()]));
-        assert_eq!(detail["before"][member].as_f64(), was.as_f64());
+        assert_eq!(detail["before"][member].as_f64(), old_value.as_f64());
         assert_eq!(detail["after"][member].as_f64(), value.as_f64());
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn null_clears_what_can_be_cleared() {
+fn null_clears_optional_members() {
     let (app, hiring, client) = start();
     let body = json!({
         "description": null, "department": null, "location": null, "workType": null, "collarType": null,
@@ -86,7 +86,7 @@ fn null_clears_what_can_be_cleared() {
     assert_eq!((&detail["before"]["salaryMin"], &detail["after"]["salaryMin"]), (&json!(60000.0), &json!(null)));
 }
 
-fn a_change_of_nothing_leaves_nothing() {
+fn a_change_without_effect_writes_no_activity() {
     let (app, hiring, client) = start();
     let (before, count) = (read(&client, &hiring.role()), activities(&app));
     app.pass(1);
@@ -98,7 +98,7 @@ fn a_change_of_nothing_leaves_nothing() {
     assert_eq!((read(&client, &hiring.role()), activities(&app)), (before, count));
 }
 
-fn what_a_role_cannot_be_is_refused() {
+fn invalid_members_are_refused() {
     let (app, hiring, client) = start();
     let before = read(&client, &hiring.role());
     let body = json!({
@@ -129,7 +129,7 @@ fn what_a_role_cannot_be_is_refused() {
     assert_eq!(read(&client, &hiring.role()), before);
 }
 
-fn one_end_of_a_salary_is_held_against_the_other() {
+fn a_salary_range_with_max_below_min_is_refused() {
     let (_app, hiring, client) = start();
     for body in [
         json!({ "salaryMin": 75001 }),
@@ -145,7 +145,7 @@ fn one_end_of_a_salary_is_held_against_the_other() {
     }
 }
 
-fn positions_go_down_to_those_hired() {
+fn positions_cannot_go_below_the_number_hired() {
     let (app, hiring, client) = start();
     client.patch(&hiring.role(), &json!({ "positions": 4 })).expect(200);
     client.post_empty(&hiring.hire(0)).expect(200);
@@ -154,12 +154,12 @@ fn positions_go_down_to_those_hired() {
     assert_eq!(problem["detail"], "the role has hired 2; it cannot have fewer positions");
     client.patch(&hiring.role(), &json!({ "positions": 3 })).expect(200);
     assert_eq!(client.patch(&hiring.role(), &json!({ "positions": 2 })).expect(200).json()["data"]["status"], "filled");
-    // State goes before the rules.
+    // State is checked before the rules.
     client.patch(&hiring.role(), &json!({ "positions": 1, "salaryMin": 9e9 })).refused(409, "conflict");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn positions_open_a_filled_role_and_fill_an_open_one() {
+fn changing_positions_opens_a_filled_role_and_fills_an_open_one() {
     let (app, hiring, client) = start();
     client.post_empty(&hiring.hire(0)).expect(200);
     let portal = || app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
@@ -172,7 +172,7 @@ fn positions_open_a_filled_role_and_fill_an_open_one() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_draft_and_a_closed_role_stay_what_they_are() {
+fn changing_positions_leaves_drafts_and_closed_roles() {
     let app = App::start();
     for status in ["draft", "closed"] {
         let hiring = app.hiring_with(|document| {
@@ -188,7 +188,7 @@ fn a_draft_and_a_closed_role_stay_what_they_are() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_is_on_the_portal_at_the_next_request() {
+fn a_change_is_on_the_portal_with_the_next_request() {
     let (app, hiring, client) = start();
     let readers: Vec<Client> = (0..10).map(|_| app.anonymous()).collect();
     let shown = |reader: &Client| reader.get(&hiring.portal()).expect(200).json()["roles"].clone();
@@ -206,7 +206,7 @@ fn a_change_is_on_the_portal_at_the_next_request() {
     readers.iter().for_each(|reader| assert_eq!(shown(reader).as_array().unwrap().len(), 1));
 }
 
-fn a_role_that_fills_by_fewer_positions_ends_its_signup_links() {
+fn reducing_positions_until_a_role_is_filled_ends_its_signup_links() {
     let (app, hiring, client) = start();
     client.post_empty(&hiring.hire(0)).expect(200);
     let apply = || app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
@@ -219,7 +219,7 @@ fn a_role_that_fills_by_fewer_positions_ends_its_signup_links() {
     assert_ne!(apply().expect(200).json()["inviteUrl"], url);
 }
 
-fn a_draft_that_nobody_applied_to_is_deleted() {
+fn a_draft_without_applications_can_be_deleted() {
     let (app, hiring, client) = start();
     let path = draft(&client, &hiring, &["Call", "Offer"]);
     let id = path.rsplit('/').next().unwrap().to_owned();
@@ -227,14 +227,14 @@ fn a_draft_that_nobody_applied_to_is_deleted() {
     client.get(&path).refused(404, "not_found");
     client.delete(&path).refused(404, "not_found");
     client.patch(&path, &json!({ "name": "x" })).refused(404, "not_found");
-    let (action, of, detail) = last_activity(&app);
-    assert_eq!((action.as_str(), of), ("role.deleted", id));
+    let (action, role_id, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), role_id), ("role.deleted", id));
     assert_eq!((&detail["before"]["steps"][1]["name"], &detail["after"]), (&json!("Offer"), &Value::Null));
     assert_eq!(app.sql("SELECT count(*) FROM role_steps"), ["4"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn any_other_role_is_not_deleted() {
+fn deleting_any_other_role_is_a_conflict() {
     let app = App::start();
     for (status, positions) in [("draft", 2), ("open", 2), ("closed", 2), ("filled", 1)] {
         let hiring = app.hiring_with(|document| {
@@ -252,7 +252,7 @@ fn any_other_role_is_not_deleted() {
     }
 }
 
-fn a_published_role_without_its_pay_is_warned_about() {
+fn publishing_a_role_without_its_pay_returns_a_warning() {
     let (app, hiring, client) = start();
     let warnings = |body: &Value| client.patch(&hiring.role(), body).expect(200).json()["warnings"].clone();
     assert_eq!(warnings(&json!({ "salaryMin": null, "salaryMax": null })), json!([]));

@@ -1,4 +1,5 @@
-//! `POST /api/v1/organizations/{id}/roles` and `GET /api/v1/roles/{id}`: drafts, what they take and refuse, what is shown.
+//! `POST /api/v1/organizations/{id}/roles` and `GET /api/v1/roles/{id}`: creating drafts, their limits, and the members
+//! of a role.
 
 use serde_json::{Value, json};
 
@@ -7,17 +8,17 @@ use crate::support::roles::{activities, create, last_activity, read, role, staff
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_role_is_a_draft_with_exactly_what_was_given,
-    a_role_of_a_name_alone_has_nothing_else,
-    null_is_not_given,
-    every_limit_has_two_sides,
-    all_that_is_wrong_is_told_at_once,
-    steps_are_told_by_their_place,
-    a_role_has_fifty_steps_and_no_more,
-    a_body_that_is_no_json_object_is_refused,
-    who_may_not_make_one_makes_none,
-    a_role_shows_its_steps_and_how_many_applied,
-    a_new_role_is_seen_by_every_connection_and_not_on_the_portal,
+    creating_a_role_returns_a_draft_with_every_member,
+    a_role_with_only_a_name_has_defaults,
+    null_counts_as_not_given,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    all_validation_errors_are_reported_together,
+    errors_in_steps_name_their_index,
+    a_role_with_more_than_fifty_steps_is_refused,
+    a_body_that_is_not_a_json_object_is_refused,
+    callers_without_authority_cannot_create_roles,
+    a_role_shows_its_steps_and_application_counts,
+    a_new_role_is_visible_on_every_connection_but_not_on_the_portal,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -27,7 +28,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, client)
 }
 
-fn a_role_is_a_draft_with_exactly_what_was_given() {
+fn creating_a_role_returns_a_draft_with_every_member() {
     let (app, hiring, client) = start();
     let description = json!({ "format": "markdown", "body": "# Now", "deep": [{ "a": null }] });
     let body = json!({
@@ -57,14 +58,14 @@ fn a_role_is_a_draft_with_exactly_what_was_given() {
     let id = shown["id"].as_str().unwrap();
     assert!(id.starts_with("role_") && BEGINNING.starts_with("2026-11-21T09:00:00"));
     assert_eq!(read(&client, &role(id)), expected);
-    let (action, of, detail) = last_activity(&app);
-    assert_eq!((action.as_str(), of.as_str()), ("role.created", id));
+    let (action, role_id, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), role_id.as_str()), ("role.created", id));
     assert_eq!((&detail["before"], &detail["after"]["name"]), (&Value::Null, &json!("Welder")));
     assert_eq!(detail["after"]["steps"][1]["name"], "Trial");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_of_a_name_alone_has_nothing_else() {
+fn a_role_with_only_a_name_has_defaults() {
     let (_app, hiring, client) = start();
     let shown = create(&client, &hiring, &json!({ "name": " A " }));
     for (member, expected) in [
@@ -86,7 +87,7 @@ fn a_role_of_a_name_alone_has_nothing_else() {
     }
 }
 
-fn null_is_not_given() {
+fn null_counts_as_not_given() {
     let (_app, hiring, client) = start();
     let body = json!({
         "name": "A", "description": null, "department": null, "location": null, "workType": null, "collarType": null,
@@ -99,7 +100,7 @@ fn null_is_not_given() {
     assert_eq!(answer.fields(), ["name"]);
 }
 
-fn every_limit_has_two_sides() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let (_app, hiring, client) = start();
     for (member, good, bad) in [
         ("name", vec![json!("ä".repeat(255))], vec![json!("ä".repeat(256)), json!(" \t"), json!(""), json!(7)]),
@@ -136,7 +137,7 @@ fn every_limit_has_two_sides() {
     }
 }
 
-fn all_that_is_wrong_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let (app, hiring, client) = start();
     let before = activities(&app);
     let body = json!({
@@ -164,14 +165,14 @@ fn all_that_is_wrong_is_told_at_once() {
     assert_eq!((app.sql("SELECT count(*) FROM roles"), activities(&app)), (vec!["1".to_owned()], before));
 }
 
-fn steps_are_told_by_their_place() {
+fn errors_in_steps_name_their_index() {
     let (_app, hiring, client) = start();
     let body = json!({ "name": "A", "steps": [{ "name": "Call" }, 7, { "name": " " }, { "name": "b".repeat(256) }] });
     let answer = client.post(&hiring.roles(), &body).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["steps[1]", "steps[2].name", "steps[3].name"]);
 }
 
-fn a_role_has_fifty_steps_and_no_more() {
+fn a_role_with_more_than_fifty_steps_is_refused() {
     let (_app, hiring, client) = start();
     let with = |count: usize| json!({ "name": "A", "steps": vec![json!({ "name": "Call" }); count] });
     let shown = create(&client, &hiring, &with(50));
@@ -180,7 +181,7 @@ fn a_role_has_fifty_steps_and_no_more() {
     assert_eq!(answer.fields(), ["steps"]);
 }
 
-fn a_body_that_is_no_json_object_is_refused() {
+fn a_body_that_is_not_a_json_object_is_refused() {
     let (_app, hiring, client) = start();
     let send =
         |media_type: &str, body: &[u8]| client.send("POST", &hiring.roles(), &[("Content-Type", media_type)], body);
@@ -192,19 +193,19 @@ fn a_body_that_is_no_json_object_is_refused() {
     send("application/json", b"").refused(400, "validation_error");
 }
 
-fn who_may_not_make_one_makes_none() {
+fn callers_without_authority_cannot_create_roles() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let body = json!({ "name": "A" });
     staff(&app, &hiring, "member").post(&hiring.roles(), &body).refused(403, "forbidden");
     staff(&app, &other, "owner").post(&hiring.roles(), &body).refused(404, "not_found");
     app.user(&hiring.staff("owner")).post(&hiring.roles(), &body).refused(403, "insufficient_scope");
-    // The shape is looked at first, then what is there, then who may.
+    // The order of checks is: the body, then the organization, then the authority.
     staff(&app, &other, "owner").post(&hiring.roles(), &json!({})).refused(400, "validation_error");
     assert_eq!(app.sql("SELECT count(*) FROM roles"), ["2"]);
 }
 
-fn a_role_shows_its_steps_and_how_many_applied() {
+fn a_role_shows_its_steps_and_application_counts() {
     let (app, hiring, client) = start();
     client.post_empty(&hiring.hire(0)).expect(200);
     client.post_empty(&hiring.reject(1)).expect(200);
@@ -217,11 +218,11 @@ fn a_role_shows_its_steps_and_how_many_applied() {
     client.get(&role("none")).refused(404, "not_found");
 }
 
-fn a_new_role_is_seen_by_every_connection_and_not_on_the_portal() {
+fn a_new_role_is_visible_on_every_connection_but_not_on_the_portal() {
     let (app, hiring, client) = start();
     let readers: Vec<Client> = (0..20).map(|_| staff(&app, &hiring, "member")).collect();
     for name in ["first", "second"] {
-        // Roles of one millisecond are in no certain order.
+        // Roles created in the same millisecond have no fixed order.
         app.pass(1);
         let id = create(&client, &hiring, &json!({ "name": name, "public": true }))["id"].clone();
         for reader in &readers {

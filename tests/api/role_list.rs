@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/roles`: which roles, in which order, page by page, and what a page looks at.
+//! `GET /api/v1/organizations/{id}/roles`: filters, order, paging, and the number of roles that one page scans.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use crate::support::roles::staff;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    roles_come_newest_first_page_by_page,
-    each_filter_leaves_what_fits_and_all_of_them_together,
-    a_part_of_the_name_is_found_whatever_the_case,
-    what_no_role_can_be_is_refused,
-    a_list_shows_exactly_these_fields,
-    a_page_looks_at_five_hundred_roles_and_the_next_goes_on,
-    only_the_organizations_own_roles_are_there,
+    roles_are_listed_newest_first_in_pages,
+    filters_apply_alone_and_together,
+    a_part_of_the_name_matches_without_case_and_accents,
+    invalid_parameters_are_refused,
+    a_listed_role_has_exactly_its_documented_members,
+    a_page_scans_five_hundred_roles_and_the_next_continues,
+    only_the_organizations_own_roles_are_listed,
 ];
 
 fn names(page: &Value) -> Vec<String> {
@@ -23,8 +23,8 @@ fn all(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     names(&client.get(&format!("{}?{query}", hiring.roles())).expect(200).json())
 }
 
-/// Every row that the list has, page by page, and how many pages it took.
-fn followed(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
+/// Every row of the list, page by page, and the number of pages.
+fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     let (mut cursor, mut seen, mut pages) = (String::new(), Vec::new(), 0);
     loop {
         let page = client.get(&format!("{}?{query}{cursor}", hiring.roles())).expect(200).json();
@@ -37,7 +37,7 @@ fn followed(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usiz
     }
 }
 
-/// An organization with these roles, the first of them the oldest. Two made at one moment are in the order of their ids.
+/// An organization with these roles, oldest first. Roles with the same creation time are ordered by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles
@@ -53,26 +53,23 @@ fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     })
 }
 
-fn roles_come_newest_first_page_by_page() {
+fn roles_are_listed_newest_first_in_pages() {
     let app = App::start();
     let hiring = with_roles(&app, &(0..7).map(|number| json!({ "name": format!("{number}") })).collect::<Vec<_>>());
     let client = staff(&app, &hiring, "member");
     let expected = ["6", "5", "4", "3", "2", "1", "0"];
     for (limit, pages) in [(1, 7), (2, 4), (3, 3), (6, 2), (7, 1), (200, 1)] {
-        assert_eq!(
-            followed(&client, &hiring, &format!("limit={limit}")),
-            (expected.map(str::to_owned).to_vec(), pages)
-        );
+        assert_eq!(walk(&client, &hiring, &format!("limit={limit}")), (expected.map(str::to_owned).to_vec(), pages));
     }
     let made = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
-    // A role that comes meanwhile is in front of what is still to be read.
+    // A role created meanwhile comes before the part that is still to be read.
     staff(&app, &hiring, "owner").post(&hiring.roles(), &json!({ "name": "new" })).expect(200);
     let query = format!("limit=2&cursor={}", made["nextCursor"].as_str().unwrap());
     assert_eq!(all(&client, &hiring, &query), ["4", "3"]);
     assert_eq!(all(&client, &hiring, "limit=1"), ["new"]);
 }
 
-fn each_filter_leaves_what_fits_and_all_of_them_together() {
+fn filters_apply_alone_and_together() {
     let app = App::start();
     let hiring = with_roles(
         &app,
@@ -104,11 +101,11 @@ fn each_filter_leaves_what_fits_and_all_of_them_together() {
         ("department=Yard&location=Ribe&workType=remote", ""),
     ] {
         assert_eq!(all(&client, &hiring, query).concat(), expected, "{query}");
-        assert_eq!(followed(&client, &hiring, &format!("limit=1&{query}")).0.concat(), expected, "{query}");
+        assert_eq!(walk(&client, &hiring, &format!("limit=1&{query}")).0.concat(), expected, "{query}");
     }
 }
 
-fn a_part_of_the_name_is_found_whatever_the_case() {
+fn a_part_of_the_name_matches_without_case_and_accents() {
     let app = App::start();
     let names = ["Größe Ärztin", "Engineer (100%)", "Senior engineer_1", "ÆØÅ", "Chef", "ΒΟΗΘΟΣ Trợ lý"];
     let hiring = with_roles(&app, &names.map(|name| json!({ "name": name })));
@@ -132,7 +129,7 @@ fn a_part_of_the_name_is_found_whatever_the_case() {
     }
 }
 
-fn what_no_role_can_be_is_refused() {
+fn invalid_parameters_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring, "member");
@@ -157,7 +154,7 @@ fn what_no_role_can_be_is_refused() {
     client.get(&format!("{}?q={}", hiring.roles(), "a".repeat(256))).refused(400, "validation_error");
 }
 
-fn a_list_shows_exactly_these_fields() {
+fn a_listed_role_has_exactly_its_documented_members() {
     let app = App::start();
     let hiring = app.hiring();
     let page = staff(&app, &hiring, "member").get(&hiring.roles()).expect(200).json();
@@ -171,7 +168,7 @@ fn a_list_shows_exactly_these_fields() {
     assert_eq!(page, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn a_page_looks_at_five_hundred_roles_and_the_next_goes_on() {
+fn a_page_scans_five_hundred_roles_and_the_next_continues() {
     let app = App::start();
     let roles: Vec<Value> = (0..1_001)
         .map(|number| json!({ "name": if number == 0 { "oldest" } else { "other" }, "department": "Yard" }))
@@ -180,20 +177,20 @@ fn a_page_looks_at_five_hundred_roles_and_the_next_goes_on() {
     app.change("UPDATE roles SET created_at = 0 WHERE name = 'oldest'");
     let client = staff(&app, &hiring, "member");
     for query in ["q=oldest", "q=OLD&department=Yard", "q=oldest&limit=1", "q=oldest&public=false&status=draft"] {
-        assert_eq!(followed(&client, &hiring, query), (vec!["oldest".to_owned()], 3), "{query}");
+        assert_eq!(walk(&client, &hiring, query), (vec!["oldest".to_owned()], 3), "{query}");
     }
     for (query, pages) in
         [("q=nothing", 3), ("department=Yard&location=Ribe", 3), ("location=Ribe", 1), ("status=open", 1)]
     {
-        assert_eq!(followed(&client, &hiring, query), (vec![], pages), "{query}");
+        assert_eq!(walk(&client, &hiring, query), (vec![], pages), "{query}");
     }
-    assert_eq!(followed(&client, &hiring, "limit=200").1, 6);
+    assert_eq!(walk(&client, &hiring, "limit=200").1, 6);
     app.change("DELETE FROM roles WHERE name = 'oldest'");
-    // Where exactly so many are looked at, there is nothing behind them.
-    assert_eq!(followed(&client, &hiring, "q=nothing").1, 2);
+    // When a page scans exactly the last role, no page follows.
+    assert_eq!(walk(&client, &hiring, "q=nothing").1, 2);
 }
 
-fn only_the_organizations_own_roles_are_there() {
+fn only_the_organizations_own_roles_are_listed() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let client = staff(&app, &mine, "owner");

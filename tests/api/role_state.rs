@@ -1,4 +1,4 @@
-//! `POST /api/v1/roles/{id}/open`, `/close` and `/reopen`: from where a role can be, and what comes of it.
+//! `POST /api/v1/roles/{id}/open`, `/close` and `/reopen`: the allowed changes of a role's status and their effects.
 
 use serde_json::{Value, json};
 
@@ -7,15 +7,15 @@ use crate::support::roles::{activities, draft, last_activity, read, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_draft_is_opened_once_and_only_with_steps,
-    an_opened_role_is_on_the_portal_and_takes_applications,
-    a_draft_whose_positions_are_taken_opens_filled,
-    closing_takes_a_role_off_the_portal_and_leaves_its_applications,
-    a_role_is_closed_with_a_reason,
-    a_closed_role_is_reopened_open_or_filled,
-    only_what_can_be_is_opened_closed_and_reopened,
-    the_figures_of_the_organization_move_along,
-    who_may_not_moves_no_role,
+    a_draft_opens_once_and_only_with_steps,
+    an_opened_role_is_on_the_portal_and_accepts_applications,
+    a_draft_without_free_positions_opens_as_filled,
+    closing_a_role_removes_it_from_the_portal_and_leaves_its_applications,
+    closing_a_role_without_a_reason_is_refused,
+    a_closed_role_reopens_as_open_or_filled,
+    other_changes_of_status_are_a_conflict,
+    the_status_counts_of_the_organization_follow,
+    callers_without_authority_cannot_change_the_status,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -33,7 +33,7 @@ fn figures(app: &App) -> String {
     app.sql("SELECT open_roles, open_positions, in_progress, hired FROM organization_statuses").join(" ")
 }
 
-fn a_draft_is_opened_once_and_only_with_steps() {
+fn a_draft_opens_once_and_only_with_steps() {
     let (app, hiring, client) = start();
     let path = draft(&client, &hiring, &[]);
     let problem = client.post_empty(&format!("{path}/open")).refused(409, "conflict").json();
@@ -43,8 +43,8 @@ fn a_draft_is_opened_once_and_only_with_steps() {
     let shown = client.post_empty(&format!("{path}/open")).expect(200).json();
     assert_eq!((&shown["data"]["status"], &shown["success"]), (&json!("open"), &json!(true)));
     assert_eq!(shown["data"]["updatedAt"], "2026-11-21T09:00:01.000000Z");
-    let (action, of, detail) = last_activity(&app);
-    assert_eq!((action.as_str(), of.as_str()), ("role.opened", path.rsplit('/').next().unwrap()));
+    let (action, role_id, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), role_id.as_str()), ("role.opened", path.rsplit('/').next().unwrap()));
     assert_eq!(detail, json!({ "before": { "status": "draft" }, "after": { "status": "open" } }));
     let count = activities(&app);
     let problem = client.post_empty(&format!("{path}/open")).refused(409, "conflict").json();
@@ -52,7 +52,7 @@ fn a_draft_is_opened_once_and_only_with_steps() {
     assert_eq!(activities(&app), count);
 }
 
-fn an_opened_role_is_on_the_portal_and_takes_applications() {
+fn an_opened_role_is_on_the_portal_and_accepts_applications() {
     let (app, hiring, client) = start();
     let path = draft(&client, &hiring, &["Call"]);
     let id = path.rsplit('/').next().unwrap();
@@ -67,7 +67,7 @@ fn an_opened_role_is_on_the_portal_and_takes_applications() {
     apply().expect(200);
 }
 
-fn a_draft_whose_positions_are_taken_opens_filled() {
+fn a_draft_without_free_positions_opens_as_filled() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = role_of(document);
@@ -79,7 +79,7 @@ fn a_draft_whose_positions_are_taken_opens_filled() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn closing_takes_a_role_off_the_portal_and_leaves_its_applications() {
+fn closing_a_role_removes_it_from_the_portal_and_leaves_its_applications() {
     let (app, hiring, client) = start();
     let apply = || app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
     let url = apply().expect(200).json()["inviteUrl"].as_str().unwrap().to_owned();
@@ -96,7 +96,7 @@ fn closing_takes_a_role_off_the_portal_and_leaves_its_applications() {
     let (action, _, detail) = last_activity(&app);
     assert_eq!(action, "role.closed");
     assert_eq!(detail["after"], json!({ "status": "closed", "closeReason": "the budget is spent" }));
-    // Whoever is in progress can still be rejected, and not hired.
+    // Applications in progress can still be rejected, but not hired.
     client.post_empty(&hiring.hire(0)).refused(400, "bad_request");
     client.post_empty(&hiring.reject(1)).expect(200);
     client.post_empty(&format!("{}/reopen", hiring.role())).expect(200);
@@ -106,7 +106,7 @@ fn closing_takes_a_role_off_the_portal_and_leaves_its_applications() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_is_closed_with_a_reason() {
+fn closing_a_role_without_a_reason_is_refused() {
     let (_app, hiring, client) = start();
     let close = format!("{}/close", hiring.role());
     for body in [json!({}), json!({ "reason": null }), json!({ "reason": " " }), json!({ "reason": 1 })] {
@@ -118,7 +118,7 @@ fn a_role_is_closed_with_a_reason() {
     assert_eq!(client.post(&close, &json!({ "reason": reason })).expect(200).json()["data"]["closeReason"], reason);
 }
 
-fn a_closed_role_is_reopened_open_or_filled() {
+fn a_closed_role_reopens_as_open_or_filled() {
     let (app, hiring, client) = start();
     client.patch(&hiring.role(), &json!({ "positions": 1 })).expect(200);
     let reopen = format!("{}/reopen", hiring.role());
@@ -134,7 +134,7 @@ fn a_closed_role_is_reopened_open_or_filled() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn only_what_can_be_is_opened_closed_and_reopened() {
+fn other_changes_of_status_are_a_conflict() {
     let (app, hiring, client) = start();
     let detail = |path: &str| client.post_empty(path).refused(409, "conflict").json()["detail"].clone();
     let role = hiring.role();
@@ -158,7 +158,7 @@ fn only_what_can_be_is_opened_closed_and_reopened() {
     client.post("/api/v1/roles/none/close", &reason).refused(404, "not_found");
 }
 
-fn the_figures_of_the_organization_move_along() {
+fn the_status_counts_of_the_organization_follow() {
     let (app, hiring, client) = start();
     assert_eq!(figures(&app), "1|2|3|0");
     let path = draft(&client, &hiring, &["Call"]);
@@ -182,7 +182,7 @@ fn the_figures_of_the_organization_move_along() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn who_may_not_moves_no_role() {
+fn callers_without_authority_cannot_change_the_status() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let reason = json!({ "reason": "r" });

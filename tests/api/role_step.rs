@@ -1,4 +1,4 @@
-//! `/api/v1/roles/{id}/steps`: steps added, renamed, reordered and removed, beside applications that run.
+//! `/api/v1/roles/{id}/steps`: role steps are added, renamed, reordered and removed while applications are in progress.
 
 use appliance::interchange::{self, Secrets};
 use appliance::store;
@@ -8,21 +8,21 @@ use crate::support::roles::{activities, draft, last_activity, read, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_step_is_added_last_or_at_its_place,
-    a_place_beyond_the_end_is_refused,
+    a_step_is_added_last_or_at_the_given_position,
+    a_position_beyond_the_end_is_refused,
     a_fifty_first_step_is_refused,
-    a_step_is_renamed_and_applications_keep_theirs,
-    what_a_step_cannot_be_is_refused,
-    steps_are_put_in_order_all_of_them,
-    an_order_of_other_steps_is_refused,
-    a_removed_step_stays_readable_where_applications_have_it,
-    a_removed_step_that_nobody_has_is_gone,
-    the_last_step_of_a_role_that_is_no_draft_stays,
-    a_removed_step_takes_no_changes,
-    applications_that_run_are_decided_by_their_own_steps,
+    renaming_a_step_leaves_the_steps_of_applications,
+    invalid_members_are_refused,
+    reordering_puts_all_steps_in_order,
+    an_order_with_other_than_the_current_steps_is_refused,
+    a_removed_step_stays_readable_while_applications_have_it,
+    a_removed_step_without_applications_is_gone,
+    the_last_step_of_a_published_role_cannot_be_removed,
+    a_removed_step_cannot_be_changed,
+    applications_in_progress_follow_their_own_steps,
     steps_of_another_role_are_not_found,
-    what_staff_made_of_a_pipeline_comes_through_an_export,
-    who_may_not_changes_no_step,
+    a_changed_pipeline_survives_export_and_import,
+    callers_without_authority_cannot_change_steps,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -36,8 +36,8 @@ fn steps(path: &str) -> String {
     format!("{path}/steps")
 }
 
-/// The names of a role's steps with their orders.
-fn shown(client: &Client, path: &str) -> Vec<String> {
+/// The names of a role's steps with their order.
+fn names_with_order(client: &Client, path: &str) -> Vec<String> {
     let role = read(client, path);
     let step = |step: &Value| format!("{} {}", step["name"].as_str().unwrap(), step["order"]);
     role["steps"].as_array().unwrap().iter().map(step).collect()
@@ -48,7 +48,7 @@ fn ids(client: &Client, path: &str) -> Vec<String> {
     role["steps"].as_array().unwrap().iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What the applications have, which nothing here changes.
+/// The steps and states of all applications, which these tests must not change.
 fn applications(app: &App) -> Vec<String> {
     app.sql(
         "SELECT s.*, a.status, a.at_role_step_id FROM candidate_role_steps s
@@ -56,7 +56,7 @@ fn applications(app: &App) -> Vec<String> {
     )
 }
 
-fn a_step_is_added_last_or_at_its_place() {
+fn a_step_is_added_last_or_at_the_given_position() {
     let (app, hiring, client) = start();
     let path = draft(&client, &hiring, &[]);
     let add = |body: Value| client.post(&steps(&path), &body).expect(200).json()["data"].take();
@@ -64,20 +64,20 @@ fn a_step_is_added_last_or_at_its_place() {
     let expected =
         json!({ "id": step["id"], "name": "Interview", "order": 1, "stepType": "interview", "removed": false });
     assert_eq!(step, expected);
-    let (action, of, detail) = last_activity(&app);
-    assert_eq!((action.as_str(), of.as_str()), ("role_step.added", path.rsplit('/').next().unwrap()));
+    let (action, role_id, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), role_id.as_str()), ("role_step.added", path.rsplit('/').next().unwrap()));
     assert_eq!((&detail["before"], &detail["after"]["order"]), (&Value::Null, &json!(1)));
     app.pass(1);
     assert_eq!(add(json!({ "name": "Offer" }))["order"], 2);
     assert_eq!(add(json!({ "name": "Call", "order": 1 }))["order"], 1);
     assert_eq!(add(json!({ "name": "Trial", "order": 3, "stepType": null }))["stepType"], "other");
     assert_eq!(add(json!({ "name": "End", "order": 5 }))["order"], 5);
-    assert_eq!(shown(&client, &path), ["Call 1", "Interview 2", "Trial 3", "Offer 4", "End 5"]);
+    assert_eq!(names_with_order(&client, &path), ["Call 1", "Interview 2", "Trial 3", "Offer 4", "End 5"]);
     assert_eq!(read(&client, &path)["updatedAt"], "2026-11-21T09:00:01.000000Z");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_place_beyond_the_end_is_refused() {
+fn a_position_beyond_the_end_is_refused() {
     let (_app, hiring, client) = start();
     for order in [6, 50] {
         let answer = client.post(&steps(&hiring.role()), &json!({ "name": "A", "order": order }));
@@ -102,7 +102,7 @@ fn a_fifty_first_step_is_refused() {
     assert_eq!(ids(&client, &path).len(), 50);
 }
 
-fn a_step_is_renamed_and_applications_keep_theirs() {
+fn renaming_a_step_leaves_the_steps_of_applications() {
     let (app, hiring, client) = start();
     let before = applications(&app);
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1]);
@@ -111,8 +111,8 @@ fn a_step_is_renamed_and_applications_keep_theirs() {
     assert_eq!(answer, json!({ "success": true, "data": expected }));
     assert_eq!(read(&client, &hiring.role())["steps"][1], expected);
     assert_eq!(applications(&app), before);
-    let (action, of, detail) = last_activity(&app);
-    assert_eq!((action.as_str(), &of), ("role_step.changed", &hiring.role_id));
+    let (action, role_id, detail) = last_activity(&app);
+    assert_eq!((action.as_str(), &role_id), ("role_step.changed", &hiring.role_id));
     assert_eq!((&detail["before"]["name"], &detail["after"]["name"]), (&json!("Call"), &json!("First talk")));
     let count = activities(&app);
     for body in [json!({}), json!({ "name": null, "stepType": null }), json!({ "name": "First talk" })] {
@@ -121,7 +121,7 @@ fn a_step_is_renamed_and_applications_keep_theirs() {
     assert_eq!(activities(&app), count);
 }
 
-fn what_a_step_cannot_be_is_refused() {
+fn invalid_members_are_refused() {
     let (_app, hiring, client) = start();
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1]);
     let wrong = json!({ "name": " ", "stepType": "party" });
@@ -140,15 +140,15 @@ fn what_a_step_cannot_be_is_refused() {
     }
 }
 
-fn steps_are_put_in_order_all_of_them() {
+fn reordering_puts_all_steps_in_order() {
     let (app, hiring, client) = start();
     let before = applications(&app);
     let path = format!("{}/order", steps(&hiring.role()));
     let order: Vec<String> = hiring.role_steps.iter().rev().cloned().collect();
     let answer = client.put(&path, &json!({ "stepIds": order })).expect(200).json();
-    let places: Vec<_> = answer["data"].as_array().unwrap().iter().map(|step| step["order"].clone()).collect();
-    assert_eq!(places, [json!(1), json!(2), json!(3), json!(4)]);
-    assert_eq!(shown(&client, &hiring.role()), ["Offer 1", "Interview 2", "Call 3", "Application 4"]);
+    let positions: Vec<_> = answer["data"].as_array().unwrap().iter().map(|step| step["order"].clone()).collect();
+    assert_eq!(positions, [json!(1), json!(2), json!(3), json!(4)]);
+    assert_eq!(names_with_order(&client, &hiring.role()), ["Offer 1", "Interview 2", "Call 3", "Application 4"]);
     assert_eq!(applications(&app), before);
     let (action, _, detail) = last_activity(&app);
     assert_eq!(action, "role_step.reordered");
@@ -159,7 +159,7 @@ fn steps_are_put_in_order_all_of_them() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_order_of_other_steps_is_refused() {
+fn an_order_with_other_than_the_current_steps_is_refused() {
     let (app, hiring, client) = start();
     let (path, other) = (format!("{}/order", steps(&hiring.role())), app.hiring());
     let [a, b, c, d] = hiring.role_steps.as_slice() else { panic!("four steps") };
@@ -178,16 +178,16 @@ fn an_order_of_other_steps_is_refused() {
         let answer = client.put(&path, &json!({ "stepIds": wrong })).refused(400, "validation_error");
         assert_eq!(answer.fields(), ["stepIds"], "{wrong}");
     }
-    assert_eq!(shown(&client, &hiring.role())[0], "Application 1");
+    assert_eq!(names_with_order(&client, &hiring.role())[0], "Application 1");
     assert_eq!(activities(&app), 0);
 }
 
-fn a_removed_step_stays_readable_where_applications_have_it() {
+fn a_removed_step_stays_readable_while_applications_have_it() {
     let (app, hiring, client) = start();
     let before = applications(&app);
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1]);
     assert_eq!(client.delete(&path).expect(200).json(), json!({ "success": true }));
-    assert_eq!(shown(&client, &hiring.role()), ["Application 1", "Interview 2", "Offer 3", "Call null"]);
+    assert_eq!(names_with_order(&client, &hiring.role()), ["Application 1", "Interview 2", "Offer 3", "Call null"]);
     let removed =
         json!({ "id": hiring.role_steps[1], "name": "Call", "order": null, "stepType": "screening", "removed": true });
     assert_eq!(read(&client, &hiring.role())["steps"][3], removed);
@@ -198,24 +198,24 @@ fn a_removed_step_stays_readable_where_applications_have_it() {
     let order: Vec<&String> = [3, 0, 2].iter().map(|index: &usize| &hiring.role_steps[*index]).collect();
     let answer = client.put(&format!("{}/order", steps(&hiring.role())), &json!({ "stepIds": order })).expect(200);
     assert_eq!(answer.json()["data"].as_array().unwrap().len(), 4);
-    assert_eq!(shown(&client, &hiring.role()), ["Offer 1", "Application 2", "Interview 3", "Call null"]);
+    assert_eq!(names_with_order(&client, &hiring.role()), ["Offer 1", "Application 2", "Interview 3", "Call null"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_removed_step_that_nobody_has_is_gone() {
+fn a_removed_step_without_applications_is_gone() {
     let (app, hiring, client) = start();
     let added = client.post(&steps(&hiring.role()), &json!({ "name": "New", "order": 2 })).expect(200).json();
-    assert_eq!(shown(&client, &hiring.role())[1], "New 2");
+    assert_eq!(names_with_order(&client, &hiring.role())[1], "New 2");
     client.delete(&format!("{}/{}", steps(&hiring.role()), added["data"]["id"].as_str().unwrap())).expect(200);
-    assert_eq!(shown(&client, &hiring.role()), ["Application 1", "Call 2", "Interview 3", "Offer 4"]);
+    assert_eq!(names_with_order(&client, &hiring.role()), ["Application 1", "Call 2", "Interview 3", "Offer 4"]);
     let path = draft(&client, &hiring, &["Only"]);
     client.delete(&format!("{}/{}", steps(&path), ids(&client, &path)[0])).expect(200);
-    assert_eq!(shown(&client, &path), Vec::<String>::new());
+    assert_eq!(names_with_order(&client, &path), Vec::<String>::new());
     client.delete(&path).expect(200);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_last_step_of_a_role_that_is_no_draft_stays() {
+fn the_last_step_of_a_published_role_cannot_be_removed() {
     let (_app, hiring, client) = start();
     let path = draft(&client, &hiring, &["Only"]);
     client.post_empty(&format!("{path}/open")).expect(200);
@@ -226,10 +226,10 @@ fn the_last_step_of_a_role_that_is_no_draft_stays() {
     client.delete(&only).refused(409, "conflict");
     client.post(&steps(&path), &json!({ "name": "Other" })).expect(200);
     client.delete(&only).expect(200);
-    assert_eq!(shown(&client, &path), ["Other 1"]);
+    assert_eq!(names_with_order(&client, &path), ["Other 1"]);
 }
 
-fn a_removed_step_takes_no_changes() {
+fn a_removed_step_cannot_be_changed() {
     let (_app, hiring, client) = start();
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[0]);
     client.delete(&path).expect(200);
@@ -239,7 +239,7 @@ fn a_removed_step_takes_no_changes() {
     client.put(&format!("{}/order", steps(&hiring.role())), &all).refused(400, "validation_error");
 }
 
-fn applications_that_run_are_decided_by_their_own_steps() {
+fn applications_in_progress_follow_their_own_steps() {
     let (app, hiring, client) = start();
     for step in &hiring.role_steps[1..] {
         client.delete(&format!("{}/{step}", steps(&hiring.role()))).expect(200);
@@ -264,7 +264,7 @@ fn steps_of_another_role_are_not_found() {
     client.put("/api/v1/roles/none/steps/order", &json!({ "stepIds": [] })).refused(404, "not_found");
 }
 
-fn what_staff_made_of_a_pipeline_comes_through_an_export() {
+fn a_changed_pipeline_survives_export_and_import() {
     let (app, hiring, client) = start();
     client.delete(&format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1])).expect(200);
     client.post(&steps(&hiring.role()), &json!({ "name": "New", "order": 1 })).expect(200);
@@ -272,13 +272,13 @@ fn what_staff_made_of_a_pipeline_comes_through_an_export() {
     let role = read(&client, &hiring.role());
     let exported = export(&app);
     let again = App::start();
-    // The admin is there already.
+    // The admin exists in the new file already.
     let users = exported["users"].as_array().unwrap().iter().filter(|user| user["id"] != "user_admin");
     let users: Vec<&Value> = users.collect();
     again.import(&json!({ "users": users, "organizations": exported["organizations"] }));
-    let mut came = read(&again.admin(), &hiring.role());
-    came["updatedAt"] = role["updatedAt"].clone();
-    assert_eq!(came, role);
+    let mut imported = read(&again.admin(), &hiring.role());
+    imported["updatedAt"] = role["updatedAt"].clone();
+    assert_eq!(imported, role);
     assert_eq!(applications(&again), applications(&app));
     assert_eq!(again.check(), Vec::<String>::new());
     assert_eq!(export(&again)["organizations"], exported["organizations"]);
@@ -293,7 +293,7 @@ fn export(app: &App) -> Value {
     serde_json::from_slice(&out).unwrap()
 }
 
-fn who_may_not_changes_no_step() {
+fn callers_without_authority_cannot_change_steps() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let (all, one) = (steps(&hiring.role()), format!("{}/{}", steps(&hiring.role()), hiring.role_steps[0]));

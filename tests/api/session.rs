@@ -1,5 +1,5 @@
-//! `POST /api/auth/sign-in` and `/api/auth/sign-out`: how a session begins, what it opens, when it ends, and how long
-//! a wrong password has to wait.
+//! `POST /api/auth/sign-in` and `/api/auth/sign-out`: how a session starts, what it gives access to, when it ends, and
+//! how long sign-ins wait after failures.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,58 +14,58 @@ use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    signing_in_answers_as_me_does,
+    signing_in_returns_the_same_answer_as_me,
     the_cookie_is_http_only_and_lax,
-    the_cookie_of_a_service_behind_https_is_secure_and_of_its_host,
-    a_cookie_has_256_random_bits_and_is_new_each_time,
-    only_the_digest_of_a_cookie_is_in_the_file,
-    the_address_is_compared_trimmed_and_without_case,
-    a_password_is_compared_as_it_is,
-    every_wrong_sign_in_has_the_same_answer,
-    address_and_password_must_be_texts_that_are_not_blank,
-    a_body_that_is_no_json_object_is_a_bad_request,
-    a_body_of_another_type_is_415_and_a_large_one_413,
-    signing_in_does_not_look_at_other_credentials,
-    a_session_counts_on_me_and_on_nothing_that_wants_a_key,
-    a_session_of_an_admin_is_no_admin_key,
-    a_key_goes_before_a_session_and_a_bad_key_is_refused,
-    the_cookie_is_found_among_others,
-    behind_https_only_the_cookie_of_the_host_is_read,
-    a_cookie_that_is_none_is_a_401,
-    a_session_is_read_with_the_user_at_each_request,
+    the_cookie_behind_https_is_secure_and_bound_to_its_host,
+    each_cookie_has_256_new_random_bits,
+    the_file_stores_only_the_digest_of_a_cookie,
+    the_address_matches_without_case_and_outer_spaces,
+    a_password_is_compared_exactly,
+    every_failed_sign_in_gets_the_same_answer,
+    a_missing_or_blank_address_or_password_is_refused,
+    a_body_that_is_not_a_json_object_is_a_bad_request,
+    another_media_type_is_415_and_a_large_body_413,
+    signing_in_ignores_other_credentials,
+    a_session_is_refused_on_routes_that_need_a_key,
+    an_admins_session_does_not_replace_a_key,
+    a_key_wins_over_a_session_even_if_it_is_invalid,
+    the_cookie_is_found_among_other_cookies,
+    behind_https_only_the_host_bound_cookie_is_read,
+    an_invalid_cookie_is_401,
+    a_session_has_the_users_current_role,
     a_session_ends_after_thirty_minutes_without_use,
-    using_a_session_keeps_it_alive,
-    only_a_request_that_it_opens_keeps_a_session_alive,
-    a_session_ends_twelve_hours_after_the_sign_in_however_used,
-    a_session_outlives_a_restart,
-    sessions_that_have_ended_are_cleared_away,
-    signing_out_ends_the_session_and_takes_the_cookie_back,
-    signing_out_ends_no_other_session,
+    using_a_session_extends_it,
+    only_accepted_requests_extend_a_session,
+    a_session_ends_twelve_hours_after_the_sign_in_despite_use,
+    a_session_survives_a_restart,
+    ended_sessions_are_deleted,
+    signing_out_ends_the_session_and_removes_the_cookie,
+    signing_out_leaves_other_sessions,
     signing_out_without_a_session_is_401,
-    signing_out_with_a_key_is_401_and_leaves_no_usage,
-    signing_out_must_come_from_the_same_origin,
-    signing_out_of_a_service_behind_https_knows_its_origin,
-    an_origin_has_no_default_port,
-    an_origin_that_is_told_twice_is_none,
+    signing_out_with_a_key_is_401_without_a_usage_row,
+    signing_out_from_another_origin_is_forbidden,
+    signing_out_behind_https_compares_the_public_origin,
+    default_ports_are_not_part_of_an_origin,
+    a_repeated_origin_is_forbidden,
     reading_with_a_session_needs_no_origin,
     signing_in_from_another_origin_is_forbidden,
-    a_forbidden_sign_in_is_no_failure,
+    a_forbidden_sign_in_does_not_count_as_a_failure,
     a_session_is_rate_limited,
-    five_failures_are_free_and_then_an_account_waits_twice_as_long_each_time,
-    a_wait_is_told_in_whole_seconds_rounded_up,
+    after_five_failures_the_wait_of_an_account_doubles_each_time,
+    a_wait_is_reported_in_whole_seconds_rounded_up,
     the_right_password_waits_too_and_works_after_the_wait,
     an_attempt_during_the_wait_does_not_lengthen_it,
-    a_success_forgets_the_failures,
-    an_hour_forgets_the_failures,
+    a_success_resets_the_failures,
+    failures_expire_after_an_hour,
     an_account_waits_whatever_the_spelling_of_its_address,
     another_account_does_not_wait,
     an_unknown_address_waits_like_a_known_one,
-    a_request_that_is_no_attempt_is_no_failure,
-    an_address_waits_after_fifty_failures,
-    a_success_does_not_make_an_address_with_failures_wait_again,
-    an_address_that_only_the_client_claims_is_not_believed,
-    of_attempts_at_once_five_are_let_through,
-    changing_the_password_ends_the_sessions_and_the_old_password,
+    an_invalid_request_does_not_count_as_a_failure,
+    a_client_address_waits_after_fifty_failures,
+    a_success_does_not_renew_the_wait_of_a_client_address,
+    an_address_claimed_by_an_untrusted_client_is_ignored,
+    only_five_of_many_concurrent_attempts_are_checked,
+    changing_the_password_ends_sessions_and_the_old_password,
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -85,7 +85,7 @@ fn start_with(options: Options) -> (App, Hiring) {
     (app, hiring)
 }
 
-fn try_to(app: &App, email: &str, password: &str) -> Answer {
+fn attempt_sign_in(app: &App, email: &str, password: &str) -> Answer {
     app.anonymous().post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
@@ -103,27 +103,27 @@ fn cookie(answer: &Answer) -> String {
     pair.split_once('=').unwrap().1.to_owned()
 }
 
-/// Fails so many times, which must be free of a wait.
+/// Fails to sign in this many times, and asserts that no wait applies yet.
 #[track_caller]
 fn fail(app: &App, email: &str, times: usize) {
     for _ in 0..times {
-        try_to(app, email, "a wrong password").refused(401, "unauthorized");
+        attempt_sign_in(app, email, "a wrong password").refused(401, "unauthorized");
     }
 }
 
-/// The seconds that an attempt is told to wait.
+/// The seconds that a refused attempt is asked to wait.
 #[track_caller]
 fn wait(app: &App, email: &str, password: &str) -> u64 {
-    retry_after(&try_to(app, email, password).refused(429, "rate_limited"))
+    retry_after(&attempt_sign_in(app, email, password).refused(429, "rate_limited"))
 }
 
 fn retry_after(answer: &Answer) -> u64 {
     answer.header("retry-after").unwrap().parse().unwrap()
 }
 
-fn signing_in_answers_as_me_does() {
+fn signing_in_returns_the_same_answer_as_me() {
     let (app, hiring) = start();
-    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let answer = attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
     let user = json!({ "id": hiring.staff("owner"), "email": hiring.email("owner"), "role": "user" });
     assert_eq!(answer.json(), json!({ "user": user, "auth": { "type": "session" } }));
     assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -134,7 +134,7 @@ fn signing_in_answers_as_me_does() {
 
 fn the_cookie_is_http_only_and_lax() {
     let (app, hiring) = start();
-    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let answer = attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
     let value = cookie(&answer);
     let expected = format!("appliance_session={value}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax");
     assert_eq!(answer.header("set-cookie"), Some(expected.as_str()));
@@ -143,10 +143,10 @@ fn the_cookie_is_http_only_and_lax() {
     assert!(!answer.text().contains(&value));
 }
 
-fn the_cookie_of_a_service_behind_https_is_secure_and_of_its_host() {
+fn the_cookie_behind_https_is_secure_and_bound_to_its_host() {
     let base_url = Some("https://jobs.example.com".to_owned());
     let (app, hiring) = start_with(Options { base_url, ..Options::default() });
-    let answer = try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    let answer = attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
     let value = cookie(&answer);
     let expected = format!("__Host-appliance_session={value}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure");
     assert_eq!(answer.header("set-cookie"), Some(expected.as_str()));
@@ -157,10 +157,10 @@ fn the_cookie_of_a_service_behind_https_is_secure_and_of_its_host() {
     assert_eq!(gone.header("set-cookie"), Some(expected));
 }
 
-fn a_cookie_has_256_random_bits_and_is_new_each_time() {
+fn each_cookie_has_256_new_random_bits() {
     let (app, hiring) = start();
     let cookies: BTreeSet<String> =
-        (0..8).map(|_| cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200))).collect();
+        (0..8).map(|_| cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200))).collect();
     assert_eq!(cookies.len(), 8);
     for value in cookies {
         // Two halves of 128 bits, each in 26 characters of five bits.
@@ -169,9 +169,9 @@ fn a_cookie_has_256_random_bits_and_is_new_each_time() {
     }
 }
 
-fn only_the_digest_of_a_cookie_is_in_the_file() {
+fn the_file_stores_only_the_digest_of_a_cookie() {
     let (app, hiring) = start();
-    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let digest: String = Sha256::digest(value.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect();
     let row = app.sql("SELECT hex(digest), user_id FROM sessions");
     assert_eq!(row, [format!("{digest}|{}", hiring.staff("owner"))]);
@@ -182,31 +182,31 @@ fn only_the_digest_of_a_cookie_is_in_the_file() {
     }
 }
 
-fn the_address_is_compared_trimmed_and_without_case() {
+fn the_address_matches_without_case_and_outer_spaces() {
     let app = App::start();
     app.import(&json!({ "users": [{ "id": "user_oe", "email": "Jörg.Öl@Example.ORG", "name": "Jörg" }] }));
     app.set_password("jörg.öl@example.org", PASSWORD);
     for email in ["Jörg.Öl@Example.ORG", "jörg.öl@example.org", " JÖRG.ÖL@EXAMPLE.ORG\t\n"] {
-        let answer = try_to(&app, email, PASSWORD).expect(200).json();
+        let answer = attempt_sign_in(&app, email, PASSWORD).expect(200).json();
         assert_eq!(answer["user"]["email"], "Jörg.Öl@Example.ORG", "{email:?}");
     }
-    try_to(&app, "jorg.ol@example.org", PASSWORD).refused(401, "unauthorized");
+    attempt_sign_in(&app, "jorg.ol@example.org", PASSWORD).refused(401, "unauthorized");
 }
 
-fn a_password_is_compared_as_it_is() {
+fn a_password_is_compared_exactly() {
     let (app, hiring) = start();
     let email = hiring.email("member");
     app.set_password(&email, " Pass wörd\u{0}🐎 ");
-    try_to(&app, &email, "Pass wörd\u{0}🐎").refused(401, "unauthorized");
-    try_to(&app, &email, " pass wörd\u{0}🐎 ").refused(401, "unauthorized");
-    try_to(&app, &email, " Pass wörd").refused(401, "unauthorized");
-    try_to(&app, &email, " Pass wörd\u{0}🐎 ").expect(200);
+    attempt_sign_in(&app, &email, "Pass wörd\u{0}🐎").refused(401, "unauthorized");
+    attempt_sign_in(&app, &email, " pass wörd\u{0}🐎 ").refused(401, "unauthorized");
+    attempt_sign_in(&app, &email, " Pass wörd").refused(401, "unauthorized");
+    attempt_sign_in(&app, &email, " Pass wörd\u{0}🐎 ").expect(200);
 }
 
-fn every_wrong_sign_in_has_the_same_answer() {
+fn every_failed_sign_in_gets_the_same_answer() {
     let (app, hiring) = start();
     let refused = |email: &str, password: &str| {
-        let answer = try_to(&app, email, password).refused(401, "unauthorized");
+        let answer = attempt_sign_in(&app, email, password).refused(401, "unauthorized");
         let challenge = "Bearer realm=\"appliance\", error=\"invalid_token\"";
         assert_eq!(answer.header("www-authenticate"), Some(challenge), "{email}");
         assert_eq!(answer.header("set-cookie"), None, "{email}");
@@ -215,7 +215,7 @@ fn every_wrong_sign_in_has_the_same_answer() {
         body
     };
     let wrong_password = refused(&hiring.email("owner"), "a wrong password");
-    // Nobody's address, a user who never had a password, the digits of a hash, no address at all.
+    // An unknown address, a user without a password, the text of an absent hash, and texts that are not addresses.
     for (email, password) in [
         ("nobody@example.org", PASSWORD),
         (&hiring.email("member"), PASSWORD),
@@ -229,7 +229,7 @@ fn every_wrong_sign_in_has_the_same_answer() {
     }
 }
 
-fn address_and_password_must_be_texts_that_are_not_blank() {
+fn a_missing_or_blank_address_or_password_is_refused() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     for (body, fields) in [
@@ -248,22 +248,22 @@ fn address_and_password_must_be_texts_that_are_not_blank() {
     assert_eq!(nothing.fields(), ["email", "password"]);
 }
 
-fn a_body_that_is_no_json_object_is_a_bad_request() {
+fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     let (app, _) = start();
-    let twice = br#"{"email":"a@b","password":"x","password":"y"}"#;
-    let bodies: [&[u8]; 6] = [b"{", b"null", b"[]", b"email=a&password=b", twice, b"{\"email\":\"\xff\"}"];
+    let repeated = br#"{"email":"a@b","password":"x","password":"y"}"#;
+    let bodies: [&[u8]; 6] = [b"{", b"null", b"[]", b"email=a&password=b", repeated, b"{\"email\":\"\xff\"}"];
     for body in bodies {
         app.anonymous().send("POST", SIGN_IN, &[], body).refused(400, "bad_request");
     }
 }
 
-fn a_body_of_another_type_is_415_and_a_large_one_413() {
+fn another_media_type_is_415_and_a_large_body_413() {
     let (app, hiring) = start();
     let mut body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string().into_bytes();
     let send = |content_type: &str, body: &[u8]| {
         app.anonymous().send("POST", SIGN_IN, &[("Content-Type", content_type)], body)
     };
-    // What a form of another site can send without a preflight.
+    // Media types that a form of another site can send without a preflight.
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
         send(content_type, &body).refused(415, "unsupported_media_type");
     }
@@ -273,13 +273,13 @@ fn a_body_of_another_type_is_415_and_a_large_one_413() {
     send("application/json", &body).refused(413, "payload_too_large");
 }
 
-fn signing_in_does_not_look_at_other_credentials() {
+fn signing_in_ignores_other_credentials() {
     let (app, hiring) = start();
     let body = json!({ "email": hiring.email("owner"), "password": PASSWORD });
     app.key("rpk_wrong").post(SIGN_IN, &body).expect(200);
     app.admin().post(SIGN_IN, &body).expect(200);
     let first = session(&app, &hiring);
-    // Signed in already: a second session, and the first one lives on.
+    // Signing in again starts a second session and leaves the first.
     let second = first.post(SIGN_IN, &body).expect(200);
     assert_eq!(second.json()["auth"]["type"], "session");
     first.get("/api/v1/me").expect(200);
@@ -287,14 +287,14 @@ fn signing_in_does_not_look_at_other_credentials() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
 }
 
-fn a_session_counts_on_me_and_on_nothing_that_wants_a_key() {
+fn a_session_is_refused_on_routes_that_need_a_key() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     client.get("/api/v1/me").expect(200);
-    let mut looked_at = 0;
+    let mut checked = 0;
     for route in Table::new().routes() {
         if matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)) {
-            looked_at += 1;
+            checked += 1;
             let path = route.path.replace("{id}", &hiring.candidates[0].steps[1]);
             let answer = client.send(route.method.as_str(), &path, &[SAME_ORIGIN], b"").refused(401, "unauthorized");
             let challenge = "Bearer realm=\"appliance\", error=\"invalid_token\"";
@@ -302,11 +302,11 @@ fn a_session_counts_on_me_and_on_nothing_that_wants_a_key() {
             client.send(route.method.as_str(), &path, &[], b"").refused(401, "unauthorized");
         }
     }
-    assert!(looked_at >= 13);
+    assert!(checked >= 13);
     sign_out(&client).expect(204);
 }
 
-fn a_session_of_an_admin_is_no_admin_key() {
+fn an_admins_session_does_not_replace_a_key() {
     let app = App::start();
     app.set_password("admin@appliance.example", PASSWORD);
     let client = app.sign_in("admin@appliance.example", PASSWORD);
@@ -316,7 +316,7 @@ fn a_session_of_an_admin_is_no_admin_key() {
     client.get("/api/admin/api-keys").refused(401, "unauthorized");
 }
 
-fn a_key_goes_before_a_session_and_a_bad_key_is_refused() {
+fn a_key_wins_over_a_session_even_if_it_is_invalid() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let both = client.with_header("Authorization", &format!("Bearer {}", app.admin_secret()));
@@ -329,9 +329,9 @@ fn a_key_goes_before_a_session_and_a_bad_key_is_refused() {
     client.get("/api/v1/me").expect(200);
 }
 
-fn the_cookie_is_found_among_others() {
+fn the_cookie_is_found_among_other_cookies() {
     let (app, hiring) = start();
-    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     for line in [
         format!("a=b; appliance_session={value}; c=d"),
         format!("appliance_session={value};theme=dark"),
@@ -344,14 +344,14 @@ fn the_cookie_is_found_among_others() {
     two_fields.get("/api/v1/me").expect(200);
 }
 
-fn behind_https_only_the_cookie_of_the_host_is_read() {
+fn behind_https_only_the_host_bound_cookie_is_read() {
     let base_url = Some("https://jobs.example.com".to_owned());
     let (app, hiring) = start_with(Options { base_url, ..Options::default() });
     app.set_password(&hiring.email("member"), PASSWORD);
-    let own = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
-    let planted = cookie(&try_to(&app, &hiring.email("member"), PASSWORD).expect(200));
+    let own = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let planted = cookie(&attempt_sign_in(&app, &hiring.email("member"), PASSWORD).expect(200));
     let me = |line: &str| app.anonymous().with_header("Cookie", line).get("/api/v1/me");
-    // A neighbour's host can set the first of these names, and no browser lets it set the second.
+    // A neighbouring host can set a cookie with the plain name. Browsers do not let it set the host-bound name.
     for value in [&own, &planted] {
         me(&format!("appliance_session={value}")).refused(401, "unauthorized");
     }
@@ -359,7 +359,7 @@ fn behind_https_only_the_cookie_of_the_host_is_read() {
         format!("appliance_session={planted}; __Host-appliance_session={own}"),
         format!("__Host-appliance_session={own}; appliance_session={planted}"),
         format!("appliance_session=; __Host-appliance_session={own}"),
-        // A comma is part of a value, which a neighbour's host may have set.
+        // A comma is part of a value, which a neighbouring host may have set.
         format!("theme=1,__Host-appliance_session={planted}; __Host-appliance_session={own}"),
     ] {
         assert_eq!(me(&line).expect(200).json()["user"]["id"], hiring.staff("owner"), "{line}");
@@ -370,16 +370,16 @@ fn behind_https_only_the_cookie_of_the_host_is_read() {
     assert_eq!(two_fields.get("/api/v1/me").expect(200).json()["user"]["id"], hiring.staff("owner"));
     sign_out(&two_fields).expect(204);
     assert_eq!(app.sql("SELECT user_id FROM sessions"), [hiring.staff("member")]);
-    // And the other way round: without https the name is the plain one.
+    // Without https, only the plain name is read.
     let (app, hiring) = start();
-    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let host = app.anonymous().with_header("Cookie", &format!("__Host-appliance_session={value}"));
     host.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn a_cookie_that_is_none_is_a_401() {
+fn an_invalid_cookie_is_401() {
     let (app, hiring) = start();
-    let value = cookie(&try_to(&app, &hiring.email("owner"), PASSWORD).expect(200));
+    let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let digest = app.sql("SELECT lower(hex(digest)) FROM sessions")[0].clone();
     for line in [
         "appliance_session=".to_owned(),
@@ -399,7 +399,7 @@ fn a_cookie_that_is_none_is_a_401() {
         .refused(401, "unauthorized");
 }
 
-fn a_session_is_read_with_the_user_at_each_request() {
+fn a_session_has_the_users_current_role() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let role = || client.get("/api/v1/me").expect(200).json()["user"]["role"].clone();
@@ -421,7 +421,7 @@ fn a_session_ends_after_thirty_minutes_without_use() {
     used.get("/api/v1/me").expect(200);
 }
 
-fn using_a_session_keeps_it_alive() {
+fn using_a_session_extends_it() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     for _ in 0..3 {
@@ -432,7 +432,7 @@ fn using_a_session_keeps_it_alive() {
     client.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn only_a_request_that_it_opens_keeps_a_session_alive() {
+fn only_accepted_requests_extend_a_session() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     app.pass(1_000);
@@ -443,7 +443,7 @@ fn only_a_request_that_it_opens_keeps_a_session_alive() {
     client.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn a_session_ends_twelve_hours_after_the_sign_in_however_used() {
+fn a_session_ends_twelve_hours_after_the_sign_in_despite_use() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     for _ in 0..24 {
@@ -454,11 +454,11 @@ fn a_session_ends_twelve_hours_after_the_sign_in_however_used() {
     client.get("/api/v1/me").expect(200);
     app.pass(1);
     client.get("/api/v1/me").refused(401, "unauthorized");
-    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
     client.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn a_session_outlives_a_restart() {
+fn a_session_survives_a_restart() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     app.pass(1_000);
@@ -471,7 +471,7 @@ fn a_session_outlives_a_restart() {
     client.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn sessions_that_have_ended_are_cleared_away() {
+fn ended_sessions_are_deleted() {
     let (app, hiring) = start();
     session(&app, &hiring);
     session(&app, &hiring);
@@ -483,7 +483,7 @@ fn sessions_that_have_ended_are_cleared_away() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["2"]);
 }
 
-fn signing_out_ends_the_session_and_takes_the_cookie_back() {
+fn signing_out_ends_the_session_and_removes_the_cookie() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let answer = sign_out(&client).expect(204);
@@ -495,7 +495,7 @@ fn signing_out_ends_the_session_and_takes_the_cookie_back() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
 }
 
-fn signing_out_ends_no_other_session() {
+fn signing_out_leaves_other_sessions() {
     let (app, hiring) = start();
     let (here, there) = (session(&app, &hiring), session(&app, &hiring));
     sign_out(&here).expect(204);
@@ -512,7 +512,7 @@ fn signing_out_without_a_session_is_401() {
     sign_out(&wrong).refused(401, "unauthorized");
 }
 
-fn signing_out_with_a_key_is_401_and_leaves_no_usage() {
+fn signing_out_with_a_key_is_401_without_a_usage_row() {
     let (app, hiring) = start();
     session(&app, &hiring);
     sign_out(&app.admin()).refused(401, "unauthorized");
@@ -521,7 +521,7 @@ fn signing_out_with_a_key_is_401_and_leaves_no_usage() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["1"]);
 }
 
-fn signing_out_must_come_from_the_same_origin() {
+fn signing_out_from_another_origin_is_forbidden() {
     let (app, hiring) = start();
     let own = format!("http://{}", app.address);
     let (other_port, secure) = (format!("http://{}:1", app.address.ip()), format!("https://{}", app.address));
@@ -537,17 +537,17 @@ fn signing_out_must_come_from_the_same_origin() {
     assert!(attempt(&[SAME_ORIGIN, ("Origin", "https://evil.example")]), "Sec-Fetch-Site decides");
     for site in ["cross-site", "same-site", "none", "", "Same-Origin"] {
         assert!(!attempt(&[("Sec-Fetch-Site", site)]), "{site}");
-        assert!(!attempt(&[("Sec-Fetch-Site", site), ("Origin", &own)]), "{site} and our own origin");
+        assert!(!attempt(&[("Sec-Fetch-Site", site), ("Origin", &own)]), "{site} with the service's own origin");
     }
     for origin in
         ["https://evil.example", "null", "", &other_port, &secure, &format!("{own}/"), &format!("{own}.evil.example")]
     {
         assert!(!attempt(&[("Origin", origin)]), "{origin}");
     }
-    assert!(!attempt(&[]), "a request that says nothing of where it comes from");
+    assert!(!attempt(&[]), "a request without an origin is forbidden");
 }
 
-fn signing_out_of_a_service_behind_https_knows_its_origin() {
+fn signing_out_behind_https_compares_the_public_origin() {
     let base_url = Some("https://jobs.example.com".to_owned());
     let (app, hiring) = start_with(Options { base_url, ..Options::default() });
     for (origin, status) in [
@@ -561,7 +561,7 @@ fn signing_out_of_a_service_behind_https_knows_its_origin() {
     }
 }
 
-fn an_origin_has_no_default_port() {
+fn default_ports_are_not_part_of_an_origin() {
     for (base_url, own, other) in [
         ("https://jobs.example.com:443", "https://jobs.example.com", "https://jobs.example.com:80"),
         ("http://jobs.example.com:80", "http://jobs.example.com", "http://jobs.example.com:443"),
@@ -578,7 +578,7 @@ fn an_origin_has_no_default_port() {
     }
 }
 
-fn an_origin_that_is_told_twice_is_none() {
+fn a_repeated_origin_is_forbidden() {
     let (app, hiring) = start();
     let own = format!("http://{}", app.address);
     let body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string();
@@ -631,14 +631,14 @@ fn signing_in_from_another_origin_is_forbidden() {
     assert!(undecodable.starts_with(b"HTTP/1.1 403 "), "{}", String::from_utf8_lossy(&undecodable));
 }
 
-fn a_forbidden_sign_in_is_no_failure() {
+fn a_forbidden_sign_in_does_not_count_as_a_failure() {
     let (app, hiring) = start();
     let body = json!({ "email": hiring.email("owner"), "password": "a wrong password" });
     let foreign = app.anonymous().with_header("Origin", "https://evil.example");
     for _ in 0..10 {
         foreign.post(SIGN_IN, &body).refused(403, "forbidden");
     }
-    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
 }
 
 fn a_session_is_rate_limited() {
@@ -647,7 +647,7 @@ fn a_session_is_rate_limited() {
     let answer = first.get("/api/v1/me").expect(200);
     assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=2;w=60"));
     assert_eq!(answer.header("ratelimit"), Some("\"default\";r=1;t=30"));
-    // The limit is the user's, not the session's.
+    // The limit belongs to the user, not to the session.
     second.get("/api/v1/me").expect(200);
     let limited = sign_out(&first).refused(429, "rate_limited");
     assert_eq!(retry_after(&limited), 30);
@@ -657,7 +657,7 @@ fn a_session_is_rate_limited() {
     sign_out(&first).expect(204);
 }
 
-fn five_failures_are_free_and_then_an_account_waits_twice_as_long_each_time() {
+fn after_five_failures_the_wait_of_an_account_doubles_each_time() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 5);
@@ -670,7 +670,7 @@ fn five_failures_are_free_and_then_an_account_waits_twice_as_long_each_time() {
     }
 }
 
-fn a_wait_is_told_in_whole_seconds_rounded_up() {
+fn a_wait_is_reported_in_whole_seconds_rounded_up() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 5);
@@ -684,17 +684,17 @@ fn a_wait_is_told_in_whole_seconds_rounded_up() {
     app.world.pass(Duration::from_micros(999_999));
     assert_eq!(wait(&app, &email, PASSWORD), 3);
     app.pass(3);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
 }
 
 fn the_right_password_waits_too_and_works_after_the_wait() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 5);
-    let told = try_to(&app, &email, PASSWORD).refused(429, "rate_limited");
-    assert_eq!((retry_after(&told), told.header("set-cookie")), (1, None));
+    let answer = attempt_sign_in(&app, &email, PASSWORD).refused(429, "rate_limited");
+    assert_eq!((retry_after(&answer), answer.header("set-cookie")), (1, None));
     app.pass(1);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
 }
 
 fn an_attempt_during_the_wait_does_not_lengthen_it() {
@@ -707,23 +707,23 @@ fn an_attempt_during_the_wait_does_not_lengthen_it() {
         assert_eq!(wait(&app, &email, "a wrong password"), 2);
     }
     app.pass(2);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
 }
 
-fn a_success_forgets_the_failures() {
+fn a_success_resets_the_failures() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 4);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
     fail(&app, &email, 5);
     assert_eq!(wait(&app, &email, PASSWORD), 1);
     app.pass(1);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
     fail(&app, &email, 5);
     assert_eq!(wait(&app, &email, PASSWORD), 1);
 }
 
-fn an_hour_forgets_the_failures() {
+fn failures_expire_after_an_hour() {
     let (app, hiring) = start();
     let (owner, member) = (hiring.email("owner"), hiring.email("member"));
     fail(&app, &owner, 5);
@@ -733,7 +733,7 @@ fn an_hour_forgets_the_failures() {
     assert_eq!(wait(&app, &owner, PASSWORD), 2, "the sixth failure within the hour");
     app.pass(1);
     fail(&app, &member, 5);
-    assert_eq!(wait(&app, &member, PASSWORD), 1, "an hour later the count begins anew");
+    assert_eq!(wait(&app, &member, PASSWORD), 1, "after an hour the count starts over");
 }
 
 fn an_account_waits_whatever_the_spelling_of_its_address() {
@@ -749,7 +749,7 @@ fn another_account_does_not_wait() {
     let (app, hiring) = start();
     fail(&app, &hiring.email("member"), 5);
     wait(&app, &hiring.email("member"), PASSWORD);
-    try_to(&app, &hiring.email("owner"), PASSWORD).expect(200);
+    attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
 }
 
 fn an_unknown_address_waits_like_a_known_one() {
@@ -764,7 +764,7 @@ fn an_unknown_address_waits_like_a_known_one() {
     }
 }
 
-fn a_request_that_is_no_attempt_is_no_failure() {
+fn an_invalid_request_does_not_count_as_a_failure() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     for _ in 0..10 {
@@ -772,10 +772,10 @@ fn a_request_that_is_no_attempt_is_no_failure() {
         app.anonymous().send("POST", SIGN_IN, &[], b"{").refused(400, "bad_request");
     }
     fail(&app, &email, 4);
-    try_to(&app, &email, PASSWORD).expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).expect(200);
 }
 
-fn an_address_waits_after_fifty_failures() {
+fn a_client_address_waits_after_fifty_failures() {
     let (app, hiring) = start_with(Options { trusted_proxies: vec!["127.0.0.0/8"], ..Options::default() });
     let from = |address: &str, email: &str, password: &str| {
         let client = app.anonymous().with_header("X-Forwarded-For", address);
@@ -785,8 +785,8 @@ fn an_address_waits_after_fifty_failures() {
         from("203.0.113.9", &format!("{number}@example.org"), "a wrong password").refused(401, "unauthorized");
     }
     for seconds in [1, 2, 4] {
-        let told = from("203.0.113.9", &hiring.email("owner"), PASSWORD).refused(429, "rate_limited");
-        assert_eq!(retry_after(&told), seconds);
+        let answer = from("203.0.113.9", &hiring.email("owner"), PASSWORD).refused(429, "rate_limited");
+        assert_eq!(retry_after(&answer), seconds);
         from("203.0.113.10", &hiring.email("owner"), PASSWORD).expect(200);
         app.pass(seconds);
         from("203.0.113.9", &format!("more-{seconds}@example.org"), "a wrong password").refused(401, "unauthorized");
@@ -795,7 +795,7 @@ fn an_address_waits_after_fifty_failures() {
     from("203.0.113.9", &hiring.email("owner"), PASSWORD).expect(200);
 }
 
-fn a_success_does_not_make_an_address_with_failures_wait_again() {
+fn a_success_does_not_renew_the_wait_of_a_client_address() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     let nobody = |number: usize| format!("{number}@example.org");
@@ -803,17 +803,17 @@ fn a_success_does_not_make_an_address_with_failures_wait_again() {
     for (number, seconds) in [1, 2, 4, 8].into_iter().enumerate() {
         assert_eq!(wait(&app, &email, PASSWORD), seconds);
         app.pass(seconds);
-        // After the wait everybody behind this address signs in, one after the other.
+        // After the wait, several people behind this address sign in one after the other.
         for _ in 0..3 {
-            try_to(&app, &email, PASSWORD).expect(200);
+            attempt_sign_in(&app, &email, PASSWORD).expect(200);
         }
-        // Its failures are not forgotten: the next one doubles the wait.
+        // The address's failures still count, so the next one doubles the wait.
         fail(&app, &nobody(50 + number), 1);
     }
     assert_eq!(wait(&app, &email, PASSWORD), 16);
 }
 
-fn an_address_that_only_the_client_claims_is_not_believed() {
+fn an_address_claimed_by_an_untrusted_client_is_ignored() {
     let (app, hiring) = start();
     for number in 0..50 {
         let claimed = app.anonymous().with_header("X-Forwarded-For", &format!("203.0.113.{number}"));
@@ -823,19 +823,19 @@ fn an_address_that_only_the_client_claims_is_not_believed() {
     assert_eq!(wait(&app, &hiring.email("owner"), PASSWORD), 1);
 }
 
-fn of_attempts_at_once_five_are_let_through() {
+fn only_five_of_many_concurrent_attempts_are_checked() {
     let (app, hiring) = start();
     let body = json!({ "email": hiring.email("owner"), "password": "a wrong password" }).to_string();
     let runner = || Runner { client: app.anonymous(), method: "POST", path: SIGN_IN.to_owned(), body: body.clone() };
     let answers = race((0..20).map(|_| runner()).collect());
     let count = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
     assert_eq!((count(401), count(429)), (5, 15));
-    let told: Vec<Value> =
+    let answer: Vec<Value> =
         answers.iter().filter(|answer| answer.status == 429).map(|answer| json!(retry_after(answer))).collect();
-    assert_eq!(told, vec![json!(1); 15]);
+    assert_eq!(answer, vec![json!(1); 15]);
 }
 
-fn changing_the_password_ends_the_sessions_and_the_old_password() {
+fn changing_the_password_ends_sessions_and_the_old_password() {
     let (app, hiring) = start();
     app.set_password(&hiring.email("member"), PASSWORD);
     let email = hiring.email("owner");
@@ -845,6 +845,6 @@ fn changing_the_password_ends_the_sessions_and_the_old_password() {
     first.get("/api/v1/me").refused(401, "unauthorized");
     sign_out(&second).refused(401, "unauthorized");
     member.get("/api/v1/me").expect(200);
-    try_to(&app, &email, PASSWORD).refused(401, "unauthorized");
-    try_to(&app, &email, "another horse battery").expect(200);
+    attempt_sign_in(&app, &email, PASSWORD).refused(401, "unauthorized");
+    attempt_sign_in(&app, &email, "another horse battery").expect(200);
 }

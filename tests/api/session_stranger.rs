@@ -1,4 +1,5 @@
-//! `POST /api/auth/sign-in` while strangers guess: whom they keep out, and how much they may guess.
+//! `POST /api/auth/sign-in` while strangers guess passwords: the owner can still sign in, and the number of guesses is
+//! limited.
 
 use serde_json::json;
 
@@ -6,12 +7,12 @@ use crate::support::app::Options;
 use crate::support::{Answer, App, Client};
 
 crate::tests![
-    a_stranger_who_guesses_does_not_keep_the_owner_out,
-    strangers_guess_at_one_account_a_hundred_times_an_hour,
-    a_network_and_a_browser_that_succeeded_are_let_in_while_strangers_guess,
-    an_account_that_is_not_there_is_guessed_at_like_one_that_is,
-    a_line_with_many_64s_is_one_stranger,
-    a_browser_that_succeeded_is_let_in_behind_the_address_of_a_stranger,
+    a_guessing_stranger_does_not_lock_the_owner_out,
+    strangers_get_a_hundred_guesses_an_hour_at_one_account,
+    a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess,
+    guesses_at_an_unknown_account_are_limited_like_at_a_known_one,
+    ipv6_networks_of_one_subscriber_share_their_limits,
+    a_known_browser_can_sign_in_behind_a_strangers_address,
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -33,7 +34,7 @@ fn try_from(client: &Client, email: &str, password: &str) -> Answer {
     client.post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// How many of so many wrong passwords are looked at.
+/// How many of this many wrong passwords are checked.
 fn guesses(app: &App, address: &str, email: &str, times: usize) -> usize {
     let client = from(app, address);
     let statuses = (0..times).map(|_| try_from(&client, email, "a wrong password").status);
@@ -44,7 +45,7 @@ fn retry_after(answer: &Answer) -> u64 {
     answer.header("retry-after").unwrap().parse().unwrap()
 }
 
-fn a_stranger_who_guesses_does_not_keep_the_owner_out() {
+fn a_guessing_stranger_does_not_lock_the_owner_out() {
     let (app, owner) = start();
     assert_eq!(guesses(&app, "198.51.100.1", &owner, 60), 5);
     for _ in 0..60 {
@@ -53,10 +54,10 @@ fn a_stranger_who_guesses_does_not_keep_the_owner_out() {
     try_from(&from(&app, "198.51.100.1"), &owner, PASSWORD).refused(429, "rate_limited");
 }
 
-fn strangers_guess_at_one_account_a_hundred_times_an_hour() {
+fn strangers_get_a_hundred_guesses_an_hour_at_one_account() {
     let (app, owner) = start();
-    let looked_at: usize = (0..40).map(|number| guesses(&app, &format!("198.51.100.{number}"), &owner, 6)).sum();
-    assert_eq!(looked_at, 100);
+    let checked: usize = (0..40).map(|number| guesses(&app, &format!("198.51.100.{number}"), &owner, 6)).sum();
+    assert_eq!(checked, 100);
     let answer = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).refused(429, "rate_limited");
     assert_eq!(retry_after(&answer), 3_600);
     app.pass(3_599);
@@ -65,7 +66,7 @@ fn strangers_guess_at_one_account_a_hundred_times_an_hour() {
     try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
 }
 
-fn a_network_and_a_browser_that_succeeded_are_let_in_while_strangers_guess() {
+fn a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess() {
     let (app, owner) = start();
     let signed_in = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
@@ -79,34 +80,34 @@ fn a_network_and_a_browser_that_succeeded_are_let_in_while_strangers_guess() {
     try_from(&from(&app, "203.0.113.2").with_header("Cookie", &cookie), &owner, PASSWORD).expect(200);
 }
 
-fn an_account_that_is_not_there_is_guessed_at_like_one_that_is() {
+fn guesses_at_an_unknown_account_are_limited_like_at_a_known_one() {
     let (app, owner) = start();
     for email in [owner.as_str(), "nobody@example.org"] {
-        let looked_at: Vec<usize> =
+        let checked: Vec<usize> =
             (0..25).map(|number| guesses(&app, &format!("198.51.100.{number}"), email, 6)).collect();
-        assert_eq!(looked_at, [vec![5; 20], vec![0; 5]].concat(), "{email}");
+        assert_eq!(checked, [vec![5; 20], vec![0; 5]].concat(), "{email}");
         let answer = try_from(&from(&app, "203.0.113.1"), email, "a wrong password").refused(429, "rate_limited");
         assert_eq!(retry_after(&answer), 3_600, "{email}");
     }
 }
 
-fn a_line_with_many_64s_is_one_stranger() {
+fn ipv6_networks_of_one_subscriber_share_their_limits() {
     let (app, owner) = start();
-    // One account: a /56 has twice the five guesses of a /64, a /48 four times.
-    let of = |range: std::ops::Range<u32>, shift: u32| -> usize {
+    // For one account, a /56 has twice the five guesses of a /64, and a /48 four times.
+    let guesses_from = |range: std::ops::Range<u32>, shift: u32| -> usize {
         range.map(|number| guesses(&app, &format!("2001:db8:0:{:x}::1", number << shift), &owner, 6)).sum()
     };
-    assert_eq!(of(0..80, 0), 10);
-    assert_eq!(of(1..40, 8), 10);
+    assert_eq!(guesses_from(0..80, 0), 10);
+    assert_eq!(guesses_from(1..40, 8), 10);
     try_from(&from(&app, "2001:db8:1::1"), &owner, PASSWORD).expect(200);
-    // Many accounts: the /56 has twice the fifty failures of an address.
+    // Across many accounts, the /56 has twice the fifty failures of an address.
     let failed = (0..200)
         .filter(|number| guesses(&app, &format!("2001:db8:2:{number:x}::1"), &format!("{number}@example.org"), 1) == 1);
     assert_eq!(failed.count(), 100);
     try_from(&from(&app, "2001:db8:2:100::1"), &owner, PASSWORD).expect(200);
 }
 
-fn a_browser_that_succeeded_is_let_in_behind_the_address_of_a_stranger() {
+fn a_known_browser_can_sign_in_behind_a_strangers_address() {
     let (app, owner) = start();
     let signed_in = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();

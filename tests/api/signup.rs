@@ -1,4 +1,5 @@
-//! `GET /signup/{token}`: the form that a signup link leads to, for as long as it leads somewhere, and what is said instead.
+//! `GET /signup/{token}`: the application form behind a signup link, the lifetime of the link, and the pages shown
+//! instead of the form.
 
 use std::time::Duration;
 
@@ -9,31 +10,31 @@ use crate::support::signup::{Form, path, path_to, status_path, value};
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_link_leads_to_a_form_for_the_role,
-    every_field_says_what_it_is_and_what_fills_it,
-    the_page_may_run_nothing_and_is_kept_nowhere,
+    a_link_opens_a_form_for_the_role,
+    every_field_has_a_label_a_type_and_autocomplete,
+    the_page_runs_no_scripts_and_is_not_cached,
     hostile_names_are_text,
-    the_page_speaks_the_language_of_the_link_or_of_the_browser,
-    the_page_can_be_had_in_every_language,
-    a_link_lives_for_thirty_days_to_the_microsecond,
-    a_link_that_has_run_out_leads_to_the_role,
+    the_page_is_in_the_language_of_the_link_or_the_browser,
+    the_page_links_to_every_language,
+    a_link_expires_after_exactly_thirty_days,
+    an_expired_link_points_to_the_posting,
     a_link_ends_when_its_role_is_filled,
     a_link_ends_when_its_role_is_closed,
-    a_link_to_a_role_without_steps_leads_to_no_form,
-    a_link_waits_while_its_role_is_not_public_or_its_portal_is_off,
-    every_link_that_leads_nowhere_is_the_same_page,
-    a_token_of_strange_bytes_is_a_404_page,
-    a_parameter_that_is_there_twice_is_a_400_page,
-    another_method_is_a_405,
-    head_has_the_same_header_fields_and_no_body,
-    following_a_link_changes_nothing,
-    a_browser_that_has_applied_is_told_so,
-    it_can_apply_for_somebody_else,
-    a_cookie_that_leads_nowhere_is_no_application,
+    a_link_to_a_role_without_steps_opens_no_form,
+    a_link_works_again_once_its_role_and_portal_are_public_again,
+    all_dead_links_get_the_same_page,
+    a_malformed_token_is_a_404_page,
+    a_repeated_parameter_is_a_400_page,
+    other_methods_are_405,
+    a_head_request_returns_the_same_fields_and_no_body,
+    opening_a_link_changes_nothing,
+    a_browser_that_has_applied_sees_a_notice,
+    a_browser_that_has_applied_can_apply_for_another_person,
+    an_invalid_cookie_is_ignored,
     the_cookie_is_secure_behind_https,
 ];
 
-/// The text of this answer, where it is a page of this status.
+/// Asserts that an answer is a page of this status, and returns its text.
 #[track_caller]
 fn page(answer: Answer, status: u16) -> String {
     let answer = answer.expect(status);
@@ -46,15 +47,15 @@ fn page(answer: Answer, status: u16) -> String {
     text
 }
 
-/// This answer's page, where the link leads nowhere.
+/// Asserts that an answer is the page of a dead link, and returns its text.
 #[track_caller]
-fn nowhere(answer: Answer) -> String {
+fn assert_dead_link(answer: Answer) -> String {
     let text = page(answer, 404);
     assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
     text
 }
 
-fn a_link_leads_to_a_form_for_the_role() {
+fn a_link_opens_a_form_for_the_role() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -70,7 +71,7 @@ fn a_link_leads_to_a_form_for_the_role() {
     assert!(!text.contains("id=\"errors\"") && !text.contains("aria-invalid") && !text.contains(" checked"), "{text}");
 }
 
-fn every_field_says_what_it_is_and_what_fills_it() {
+fn every_field_has_a_label_a_type_and_autocomplete() {
     let app = App::start();
     let hiring = app.hiring();
     let text = app.anonymous().get(&path(&app, &hiring)).expect(200).text();
@@ -90,12 +91,12 @@ fn every_field_says_what_it_is_and_what_fills_it() {
         assert!(text.contains(&format!("aria-describedby=\"{id}-hint\"")), "{id}: {text}");
     }
     assert!(text.contains("at most 10 MB"), "{text}");
-    // What only robots see.
+    // A field that only robots see.
     assert!(text.contains("<div class=\"trap\" aria-hidden=\"true\">"), "{text}");
     assert!(text.contains("name=\"homepage\" type=\"text\" tabindex=\"-1\" autocomplete=\"off\""), "{text}");
 }
 
-fn the_page_may_run_nothing_and_is_kept_nowhere() {
+fn the_page_runs_no_scripts_and_is_not_cached() {
     let app = App::start();
     let hiring = app.hiring();
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
@@ -130,7 +131,7 @@ fn hostile_names_are_text() {
     }
 }
 
-fn the_page_speaks_the_language_of_the_link_or_of_the_browser() {
+fn the_page_is_in_the_language_of_the_link_or_the_browser() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -153,7 +154,7 @@ fn the_page_speaks_the_language_of_the_link_or_of_the_browser() {
     }
 }
 
-fn the_page_can_be_had_in_every_language() {
+fn the_page_links_to_every_language() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -164,11 +165,11 @@ fn the_page_can_be_had_in_every_language() {
         assert!(text.contains(&format!("<a href=\"{link}\" lang=\"{tag}\"")), "{tag}: {text}");
         assert!(page(app.anonymous().get(&link), 200).contains(&format!("<html lang=\"{tag}\">")));
     }
-    let nowhere = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
-    assert!(nowhere.contains("<h1>Dieser Link führt nirgendwohin</h1>"), "{nowhere}");
+    let assert_dead_link = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
+    assert!(assert_dead_link.contains("<h1>Dieser Link führt nirgendwohin</h1>"), "{assert_dead_link}");
 }
 
-fn a_link_lives_for_thirty_days_to_the_microsecond() {
+fn a_link_expires_after_exactly_thirty_days() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -178,7 +179,7 @@ fn a_link_lives_for_thirty_days_to_the_microsecond() {
     page(app.anonymous().get(&path), 410);
 }
 
-fn a_link_that_has_run_out_leads_to_the_role() {
+fn an_expired_link_points_to_the_posting() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -187,7 +188,7 @@ fn a_link_that_has_run_out_leads_to_the_role() {
     assert!(text.contains("<h1>Dieser Link ist abgelaufen</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}/roles/{}?lang=de\"", hiring.slug, hiring.role_id)), "{text}");
     assert!(text.contains("Engineer") && !text.contains("<form"), "{text}");
-    // The role has a new one.
+    // The role has a new link.
     page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200);
 }
 
@@ -203,7 +204,7 @@ fn a_link_ends_when_its_role_is_filled() {
     assert!(text.contains("<h1>Engineer takes no more applications</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)) && !text.contains("<form"), "{text}");
     assert!(!text.contains("Your application was not sent"), "{text}");
-    // Opened again it gets a new link, and this one stays dead.
+    // The role gets a new link when it opens again, and the old one stays dead.
     owner.post_empty(&hiring.reject(0)).expect(200);
     let text = page(app.anonymous().get(&path), 410);
     assert!(text.contains("<h1>This link has run out</h1>"), "{text}");
@@ -216,22 +217,22 @@ fn a_link_ends_when_its_role_is_closed() {
     app.change("UPDATE roles SET status = 'closed'");
     page(app.anonymous().get(&path), 410);
     app.change("UPDATE roles SET status = 'draft'");
-    nowhere(app.anonymous().get(&path));
+    assert_dead_link(app.anonymous().get(&path));
 }
 
-fn a_link_to_a_role_without_steps_leads_to_no_form() {
+fn a_link_to_a_role_without_steps_opens_no_form() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let more = json!({ "id": "role_bare", "name": "Bare", "status": "open", "public": true });
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(more);
     });
-    // As an import of an earlier version left it.
+    // An imported role can be without steps.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
     let text = page(app.anonymous().get(&path_to(&app, &hiring, "role_bare")), 410);
     assert!(text.contains("<h1>Bare takes no more applications</h1>"), "{text}");
 }
 
-fn a_link_waits_while_its_role_is_not_public_or_its_portal_is_off() {
+fn a_link_works_again_once_its_role_and_portal_are_public_again() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -242,8 +243,8 @@ fn a_link_waits_while_its_role_is_not_public_or_its_portal_is_off() {
     ] {
         let form = Form::at(&app, &path);
         app.change(away);
-        nowhere(app.anonymous().get(&path));
-        let text = nowhere(form.send(&app));
+        assert_dead_link(app.anonymous().get(&path));
+        let text = assert_dead_link(form.send(&app));
         assert!(!text.contains("Acme"), "{text}");
         app.change(back);
         page(app.anonymous().get(&path), 200);
@@ -251,38 +252,38 @@ fn a_link_waits_while_its_role_is_not_public_or_its_portal_is_off() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn every_link_that_leads_nowhere_is_the_same_page() {
+fn all_dead_links_get_the_same_page() {
     let app = App::start();
     let (hidden, off) = (app.hiring(), app.hiring());
     let paths = [&hidden, &off].map(|hiring| path(&app, hiring));
     app.change(&format!("UPDATE roles SET public = 0 WHERE id = '{}'", hidden.role_id));
     app.change(&format!("UPDATE organizations SET portal_enabled = 0 WHERE id = '{}'", off.organization_id));
-    let told = |path: &str| nowhere(app.anonymous().get(path)).replace(path, "");
-    let unknown = told("/signup/0123456789abcdefghjkmnpqrstvwxyz0");
+    let dead_link_page = |path: &str| assert_dead_link(app.anonymous().get(path)).replace(path, "");
+    let unknown = dead_link_page("/signup/0123456789abcdefghjkmnpqrstvwxyz0");
     for path in paths {
-        assert_eq!(told(&path), unknown);
+        assert_eq!(dead_link_page(&path), unknown);
     }
 }
 
-fn a_token_of_strange_bytes_is_a_404_page() {
+fn a_malformed_token_is_a_404_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
     let long = "a".repeat(4_000);
     for token in ["%00", "%C3%A4", "%20", "'%20OR%201=1--", "%3Cscript%3E", "%2e%2e%2fetc", &long] {
-        let text = nowhere(app.anonymous().get(&format!("/signup/{token}")));
+        let text = assert_dead_link(app.anonymous().get(&format!("/signup/{token}")));
         assert!(!text.contains("<script"), "{token}: {text}");
     }
     for token in ["%ff", "%zz", "%"] {
         app.anonymous().get(&format!("/signup/{token}")).expect(404);
     }
-    nowhere(app.anonymous().get(&path.to_uppercase().replace("/SIGNUP/", "/signup/")));
-    nowhere(app.anonymous().get(&format!("{path}%20")));
+    assert_dead_link(app.anonymous().get(&path.to_uppercase().replace("/SIGNUP/", "/signup/")));
+    assert_dead_link(app.anonymous().get(&format!("{path}%20")));
     app.anonymous().get("/signup/").expect(404);
     app.anonymous().get("/signup").expect(404);
 }
 
-fn a_parameter_that_is_there_twice_is_a_400_page() {
+fn a_repeated_parameter_is_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -292,7 +293,7 @@ fn a_parameter_that_is_there_twice_is_a_400_page() {
     }
 }
 
-fn another_method_is_a_405() {
+fn other_methods_are_405() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -302,7 +303,7 @@ fn another_method_is_a_405() {
     }
 }
 
-fn head_has_the_same_header_fields_and_no_body() {
+fn a_head_request_returns_the_same_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -317,7 +318,7 @@ fn head_has_the_same_header_fields_and_no_body() {
     }
 }
 
-fn following_a_link_changes_nothing() {
+fn opening_a_link_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
     let first = path(&app, &hiring);
@@ -330,7 +331,7 @@ fn following_a_link_changes_nothing() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn a_browser_that_has_applied_is_told_so() {
+fn a_browser_that_has_applied_sees_a_notice() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -345,18 +346,18 @@ fn a_browser_that_has_applied_is_told_so() {
     assert!(text.contains("<h1>Engineer: Sie haben sich schon beworben</h1>") && !text.contains("<form"), "{text}");
     assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
-    // Its next form tells it the same, but for the one that it sent.
+    // The browser's next form gets the same notice, except for the form that it sent before.
     let other = Form::of(&app, &hiring).with("email", "other@example.org");
     page(other.send_by(&browser), 409);
     assert_eq!(status_path(&form.send_by(&browser)), status);
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
-    // Other roles and other browsers have nothing to do with it.
+    // The notice appears neither for other roles nor in other browsers.
     let elsewhere = app.hiring();
     assert!(page(browser.get(&path(&app, &elsewhere)), 200).contains("<form"));
     assert!(page(app.anonymous().get(&form.path), 200).contains("<form"));
 }
 
-fn it_can_apply_for_somebody_else() {
+fn a_browser_that_has_applied_can_apply_for_another_person() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -373,7 +374,7 @@ fn it_can_apply_for_somebody_else() {
     assert_eq!(app.sql("SELECT email FROM signups"), ["ada@example.org", "grace@example.org"]);
 }
 
-fn a_cookie_that_leads_nowhere_is_no_application() {
+fn an_invalid_cookie_is_ignored() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::of(&app, &hiring);
@@ -390,7 +391,7 @@ fn a_cookie_that_leads_nowhere_is_no_application() {
         let browser = app.anonymous().with_header("Cookie", &cookie);
         assert!(page(browser.get(&path(&app, &other)), 200).contains("<form"), "{cookie}");
     }
-    // One that was wrong does not hide one that is right.
+    // An invalid cookie does not hide a valid one.
     let cookie = format!("applied_{0}=x; applied_{0}={token}", hiring.role_id);
     assert!(!page(app.anonymous().with_header("Cookie", &cookie).get(&form.path), 200).contains("<form"));
 }

@@ -1,23 +1,24 @@
-//! Signing up with an address that is known already: it proves nothing, so nothing is told by the answer, and nothing changes.
+//! Signups under a known address. An address proves nothing, so the answer reveals nothing and existing data does not
+//! change.
 
 use crate::support::signup::{Form, path, path_to, status_path};
 use crate::support::{Answer, App, Hiring};
 use serde_json::json;
 
 crate::tests![
-    the_same_address_on_another_role_is_one_candidate_who_keeps_their_name,
-    a_second_application_by_address_changes_nothing,
-    a_candidate_whom_staff_added_is_one_whom_nobody_takes_over,
-    an_application_that_has_ended_stays_as_it_is,
-    the_answer_is_the_same_whether_the_address_is_known_or_not,
-    the_answer_of_the_api_is_the_same_too,
-    the_answer_comes_no_sooner_for_a_known_address,
-    the_address_of_somebody_who_was_erased_is_free_again,
-    what_stands_for_an_erased_address_is_nobodys,
+    a_signup_to_another_role_joins_the_candidate_without_renaming,
+    a_later_signup_changes_nothing,
+    a_later_signup_does_not_take_over_a_candidate_added_by_staff,
+    a_later_signup_does_not_change_an_ended_application,
+    the_answer_is_the_same_for_known_and_unknown_addresses,
+    the_api_answer_is_the_same_for_known_and_unknown_addresses,
+    the_answer_takes_constant_time,
+    the_address_of_an_erased_candidate_can_apply_again,
+    the_placeholder_of_an_erased_address_matches_nobody,
 ];
 
-/// Everything of candidates and their applications, and all that is counted of them.
-fn everything(app: &App) -> Vec<String> {
+/// Every row about candidates and their applications, and the counts.
+fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidates ORDER BY number",
         "candidate_words ORDER BY word, candidate_number",
@@ -41,7 +42,7 @@ fn with_two_roles(app: &App) -> Hiring {
     })
 }
 
-fn shadows(app: &App) -> Vec<String> {
+fn later_signups(app: &App) -> Vec<String> {
     app.sql(
         "SELECT s.name, s.role_id, p.candidate_role_id IS NULL FROM signups s
          JOIN status_pages p ON p.signup_id = s.id
@@ -50,7 +51,7 @@ fn shadows(app: &App) -> Vec<String> {
     )
 }
 
-fn the_same_address_on_another_role_is_one_candidate_who_keeps_their_name() {
+fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let first = status_path(&Form::of(&app, &hiring).send(&app));
@@ -72,20 +73,20 @@ fn the_same_address_on_another_role_is_one_candidate_who_keeps_their_name() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_second_application_by_address_changes_nothing() {
+fn a_later_signup_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
     let first = status_path(&Form::of(&app, &hiring).send(&app));
-    let before = everything(&app);
+    let before = state(&app);
     for (number, email) in ["ada@example.org", " ADA@example.org", "Ada@EXAMPLE.org "].into_iter().enumerate() {
         app.pass(60);
         let form = Form::of(&app, &hiring).with("name", &format!("Mallory {number}")).with("email", email);
         assert_ne!(status_path(&form.send(&app)), first);
     }
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
     let role = &hiring.role_id;
-    assert_eq!(shadows(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
-    // That it came is on record, for staff.
+    assert_eq!(later_signups(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
+    // An activity records each later signup for staff.
     let again =
         "SELECT role_id, candidate_role_id = (SELECT id FROM candidate_roles ORDER BY rowid DESC LIMIT 1), user_id
                  FROM activities WHERE action = 'candidate_role.signed_up_again'";
@@ -93,17 +94,17 @@ fn a_second_application_by_address_changes_nothing() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_candidate_whom_staff_added_is_one_whom_nobody_takes_over() {
+fn a_later_signup_does_not_take_over_a_candidate_added_by_staff() {
     let app = App::start();
     let hiring = app.hiring();
-    let before = everything(&app);
+    let before = state(&app);
     let form = Form::of(&app, &hiring).with("name", "Mallory").with("email", "candidate-1@people-1.example");
     status_path(&form.send(&app));
-    assert_eq!(everything(&app), before);
-    assert_eq!(shadows(&app), [format!("Mallory|{}|1", hiring.role_id)]);
+    assert_eq!(state(&app), before);
+    assert_eq!(later_signups(&app), [format!("Mallory|{}|1", hiring.role_id)]);
 }
 
-fn an_application_that_has_ended_stays_as_it_is() {
+fn a_later_signup_does_not_change_an_ended_application() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -111,16 +112,16 @@ fn an_application_that_has_ended_stays_as_it_is() {
     owner.post_empty(&hiring.hire(1)).expect(200);
     let withdraw = format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[2].application_id);
     owner.post_empty(&withdraw).expect(200);
-    let before = everything(&app);
+    let before = state(&app);
     for number in 1..=3 {
         let email = format!("candidate-{number}@people-1.example");
         status_path(&Form::of(&app, &hiring).with("email", &email).send(&app));
     }
-    assert_eq!(everything(&app), before);
-    assert_eq!(shadows(&app).len(), 3);
+    assert_eq!(state(&app), before);
+    assert_eq!(later_signups(&app).len(), 3);
 }
 
-/// What an answer is but for its token and the request's id.
+/// An answer without its token and request id.
 fn shape(answer: &Answer, token: &str) -> String {
     let fields = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
     let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();
@@ -128,7 +129,7 @@ fn shape(answer: &Answer, token: &str) -> String {
     format!("{}\n{}\n\n{}", answer.status, fields.join("\n"), answer.text()).replace(token, "TOKEN")
 }
 
-fn the_answer_is_the_same_whether_the_address_is_known_or_not() {
+fn the_answer_is_the_same_for_known_and_unknown_addresses() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let more = path_to(&app, &hiring, "role_more");
@@ -141,8 +142,8 @@ fn the_answer_is_the_same_whether_the_address_is_known_or_not() {
     }
     assert!(shapes[0].contains("location: /status/TOKEN?new=1"), "{}", shapes[0]);
     assert!(shapes.iter().all(|shape| *shape == shapes[0]), "{shapes:#?}");
-    assert_eq!(shadows(&app).len(), 2);
-    // So it is with faults, and with a form that is sent twice.
+    assert_eq!(later_signups(&app).len(), 2);
+    // The same holds for forms with errors and for repeated forms.
     let forms =
         ["free@example.org", "candidate-1@people-1.example"].map(|email| Form::of(&app, &hiring).with("email", email));
     let pages = forms.each_ref().map(|form| {
@@ -155,7 +156,7 @@ fn the_answer_is_the_same_whether_the_address_is_known_or_not() {
     }
 }
 
-fn the_answer_of_the_api_is_the_same_too() {
+fn the_api_answer_is_the_same_for_known_and_unknown_addresses() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("/api/public{}", path(&app, &hiring));
@@ -166,32 +167,32 @@ fn the_answer_of_the_api_is_the_same_too() {
         shape(&answer, url.rsplit('/').next().unwrap())
     });
     assert_eq!((&shapes[1], &shapes[2]), (&shapes[0], &shapes[0]));
-    assert_eq!(shadows(&app).len(), 2);
+    assert_eq!(later_signups(&app).len(), 2);
 }
 
-fn the_answer_comes_no_sooner_for_a_known_address() {
+fn the_answer_takes_constant_time() {
     let app = App::start();
     let hiring = app.hiring();
     for email in ["nobody@example.org", "candidate-1@people-1.example"] {
         let form = Form::of(&app, &hiring).with("email", email);
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         status_path(&form.send(&app));
-        assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", begun.elapsed());
+        assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", started.elapsed());
         let body = json!({ "name": "Ada", "email": email, "consent": true });
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         app.anonymous().post(&format!("/api/public{}", path(&app, &hiring)), &body).expect(200);
-        assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", begun.elapsed());
+        assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", started.elapsed());
     }
 }
 
-fn the_address_of_somebody_who_was_erased_is_free_again() {
+fn the_address_of_an_erased_candidate_can_apply_again() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.delete(&hiring.candidate_path(0)).expect(200);
     let form = Form::of(&app, &hiring).with("email", "candidate-1@people-1.example");
     status_path(&form.send(&app));
-    assert_eq!(shadows(&app), Vec::<String>::new());
+    assert_eq!(later_signups(&app), Vec::<String>::new());
     assert_eq!(
         app.sql("SELECT name FROM candidates WHERE email_key = 'candidate-1@people-1.example'"),
         ["Ada Lovelace"]
@@ -199,16 +200,16 @@ fn the_address_of_somebody_who_was_erased_is_free_again() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn what_stands_for_an_erased_address_is_nobodys() {
+fn the_placeholder_of_an_erased_address_matches_nobody() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     app.user_with_all(&hiring.staff("owner")).delete(&hiring.candidate_path(0)).expect(200);
-    let stands = app.sql("SELECT email FROM candidates WHERE erased_at IS NOT NULL").remove(0);
-    let before = everything(&app);
+    let placeholder = app.sql("SELECT email FROM candidates WHERE erased_at IS NOT NULL").remove(0);
+    let before = state(&app);
     for role in [hiring.role_id.as_str(), "role_more"] {
-        let answer = Form::at(&app, &path_to(&app, &hiring, role)).with("email", &stands).send(&app);
-        // What is no address is not taken; what is one changes nothing.
+        let answer = Form::at(&app, &path_to(&app, &hiring, role)).with("email", &placeholder).send(&app);
+        // The placeholder is either refused as an address or changes nothing.
         assert!([303, 400].contains(&answer.status), "{}", answer.text());
     }
-    assert_eq!(everything(&app), before);
+    assert_eq!(state(&app), before);
 }

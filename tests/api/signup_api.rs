@@ -1,4 +1,4 @@
-//! `POST /api/public/signup/{token}`: applying for those who build their own form.
+//! `POST /api/public/signup/{token}`: applying through the API, for sites with their own form.
 
 use serde_json::{Value, json};
 
@@ -7,21 +7,21 @@ use crate::support::signup::{Form, path};
 use crate::support::{Answer, App};
 
 crate::tests![
-    an_application_is_answered_with_the_link_to_where_it_stands,
-    the_link_stands_on_the_base_url,
-    what_was_sent_is_stored,
-    a_form_with_a_file_is_taken_too,
-    what_is_missing_or_wrong_is_told_at_once,
-    a_value_of_another_type_is_told,
-    each_field_has_its_limit,
-    a_file_that_is_not_taken_is_told,
-    the_language_is_the_one_that_is_named_or_the_requests,
-    each_request_is_an_application_of_its_own,
-    a_link_that_leads_to_no_form_is_refused,
-    a_body_that_is_neither_is_refused,
-    pages_of_other_origins_may_call_it,
-    no_cookie_and_no_signature_is_asked_for,
-    another_method_is_a_405,
+    applying_returns_the_status_link,
+    the_link_starts_with_the_base_url,
+    the_sent_values_are_stored,
+    a_multipart_form_with_a_file_is_accepted,
+    all_validation_errors_are_reported_together,
+    a_value_of_a_wrong_type_is_refused,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    a_refused_file_is_reported_with_its_field,
+    the_language_comes_from_the_locale_member_or_the_request,
+    each_request_gets_its_own_status_link,
+    a_dead_link_is_refused,
+    a_body_that_is_neither_json_nor_a_form_is_refused,
+    other_origins_may_apply,
+    neither_a_cookie_nor_a_form_signature_is_needed,
+    other_methods_are_405,
 ];
 
 fn api(app: &App, hiring: &crate::support::Hiring) -> String {
@@ -39,35 +39,38 @@ fn with(name: &str, value: Value) -> Value {
     body
 }
 
-/// A form with these fields, which the API reads as well.
+/// A form with these fields, which the API accepts as well.
 fn form(path: &str, fields: &[(&str, &str)]) -> Form {
     let form = Form::on("<input name=\"form\" value=\"\">", path).without("form");
     fields.iter().fold(form, |form, (name, value)| form.and(name, value))
 }
 
-fn an_application_is_answered_with_the_link_to_where_it_stands() {
+fn applying_returns_the_status_link() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().post(&api(&app, &hiring), &body()).expect(200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(answer.header("set-cookie"), None);
-    let told = answer.json();
-    let url = told["data"]["statusUrl"].as_str().unwrap();
+    let answer_json = answer.json();
+    let url = answer_json["data"]["statusUrl"].as_str().unwrap();
     let token = url.strip_prefix(&format!("http://{}/status/", app.address)).unwrap();
     assert_eq!(token.len(), 43);
-    assert_eq!(told, json!({ "success": true, "data": { "statusUrl": url } }));
+    assert_eq!(answer_json, json!({ "success": true, "data": { "statusUrl": url } }));
     assert_eq!(app.sql("SELECT count(*) FROM status_pages WHERE candidate_role_id IS NOT NULL"), ["1"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_link_stands_on_the_base_url() {
+fn the_link_starts_with_the_base_url() {
     let app = App::with(Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() });
     let hiring = app.hiring();
-    let told = app.anonymous().post(&api(&app, &hiring), &body()).expect(200).json();
-    assert!(told["data"]["statusUrl"].as_str().unwrap().starts_with("https://jobs.example.com/status/"), "{told}");
+    let answer_json = app.anonymous().post(&api(&app, &hiring), &body()).expect(200).json();
+    assert!(
+        answer_json["data"]["statusUrl"].as_str().unwrap().starts_with("https://jobs.example.com/status/"),
+        "{answer_json}"
+    );
 }
 
-fn what_was_sent_is_stored() {
+fn the_sent_values_are_stored() {
     let app = App::start();
     let hiring = app.hiring();
     let mut body = with("links", json!([" https://a.example ", "", "http://b.example"]));
@@ -82,7 +85,7 @@ fn what_was_sent_is_stored() {
     );
 }
 
-fn a_form_with_a_file_is_taken_too() {
+fn a_multipart_form_with_a_file_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -100,7 +103,7 @@ fn a_form_with_a_file_is_taken_too() {
     assert_eq!(refused.fields(), ["name", "consent"]);
 }
 
-fn what_is_missing_or_wrong_is_told_at_once() {
+fn all_validation_errors_are_reported_together() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -116,9 +119,9 @@ fn what_is_missing_or_wrong_is_told_at_once() {
     });
     let answer = refused(all);
     assert_eq!(answer.fields(), ["name", "email", "phone", "links", "note", "consent", "locale"]);
-    let told = answer.json();
+    let answer_json = answer.json();
     let details: Vec<&str> =
-        told["errors"].as_array().unwrap().iter().map(|error| error["detail"].as_str().unwrap()).collect();
+        answer_json["errors"].as_array().unwrap().iter().map(|error| error["detail"].as_str().unwrap()).collect();
     assert_eq!(
         details,
         [
@@ -134,7 +137,7 @@ fn what_is_missing_or_wrong_is_told_at_once() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn a_value_of_another_type_is_told() {
+fn a_value_of_a_wrong_type_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -160,7 +163,7 @@ fn a_value_of_another_type_is_told() {
     }
 }
 
-fn each_field_has_its_limit() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -180,7 +183,7 @@ fn each_field_has_its_limit() {
     }
 }
 
-fn a_file_that_is_not_taken_is_told() {
+fn a_refused_file_is_reported_with_its_field() {
     let app = App::start();
     let hiring = app.hiring();
     let form = form(&api(&app, &hiring), &[]);
@@ -193,11 +196,11 @@ fn a_file_that_is_not_taken_is_told() {
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["0"]);
 }
 
-fn the_language_is_the_one_that_is_named_or_the_requests() {
+fn the_language_comes_from_the_locale_member_or_the_request() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
-    for (number, (locale, query, accepted, kept)) in [
+    for (number, (locale, query, accepted, expected)) in [
         (json!("fr-CA"), "", "de", "fr-CA"),
         (json!("gsw"), "", "de", "gsw"),
         (Value::Null, "", "de-AT, en", "de"),
@@ -211,11 +214,11 @@ fn the_language_is_the_one_that_is_named_or_the_requests() {
         body["email"] = json!(format!("{number}@example.org"));
         let client = app.anonymous().with_header("Accept-Language", accepted);
         client.post(&format!("{path}{query}"), &body).expect(200);
-        assert_eq!(app.sql("SELECT locale FROM signups ORDER BY number DESC LIMIT 1"), [kept]);
+        assert_eq!(app.sql("SELECT locale FROM signups ORDER BY number DESC LIMIT 1"), [expected]);
     }
 }
 
-fn each_request_is_an_application_of_its_own() {
+fn each_request_gets_its_own_status_link() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -225,7 +228,7 @@ fn each_request_is_an_application_of_its_own() {
     assert_eq!(app.sql("SELECT count(candidate_role_id), count(*) FROM signups"), ["1|3"]);
 }
 
-fn a_link_that_leads_to_no_form_is_refused() {
+fn a_dead_link_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -249,7 +252,7 @@ fn a_link_that_leads_to_no_form_is_refused() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn a_body_that_is_neither_is_refused() {
+fn a_body_that_is_neither_json_nor_a_form_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -264,7 +267,7 @@ fn a_body_that_is_neither_is_refused() {
     send("application/json", large.as_bytes()).refused(413, "payload_too_large");
 }
 
-fn pages_of_other_origins_may_call_it() {
+fn other_origins_may_apply() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -284,7 +287,7 @@ fn pages_of_other_origins_may_call_it() {
     assert_eq!(answer.header("access-control-allow-credentials"), None);
 }
 
-fn no_cookie_and_no_signature_is_asked_for() {
+fn neither_a_cookie_nor_a_form_signature_is_needed() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -294,7 +297,7 @@ fn no_cookie_and_no_signature_is_asked_for() {
     app.anonymous().with_header("Cookie", &cookie).post(&path, &body()).expect(200);
 }
 
-fn another_method_is_a_405() {
+fn other_methods_are_405() {
     let app = App::start();
     let hiring = app.hiring();
     for method in ["GET", "HEAD", "PUT", "DELETE"] {

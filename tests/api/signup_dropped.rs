@@ -1,5 +1,5 @@
-//! Files that come with what is refused behind a signup link: kept where the page that is the answer can send them again, and
-//! else dropped at once.
+//! Files of refused forms: they stay staged if the answered page can claim them later, and are deleted at once
+//! otherwise.
 
 use serde_json::json;
 
@@ -7,25 +7,25 @@ use crate::support::signup::{Form, faults, path, status_path, value};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_file_of_a_form_that_is_not_taken_is_dropped_at_once,
-    a_file_of_a_form_that_came_too_soon_or_too_late_is_kept_for_its_page,
-    a_file_of_what_cannot_be_applied_for_is_dropped_at_once,
-    a_file_of_a_repeat_is_dropped_at_once,
-    a_file_of_a_program_that_is_refused_is_dropped_at_once,
-    tiny_files_that_wait_keep_nobody_out_and_large_ones_do,
+    the_file_of_an_invalid_form_is_deleted_at_once,
+    the_file_of_a_form_sent_too_early_or_too_late_stays_staged,
+    the_file_of_a_form_for_a_closed_role_is_deleted_at_once,
+    the_file_of_a_repeated_form_is_deleted_at_once,
+    the_file_of_a_refused_api_request_is_deleted_at_once,
+    staged_files_are_limited_in_number_and_total_size,
 ];
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// A file of more pieces than one write takes away.
+/// A file of more chunks than one write deletes.
 fn large() -> Vec<u8> {
     let mut content = PDF.to_vec();
     content.resize(1_000_000, b' ');
     content
 }
 
-/// How many documents and pieces there are.
-fn kept(app: &App) -> String {
+/// The numbers of attachments and chunks.
+fn counts(app: &App) -> String {
     app.sql("SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)").remove(0)
 }
 
@@ -34,7 +34,7 @@ fn close(app: &App, hiring: &Hiring) {
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
 }
 
-fn a_file_of_a_form_that_is_not_taken_is_dropped_at_once() {
+fn the_file_of_an_invalid_form_is_deleted_at_once() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
@@ -44,18 +44,18 @@ fn a_file_of_a_form_that_is_not_taken_is_dropped_at_once() {
             let text = refused.send(&app).expect(400).text();
             assert_eq!(value(&text, "cvToken"), None, "{text}");
             assert!(!text.contains("is here already"), "{text}");
-            assert_eq!(kept(&app), "0|0");
+            assert_eq!(counts(&app), "0|0");
         }
     }
-    // One that came with a good form before stays where it was.
+    // A file that an earlier valid form staged stays.
     let text = form.with("name", "").send(&app).expect(400).text();
     let token = value(&text, "cvToken").unwrap();
-    assert_eq!(kept(&app), "1|16");
+    assert_eq!(counts(&app), "1|16");
     let text = form.with("cvToken", &token).with("homepage", "x").send(&app).expect(400).text();
-    assert_eq!((value(&text, "cvToken"), kept(&app)), (Some(token), "1|16".to_owned()));
+    assert_eq!((value(&text, "cvToken"), counts(&app)), (Some(token), "1|16".to_owned()));
 }
 
-fn a_file_of_a_form_that_came_too_soon_or_too_late_is_kept_for_its_page() {
+fn the_file_of_a_form_sent_too_early_or_too_late_stays_staged() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -70,47 +70,47 @@ fn a_file_of_a_form_that_came_too_soon_or_too_late_is_kept_for_its_page() {
     assert_eq!(app.sql("SELECT count(*) FROM documents WHERE signup_id IS NOT NULL"), ["2"]);
 }
 
-fn a_file_of_what_cannot_be_applied_for_is_dropped_at_once() {
+fn the_file_of_a_form_for_a_closed_role_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
     close(&app, &hiring);
     for form in [form.clone(), form.with("name", "")] {
         form.send(&app).expect(410);
-        assert_eq!(kept(&app), "0|0");
+        assert_eq!(counts(&app), "0|0");
     }
 }
 
-fn a_file_of_a_repeat_is_dropped_at_once() {
+fn the_file_of_a_repeated_form_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
     let first = form.send(&app);
     let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
-    assert_eq!(kept(&app), "1|16");
-    // The same form once more, and another one by the same browser.
+    assert_eq!(counts(&app), "1|16");
+    // The same form again, and another form of the same browser.
     assert_eq!(status_path(&form.send(&app)), status_path(&first));
-    assert_eq!(kept(&app), "1|16");
+    assert_eq!(counts(&app), "1|16");
     let again = Form::of(&app, &hiring).with_file("cv.pdf", &large());
     again.send_by(&app.anonymous().with_header("Cookie", &cookie)).expect(409);
-    assert_eq!(kept(&app), "1|16");
+    assert_eq!(counts(&app), "1|16");
 }
 
-fn a_file_of_a_program_that_is_refused_is_dropped_at_once() {
+fn the_file_of_a_refused_api_request_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
     let form = Form::of(&app, &hiring).with_file("cv.pdf", &large()).to(&format!("/api/public{path}"));
     form.with("email", "nobody").send(&app).refused(400, "validation_error");
-    assert_eq!(kept(&app), "0|0");
+    assert_eq!(counts(&app), "0|0");
     form.send(&app).expect(200);
     assert_eq!(app.sql("SELECT signup_id IS NOT NULL FROM documents"), ["1"]);
     close(&app, &hiring);
     form.send(&app).refused(410, "gone");
-    assert_eq!(kept(&app), "1|16");
+    assert_eq!(counts(&app), "1|16");
 }
 
-fn tiny_files_that_wait_keep_nobody_out_and_large_ones_do() {
+fn staged_files_are_limited_in_number_and_total_size() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -133,12 +133,12 @@ fn tiny_files_that_wait_keep_nobody_out_and_large_ones_do() {
     waiting(1, 2);
     apply(&client, 2).expect(503);
     app.change("DELETE FROM documents WHERE bytes < 3");
-    // Room for one of the largest is left, and is not.
+    // Space for one of the largest files is left, and then it is not.
     waiting(999, 10_485_760);
     status_path(&apply(&client, 3));
     waiting(1, 3);
     let text = apply(&client, 4).expect(503).text();
     assert_eq!(faults(&text), ["cv"]);
-    // Whoever brings no file is not concerned.
+    // Forms without a file are not affected.
     status_path(&Form::of(&app, &hiring).with("email", "5@example.org").send(&app));
 }

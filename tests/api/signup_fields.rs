@@ -1,4 +1,4 @@
-//! The fields of the form behind a signup link: what they take, what they do not, and how that is told.
+//! The fields of the application form: accepted values, refused values, and how errors are shown.
 
 use serde_json::json;
 
@@ -6,22 +6,22 @@ use crate::support::App;
 use crate::support::signup::{Form, area, faults, status_path, value};
 
 crate::tests![
-    what_was_typed_is_stored_as_it_was_typed,
-    what_may_stay_empty_may_be_missing,
-    each_text_has_its_limit,
-    what_is_no_address_is_told,
-    what_is_no_link_is_told,
+    values_are_stored_as_they_were_typed,
+    optional_fields_may_be_empty_or_missing,
+    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    an_invalid_address_is_reported,
+    an_invalid_link_is_reported,
     control_characters_are_refused,
-    characters_that_hide_how_a_line_reads_are_refused,
-    a_consent_is_one_that_says_so,
-    all_faults_are_told_at_once_and_everything_typed_is_kept,
-    a_fault_is_told_beside_its_field_too,
-    faults_are_told_in_the_language_of_the_page,
+    invisible_and_direction_changing_characters_are_refused,
+    only_an_explicit_consent_is_accepted,
+    all_errors_are_shown_together_with_the_input,
+    an_error_is_also_shown_beside_its_field,
+    errors_are_shown_in_the_language_of_the_page,
     markup_in_every_field_is_inert,
-    a_body_that_is_no_form_is_refused,
+    a_body_that_is_not_a_form_is_refused,
 ];
 
-fn what_was_typed_is_stored_as_it_was_typed() {
+fn values_are_stored_as_they_were_typed() {
     let app = App::start();
     let hiring = app.hiring();
     let mut form = Form::of(&app, &hiring).with("name", "  Ada  Lovelace ").with("email", " Ada@Example.org ");
@@ -36,7 +36,7 @@ fn what_was_typed_is_stored_as_it_was_typed() {
     );
 }
 
-fn what_may_stay_empty_may_be_missing() {
+fn optional_fields_may_be_empty_or_missing() {
     let app = App::start();
     let hiring = app.hiring();
     for (number, missing) in ["", "phone", "links", "note"].into_iter().enumerate() {
@@ -51,7 +51,7 @@ fn what_may_stay_empty_may_be_missing() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["4"]);
 }
 
-fn each_text_has_its_limit() {
+fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     let app = App::start();
     let hiring = app.hiring();
     let long = |count: usize| "ä".repeat(count);
@@ -72,7 +72,7 @@ fn each_text_has_its_limit() {
     }
 }
 
-fn what_is_no_address_is_told() {
+fn an_invalid_address_is_reported() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -84,7 +84,7 @@ fn what_is_no_address_is_told() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn what_is_no_link_is_told() {
+fn an_invalid_link_is_reported() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -127,7 +127,7 @@ fn control_characters_are_refused() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn characters_that_hide_how_a_line_reads_are_refused() {
+fn invisible_and_direction_changing_characters_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -155,27 +155,27 @@ fn characters_that_hide_how_a_line_reads_are_refused() {
     status_path(&form.with("name", "می\u{200c}خواهم 👩\u{200d}💻").send(&app));
 }
 
-fn a_consent_is_one_that_says_so() {
+fn only_an_explicit_consent_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
-    for (nth, (said, is_one)) in
+    for (nth, (consent, is_accepted)) in
         [("", false), ("off", false), ("false", false), ("1", false), ("On", false), ("on", true), ("true", true)]
             .into_iter()
             .enumerate()
     {
-        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with("consent", said);
+        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with("consent", consent);
         for answer in [form.send(&app), form.send_urlencoded(&app)] {
-            if is_one {
+            if is_accepted {
                 status_path(&answer);
             } else {
-                assert_eq!(faults(&answer.expect(400).text()), ["consent"], "{said:?}");
+                assert_eq!(faults(&answer.expect(400).text()), ["consent"], "{consent:?}");
             }
         }
     }
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["2"]);
 }
 
-fn all_faults_are_told_at_once_and_everything_typed_is_kept() {
+fn all_errors_are_shown_together_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
     let form =
@@ -193,14 +193,14 @@ fn all_faults_are_told_at_once_and_everything_typed_is_kept() {
     }
     assert!(!text.contains(" checked"), "{text}");
     assert!(text.contains("<title>Error: Apply for Engineer at Acme 1</title>"), "{text}");
-    // Put right, the very same form is taken; a consent once given stays given.
+    // The corrected form is accepted, and a consent once given is preserved.
     let right = Form::on(&text, &form.path).with("phone", &"1".repeat(51));
     let text = right.send(&app).expect(400).text();
     assert!(text.contains(" checked") && faults(&text) == ["phone"], "{text}");
     status_path(&right.with("phone", "").send(&app));
 }
 
-fn a_fault_is_told_beside_its_field_too() {
+fn an_error_is_also_shown_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).without("consent").with("name", "").with("email", "ada").with("phone", "\u{7}");
@@ -221,7 +221,7 @@ fn a_fault_is_told_beside_its_field_too() {
     );
 }
 
-fn faults_are_told_in_the_language_of_the_page() {
+fn errors_are_shown_in_the_language_of_the_page() {
     let app = App::start();
     let hiring = app.hiring();
     let mut form = Form::of(&app, &hiring).with("name", "").without("consent");
@@ -255,7 +255,7 @@ fn markup_in_every_field_is_inert() {
         assert_eq!(area(&text, "note"), canary);
         assert_eq!(text.matches("<textarea ").count(), text.matches("</textarea>").count());
     }
-    // What can be stored is shown to staff as what it is.
+    // Markup that can be stored is shown to staff as text.
     let form = Form::of(&app, &hiring).with("name", canary).with("note", canary);
     status_path(&form.send(&app));
     let client = app.user_with_all(&hiring.staff("owner"));
@@ -264,7 +264,7 @@ fn markup_in_every_field_is_inert() {
     assert_eq!(found.json()["data"][0]["name"], json!(canary));
 }
 
-fn a_body_that_is_no_form_is_refused() {
+fn a_body_that_is_not_a_form_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = Form::of(&app, &hiring).path;

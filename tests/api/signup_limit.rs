@@ -1,4 +1,4 @@
-//! How many applications are taken from one address within an hour.
+//! The number of applications that the service accepts from one client address within an hour.
 
 use serde_json::json;
 
@@ -7,17 +7,17 @@ use crate::support::signup::{Form, area, faults, path, status_path, value};
 use crate::support::{App, Client};
 
 crate::tests![
-    each_address_has_so_many_applications_an_hour,
-    a_form_too_many_is_shown_again_with_its_file,
-    a_form_too_many_is_shown_again_in_the_language_of_the_page,
-    of_forms_far_too_many_only_the_words_are_read,
-    a_line_with_many_64s_has_twice_as_many,
-    the_hour_begins_with_the_first_of_them,
-    forms_that_are_wrong_count_and_looking_does_not,
-    the_api_and_the_form_count_together,
-    a_link_that_leads_nowhere_counts_for_nobody,
-    without_a_limit_there_is_none,
-    a_proxy_that_is_believed_says_who_sent_it,
+    each_client_address_has_a_number_of_applications_an_hour,
+    a_form_over_the_limit_is_shown_again_with_its_file,
+    a_form_over_the_limit_is_shown_again_in_the_language_of_the_page,
+    the_file_of_a_form_far_over_the_limit_is_not_read,
+    ipv6_networks_of_one_subscriber_share_twice_the_limit,
+    the_hour_begins_with_the_first_application,
+    invalid_forms_count_but_opening_the_page_does_not,
+    the_api_and_the_form_share_the_limit,
+    forms_for_a_dead_link_do_not_count,
+    without_a_limit_every_form_is_accepted,
+    an_address_reported_by_an_untrusted_client_is_ignored,
 ];
 
 fn limited(per_hour: u32) -> App {
@@ -30,7 +30,7 @@ fn from(app: &App, address: &str) -> Client {
     app.anonymous().with_header("X-Forwarded-For", address)
 }
 
-fn each_address_has_so_many_applications_an_hour() {
+fn each_client_address_has_a_number_of_applications_an_hour() {
     let app = limited(2);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -49,7 +49,7 @@ fn each_address_has_so_many_applications_an_hour() {
     status_path(&form.send_by(&other));
 }
 
-fn a_form_too_many_is_shown_again_with_its_file() {
+fn a_form_over_the_limit_is_shown_again_with_its_file() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -61,14 +61,14 @@ fn a_form_too_many_is_shown_again_with_its_file() {
         (Some("b@example.org"), "Engines\n& more")
     );
     assert!(text.contains("Ada CV.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
-    // The page is all that is needed to apply once the hour is over.
+    // The page has everything that is needed to apply after the hour.
     app.pass(3_597);
     let again = Form::on(&text, &form.path).with("email", "b@example.org");
     status_path(&again.with("cvToken", &value(&text, "cvToken").unwrap()).send(&app));
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["Ada CV.pdf|1"]);
 }
 
-fn a_form_too_many_is_shown_again_in_the_language_of_the_page() {
+fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -84,12 +84,12 @@ fn a_form_too_many_is_shown_again_in_the_language_of_the_page() {
     }
 }
 
-fn of_forms_far_too_many_only_the_words_are_read() {
+fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with_file("cv.pdf", b"%PDF-1.7");
     status_path(&form.send(&app));
-    // One form an hour is taken, one more is shown again with its file.
+    // Within the hour, one form is accepted and one more is shown again with its file.
     assert!(value(&form.send(&app).expect(429).text(), "cvToken").is_some());
     let text = form.send(&app).expect(429).text();
     assert_eq!((value(&text, "cvToken"), value(&text, "name").as_deref()), (None, Some("Ada Lovelace")));
@@ -97,22 +97,22 @@ fn of_forms_far_too_many_only_the_words_are_read() {
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
 }
 
-fn a_line_with_many_64s_has_twice_as_many() {
+fn ipv6_networks_of_one_subscriber_share_twice_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
     let path = path(&app, &hiring);
-    let sent = |address: &str| {
+    let status_from = |address: &str| {
         let fields = [("Content-Type", "application/x-www-form-urlencoded")];
         from(&app, address).send("POST", &path, &fields, b"").status
     };
-    let statuses: Vec<u16> = (0..6).map(|number| sent(&format!("2001:db8:0:{number:x}::1"))).collect();
+    let statuses: Vec<u16> = (0..6).map(|number| status_from(&format!("2001:db8:0:{number:x}::1"))).collect();
     assert_eq!(statuses, [400, 400, 400, 400, 429, 429]);
-    let of_48: Vec<u16> = (1..7).map(|number| sent(&format!("2001:db8:0:{number:x}00::1"))).collect();
-    assert_eq!(of_48, [400, 400, 400, 400, 429, 429]);
-    assert_eq!(sent("2001:db8:1::1"), 400);
+    let statuses_in_48: Vec<u16> = (1..7).map(|number| status_from(&format!("2001:db8:0:{number:x}00::1"))).collect();
+    assert_eq!(statuses_in_48, [400, 400, 400, 400, 429, 429]);
+    assert_eq!(status_from("2001:db8:1::1"), 400);
 }
 
-fn the_hour_begins_with_the_first_of_them() {
+fn the_hour_begins_with_the_first_application() {
     let app = limited(1);
     let hiring = app.hiring();
     let (form, client) = (Form::of(&app, &hiring), from(&app, "2001:db8::1"));
@@ -125,7 +125,7 @@ fn the_hour_begins_with_the_first_of_them() {
     assert_eq!(form.send_by(&client).expect(429).header("retry-after"), Some("3600"));
 }
 
-fn forms_that_are_wrong_count_and_looking_does_not() {
+fn invalid_forms_count_but_opening_the_page_does_not() {
     let app = limited(3);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -139,7 +139,7 @@ fn forms_that_are_wrong_count_and_looking_does_not() {
     app.anonymous().get(&form.path).expect(200);
 }
 
-fn the_api_and_the_form_count_together() {
+fn the_api_and_the_form_share_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -151,7 +151,7 @@ fn the_api_and_the_form_count_together() {
     form.send(&app).expect(429);
 }
 
-fn a_link_that_leads_nowhere_counts_for_nobody() {
+fn forms_for_a_dead_link_do_not_count() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -162,7 +162,7 @@ fn a_link_that_leads_nowhere_counts_for_nobody() {
     status_path(&form.send(&app));
 }
 
-fn without_a_limit_there_is_none() {
+fn without_a_limit_every_form_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -171,11 +171,11 @@ fn without_a_limit_there_is_none() {
     }
 }
 
-fn a_proxy_that_is_believed_says_who_sent_it() {
+fn an_address_reported_by_an_untrusted_client_is_ignored() {
     let app = App::with(Options { signups_per_hour: Some(1), ..Options::default() });
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
     status_path(&form.send_by(&from(&app, "192.0.2.1")));
-    // Nobody is believed here.
+    // This service trusts no proxy.
     form.send_by(&from(&app, "192.0.2.2")).expect(429);
 }

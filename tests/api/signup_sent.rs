@@ -1,4 +1,4 @@
-//! `POST /signup/{token}`: what becomes of a form that is sent, when it was made and for which link, and what is not taken.
+//! `POST /signup/{token}`: the effect of a submitted form, its age and its link, and the forms that are refused.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use crate::support::signup::{Form, faults, path, path_to, status_path, value};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_form_makes_a_candidate_and_an_application,
-    the_application_is_on_record_as_the_candidates_own,
-    staff_find_whoever_applied,
-    nothing_is_needed_but_the_form,
-    a_form_that_is_sent_twice_is_one_application_with_one_link,
-    a_form_that_was_sent_is_answered_the_same_when_the_role_is_closed,
-    a_form_is_taken_from_three_seconds_to_a_day_after_it_was_made,
-    a_form_that_came_too_soon_is_good_a_moment_later,
-    a_form_that_is_too_old_is_followed_by_a_new_one_with_everything_in_it,
-    a_form_that_is_not_ours_is_not_taken,
-    a_form_of_another_link_is_not_taken,
-    a_form_outlives_a_restart,
-    a_robot_that_fills_everything_leaves_nothing,
-    a_role_that_was_closed_meanwhile_takes_nothing,
-    a_link_that_has_run_out_meanwhile_takes_nothing,
-    a_link_that_there_is_none_of_takes_nothing,
-    the_language_is_kept_with_the_application,
-    a_candidate_of_another_organization_is_another_candidate,
+    a_form_creates_a_candidate_and_an_application,
+    activity_records_the_signup_without_a_user,
+    staff_find_the_applicant,
+    a_form_needs_no_origin_and_no_credential,
+    a_form_sent_twice_makes_one_application_with_one_link,
+    a_repeated_form_gets_the_same_answer_after_the_role_was_closed,
+    a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered,
+    a_form_sent_too_early_is_accepted_a_moment_later,
+    an_expired_form_is_replaced_by_a_new_one_with_the_input,
+    a_forged_form_is_refused,
+    a_form_of_another_link_is_refused,
+    a_form_survives_a_restart,
+    a_form_with_the_hidden_field_filled_is_refused,
+    a_form_for_a_role_closed_meanwhile_is_refused,
+    a_form_for_a_link_expired_meanwhile_is_refused,
+    a_form_for_an_unknown_link_is_refused,
+    the_language_is_stored_with_the_application,
+    the_same_address_in_another_organization_is_another_candidate,
 ];
 
-/// How many of each there are.
+/// The numbers of candidates, applications, signups, status pages and activity rows.
 fn counts(app: &App) -> String {
     let tables = ["candidates", "candidate_roles", "signups", "status_pages", "activities"];
     let counts = tables.map(|table| format!("(SELECT count(*) FROM {table})"));
@@ -37,7 +37,7 @@ fn counts(app: &App) -> String {
 }
 
 #[track_caller]
-fn require_nothing(app: &App) {
+fn assert_nothing_stored(app: &App) {
     assert_eq!(counts(app), "3|3|0|0|0");
 }
 
@@ -52,7 +52,7 @@ fn newest_application(app: &App) -> Vec<String> {
     )
 }
 
-fn a_form_makes_a_candidate_and_an_application() {
+fn a_form_creates_a_candidate_and_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = Form::of(&app, &hiring).send(&app);
@@ -77,7 +77,7 @@ fn a_form_makes_a_candidate_and_an_application() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_application_is_on_record_as_the_candidates_own() {
+fn activity_records_the_signup_without_a_user() {
     let app = App::start();
     let hiring = app.hiring();
     status_path(&Form::of(&app, &hiring).send(&app));
@@ -91,7 +91,7 @@ fn the_application_is_on_record_as_the_candidates_own() {
     assert_eq!(shown["data"][0]["action"], "candidate_role.signed_up");
 }
 
-fn staff_find_whoever_applied() {
+fn staff_find_the_applicant() {
     let app = App::start();
     let hiring = app.hiring();
     status_path(&Form::of(&app, &hiring).send(&app));
@@ -104,7 +104,7 @@ fn staff_find_whoever_applied() {
     assert_eq!(status["data"]["applications"]["inProgress"], 4, "{status}");
 }
 
-fn nothing_is_needed_but_the_form() {
+fn a_form_needs_no_origin_and_no_credential() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -114,7 +114,7 @@ fn nothing_is_needed_but_the_form() {
     assert_eq!(counts(&app), "5|5|2|2|4");
 }
 
-fn a_form_that_is_sent_twice_is_one_application_with_one_link() {
+fn a_form_sent_twice_makes_one_application_with_one_link() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -127,11 +127,11 @@ fn a_form_that_is_sent_twice_is_one_application_with_one_link() {
         assert_eq!(answer.header("set-cookie"), first.header("set-cookie"));
     }
     assert_eq!(counts(&app), before);
-    // Another form is another link.
+    // Another form gets another link.
     assert_ne!(status_path(&Form::of(&app, &hiring).send(&app)), status_path(&first));
 }
 
-fn a_form_that_was_sent_is_answered_the_same_when_the_role_is_closed() {
+fn a_repeated_form_gets_the_same_answer_after_the_role_was_closed() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -141,7 +141,7 @@ fn a_form_that_was_sent_is_answered_the_same_when_the_role_is_closed() {
     form.with("form", "x").send(&app).expect(410);
 }
 
-fn a_form_is_taken_from_three_seconds_to_a_day_after_it_was_made() {
+fn a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -164,20 +164,20 @@ fn a_form_is_taken_from_three_seconds_to_a_day_after_it_was_made() {
     assert_eq!(app.sql("SELECT email FROM signups"), ["2@example.org", "3@example.org"]);
 }
 
-fn a_form_that_came_too_soon_is_good_a_moment_later() {
+fn a_form_sent_too_early_is_accepted_a_moment_later() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::young(&app, &path(&app, &hiring));
     let text = form.send(&app).expect(400).text();
     assert!(text.contains("That was very quick.") && faults(&text).is_empty(), "{text}");
-    require_nothing(&app);
+    assert_nothing_stored(&app);
     assert_eq!(value(&text, "form").as_deref(), Some(form.value("form")));
     assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
     app.pass(3);
     status_path(&Form::on(&text, &form.path).send(&app));
 }
 
-fn a_form_that_is_too_old_is_followed_by_a_new_one_with_everything_in_it() {
+fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring).with("name", "Grace").with("note", "Hello");
@@ -185,19 +185,19 @@ fn a_form_that_is_too_old_is_followed_by_a_new_one_with_everything_in_it() {
     let text = form.with("phone", "\u{7}").send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(faults(&text), ["phone"]);
-    require_nothing(&app);
+    assert_nothing_stored(&app);
     assert_ne!(value(&text, "form").as_deref(), Some(form.value("form")));
     assert_eq!(value(&text, "name").as_deref(), Some("Grace"));
     app.pass(3);
-    let anew = form.with("form", &value(&text, "form").unwrap());
-    status_path(&anew.send(&app));
-    // From a time that has not come: the clock was set back.
+    let renewed = form.with("form", &value(&text, "form").unwrap());
+    status_path(&renewed.send(&app));
+    // After the clock was set back, the form comes from the future.
     let form = Form::of(&app, &hiring).with("email", "b@example.org");
     app.set_clock("2026-11-21T09:00:00Z");
     assert!(form.send(&app).expect(400).text().contains("The form was open for too long."));
 }
 
-fn a_form_that_is_not_ours_is_not_taken() {
+fn a_forged_form_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -226,15 +226,15 @@ fn a_form_that_is_not_ours_is_not_taken() {
         assert!(page.contains("The form was open for too long."), "{text}: {page}");
     }
     form.without("form").send(&app).expect(400);
-    // Another file has another secret, and none of both stands in the page.
+    // Another file has another secret, and the page shows neither of them.
     let secrets = [&app, &other].map(|app| app.sql("SELECT hex(secret) FROM form_secrets").remove(0));
     assert_ne!(secrets[0].len(), 0);
     assert!(!app.anonymous().get(&form.path).expect(200).text().to_uppercase().contains(&secrets[0]));
     drop(foreign);
-    require_nothing(&app);
+    assert_nothing_stored(&app);
 }
 
-fn a_form_of_another_link_is_not_taken() {
+fn a_form_of_another_link_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::of(&app, &hiring);
@@ -242,13 +242,13 @@ fn a_form_of_another_link_is_not_taken() {
     let text = moved.send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // What that page gives instead is good for it.
+    // The form on the answered page is valid for that link.
     app.pass(3);
     status_path(&Form::on(&text, &moved.path).send(&app));
     assert_eq!(app.sql("SELECT role_id FROM signups"), std::slice::from_ref(&other.role_id));
 }
 
-fn a_form_outlives_a_restart() {
+fn a_form_survives_a_restart() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -262,7 +262,7 @@ fn a_form_outlives_a_restart() {
     assert_eq!(status_path(&form.send(&app)), first);
 }
 
-fn a_robot_that_fills_everything_leaves_nothing() {
+fn a_form_with_the_hidden_field_filled_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for homepage in ["https://spam.example", " ", "0"] {
@@ -270,8 +270,8 @@ fn a_robot_that_fills_everything_leaves_nothing() {
         let text = form.send(&app).expect(400).text();
         assert!(text.contains("A field that people do not see was filled."), "{text}");
         assert_eq!(value(&text, "homepage"), None);
-        require_nothing(&app);
-        // A person whose browser did it sends it again.
+        assert_nothing_stored(&app);
+        // A person whose browser filled the field can send the form again.
         assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
     }
     status_path(&Form::of(&app, &hiring).with("homepage", "").send(&app));
@@ -282,7 +282,7 @@ fn close(app: &App, hiring: &Hiring) {
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
 }
 
-fn a_role_that_was_closed_meanwhile_takes_nothing() {
+fn a_form_for_a_role_closed_meanwhile_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -297,7 +297,7 @@ fn a_role_that_was_closed_meanwhile_takes_nothing() {
     assert_eq!(counts(&app), before);
 }
 
-fn a_link_that_has_run_out_meanwhile_takes_nothing() {
+fn a_form_for_a_link_expired_meanwhile_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
@@ -311,7 +311,7 @@ fn a_link_that_has_run_out_meanwhile_takes_nothing() {
     assert_eq!(app.sql("SELECT email FROM signups"), ["ada@example.org"]);
 }
 
-fn a_link_that_there_is_none_of_takes_nothing() {
+fn a_form_for_an_unknown_link_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::of(&app, &hiring);
@@ -319,14 +319,14 @@ fn a_link_that_there_is_none_of_takes_nothing() {
         let text = form.to(&format!("/signup/{token}")).send(&app).expect(404).text();
         assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
     }
-    require_nothing(&app);
+    assert_nothing_stored(&app);
 }
 
-fn the_language_is_kept_with_the_application() {
+fn the_language_is_stored_with_the_application() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
-    for (number, (query, accepted, kept)) in
+    for (number, (query, accepted, expected)) in
         [("?lang=fr", "de", "fr"), ("?locale=es-MX", "de", "es"), ("", "de", "de"), ("?lang=gsw", "", "en")]
             .into_iter()
             .enumerate()
@@ -335,11 +335,11 @@ fn the_language_is_kept_with_the_application() {
         form.path = format!("{path}{query}");
         status_path(&form.send_by(&app.anonymous().with_header("Accept-Language", accepted)));
         let row = app.sql("SELECT s.locale, p.locale FROM signups s JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id ORDER BY s.number DESC LIMIT 1");
-        assert_eq!(row, [format!("{kept}|{kept}")]);
+        assert_eq!(row, [format!("{expected}|{expected}")]);
     }
 }
 
-fn a_candidate_of_another_organization_is_another_candidate() {
+fn the_same_address_in_another_organization_is_another_candidate() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     for hiring in [&hiring, &other] {

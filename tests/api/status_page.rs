@@ -1,4 +1,4 @@
-//! `GET /status/{token}`: the page where a candidate sees where they stand.
+//! `GET /status/{token}`: the status page, where candidates see their application.
 
 use serde_json::json;
 
@@ -6,24 +6,24 @@ use crate::support::sent::{added, link, path_of, signed_up, status_link};
 use crate::support::{Answer, App};
 
 crate::tests![
-    the_page_shows_the_role_the_steps_and_what_can_be_done,
-    the_page_shows_what_was_typed_and_nothing_else_of_the_candidate,
-    the_page_is_kept_nowhere_and_may_run_nothing,
-    right_after_applying_the_page_says_to_keep_the_link,
-    the_page_speaks_the_language_that_was_applied_in_or_that_is_asked_for,
-    every_language_has_the_whole_page,
-    a_link_that_leads_nowhere_is_a_page_that_says_whom_to_ask,
-    a_parameter_that_is_there_twice_is_a_page_too,
-    the_page_works_with_the_portal_off_and_without_its_links,
-    the_page_of_a_signup_that_changed_nothing_is_that_of_an_untouched_application,
+    the_page_shows_the_role_the_steps_and_the_available_acts,
+    the_page_shows_the_signup_and_no_other_data_of_the_candidate,
+    the_page_is_not_cached_and_runs_no_scripts,
+    after_applying_the_page_asks_to_save_the_link,
+    the_page_is_in_the_language_of_the_signup_or_the_request,
+    every_language_has_the_complete_page,
+    all_dead_links_get_the_same_page,
+    a_repeated_parameter_is_a_400_page,
+    the_page_works_without_links_while_the_portal_is_disabled,
+    the_page_of_a_later_signup_looks_like_one_of_an_application,
     hostile_names_are_text,
     the_page_of_an_erased_candidate_is_gone,
-    following_the_link_changes_nothing,
+    opening_the_page_changes_nothing,
 ];
 
-/// This answer, where it is the page of a link that leads nowhere.
+/// Asserts that an answer is the page of a dead link, and returns its text.
 #[track_caller]
-fn nowhere(answer: Answer) -> String {
+fn assert_dead_link(answer: Answer) -> String {
     let answer = answer.expect(404);
     let text = answer.text();
     assert!(text.contains("<h1>This link leads nowhere</h1>") && text.contains("Ask the organization"), "{text}");
@@ -32,7 +32,7 @@ fn nowhere(answer: Answer) -> String {
     text
 }
 
-fn the_page_shows_the_role_the_steps_and_what_can_be_done() {
+fn the_page_shows_the_role_the_steps_and_the_available_acts() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -58,7 +58,7 @@ fn the_page_shows_the_role_the_steps_and_what_can_be_done() {
     assert!(!text.contains("Keep this link") && !text.contains("Candidate 2"), "{text}");
 }
 
-fn the_page_shows_what_was_typed_and_nothing_else_of_the_candidate() {
+fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
@@ -77,11 +77,11 @@ fn the_page_shows_what_was_typed_and_nothing_else_of_the_candidate() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // What staff keep of the candidate is not told to whoever typed an address.
+    // The stored name and address are not shown to the person who typed an address.
     assert!(!text.contains("Ada Kept") && !text.contains("ada@example.org"), "{text}");
 }
 
-fn the_page_is_kept_nowhere_and_may_run_nothing() {
+fn the_page_is_not_cached_and_runs_no_scripts() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -103,13 +103,13 @@ fn the_page_is_kept_nowhere_and_may_run_nothing() {
     }
 }
 
-fn right_after_applying_the_page_says_to_keep_the_link() {
+fn after_applying_the_page_asks_to_save_the_link() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
     let known = signed_up(&app, &hiring, Some(&application), "ada@example.org", "first");
-    let shadow = signed_up(&app, &hiring, None, "ada@example.org", "again");
-    for path in [known, shadow] {
+    let later = signed_up(&app, &hiring, None, "ada@example.org", "again");
+    for path in [known, later] {
         let text = app.anonymous().get(&format!("{path}?new=1")).expect(200).text();
         let link = format!("<p class=\"copy\">http://{}{path}</p>", app.address);
         for part in ["Your application has been sent", "Keep this link", "Had you applied for this role before?", &link]
@@ -121,13 +121,13 @@ fn right_after_applying_the_page_says_to_keep_the_link() {
     }
 }
 
-fn the_page_speaks_the_language_that_was_applied_in_or_that_is_asked_for() {
+fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let german = path_of(&owner.post(&status_link(&hiring, 0), &json!({ "locale": "de-CH" })).expect(200).json());
-    let tag = |path: &str, wanted: &str| {
-        let client = app.anonymous().with_header("Accept-Language", wanted);
+    let tag = |path: &str, accepted: &str| {
+        let client = app.anonymous().with_header("Accept-Language", accepted);
         let answer = client.get(path).expect(200);
         let tag = answer.header("content-language").unwrap().to_owned();
         assert!(answer.text().contains(&format!("<html lang=\"{tag}\">")));
@@ -138,7 +138,7 @@ fn the_page_speaks_the_language_that_was_applied_in_or_that_is_asked_for() {
     assert_eq!(tag(&format!("{german}?lang=xx"), "es"), "es");
     let italian = path_of(&owner.post(&status_link(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
     assert_eq!(tag(&italian, "fr"), "en");
-    // Whoever chose a language keeps it.
+    // The links of the page preserve a chosen language.
     let text = app.anonymous().get(&format!("{german}?lang=fr")).expect(200).text();
     for act in ["data", "withdraw", "delete"] {
         assert!(text.contains(&format!("{german}/{act}?lang=fr\"")), "{act}: {text}");
@@ -147,7 +147,7 @@ fn the_page_speaks_the_language_that_was_applied_in_or_that_is_asked_for() {
     assert_eq!(answer.header("location"), Some(format!("{german}?lang=fr").as_str()));
 }
 
-fn every_language_has_the_whole_page() {
+fn every_language_has_the_complete_page() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
@@ -168,31 +168,31 @@ fn every_language_has_the_whole_page() {
         for part in words {
             assert!(text.contains(part), "{tag}: {part}: {text}");
         }
-        assert!(!text.contains('{') && !text.contains('}'), "{tag}: a place was not filled: {text}");
+        assert!(!text.contains('{') && !text.contains('}'), "{tag}: a placeholder was not filled: {text}");
     }
 }
 
-fn a_link_that_leads_nowhere_is_a_page_that_says_whom_to_ask() {
+fn all_dead_links_get_the_same_page() {
     let app = App::start();
     let hiring = app.hiring();
     let old = link(&app, &hiring, 0);
     link(&app, &hiring, 0);
-    let unknown = nowhere(app.anonymous().get(&format!("/status/{}", "A".repeat(43))));
+    let unknown = assert_dead_link(app.anonymous().get(&format!("/status/{}", "A".repeat(43))));
     let long = "a".repeat(4_000);
     for path in [old.as_str(), "/status/x", "/status/%00", "/status/%C3%A4", "/status/%3Cscript%3E"] {
-        assert_eq!(nowhere(app.anonymous().get(path)), unknown);
+        assert_eq!(assert_dead_link(app.anonymous().get(path)), unknown);
     }
-    assert_eq!(nowhere(app.anonymous().get(&format!("/status/{long}"))), unknown);
-    nowhere(app.anonymous().get(&format!("{old}/data")));
+    assert_eq!(assert_dead_link(app.anonymous().get(&format!("/status/{long}"))), unknown);
+    assert_dead_link(app.anonymous().get(&format!("{old}/data")));
     for act in ["withdraw", "delete"] {
-        nowhere(app.anonymous().post_empty(&format!("{old}/{act}")));
+        assert_dead_link(app.anonymous().post_empty(&format!("{old}/{act}")));
         let answer = app.anonymous().get(&format!("{old}/{act}"));
         assert_eq!(answer.expect(405).header("allow"), Some("POST"));
     }
     assert!(app.anonymous().get(&format!("{old}?lang=de")).expect(404).text().contains("<html lang=\"de\">"));
 }
 
-fn a_parameter_that_is_there_twice_is_a_page_too() {
+fn a_repeated_parameter_is_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -207,7 +207,7 @@ fn a_parameter_that_is_there_twice_is_a_page_too() {
     assert_eq!(app.sql("SELECT withdrawn_at FROM status_pages"), before);
 }
 
-fn the_page_works_with_the_portal_off_and_without_its_links() {
+fn the_page_works_without_links_while_the_portal_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
@@ -220,15 +220,15 @@ fn the_page_works_with_the_portal_off_and_without_its_links() {
     }
 }
 
-fn the_page_of_a_signup_that_changed_nothing_is_that_of_an_untouched_application() {
+fn the_page_of_a_later_signup_looks_like_one_of_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let application = added(&app, &hiring, "ada@example.org");
     let known = signed_up(&app, &hiring, Some(&application), "ada@example.org", "token-1");
-    let shadow = signed_up(&app, &hiring, None, "ada@example.org", "token-2");
-    let same = |of: &dyn Fn(&str) -> Answer| {
-        // In this order: what deletes everything of the address takes the other's page along.
-        let answers = [of(&shadow), of(&known)].map(|mut answer| {
+    let later = signed_up(&app, &hiring, None, "ada@example.org", "token-2");
+    let assert_same = |request: &dyn Fn(&str) -> Answer| {
+        // The order matters: a deletion of everything under the address also ends the other page.
+        let answers = [request(&later), request(&known)].map(|mut answer| {
             answer.headers.retain(|(name, _)| name != "x-request-id" && name != "date");
             let text = answer.text();
             let headers: Vec<_> = answer
@@ -241,16 +241,16 @@ fn the_page_of_a_signup_that_changed_nothing_is_that_of_an_untouched_application
         assert_eq!(answers[0], answers[1]);
     };
     for query in ["", "?new=1", "?lang=de"] {
-        same(&|path| app.anonymous().get(&format!("{path}{query}")));
-        same(&|path| app.anonymous().get(&format!("{path}/data{query}")));
+        assert_same(&|path| app.anonymous().get(&format!("{path}{query}")));
+        assert_same(&|path| app.anonymous().get(&format!("{path}/data{query}")));
     }
-    same(&|path| app.anonymous().post_empty(&format!("{path}/withdraw")));
+    assert_same(&|path| app.anonymous().post_empty(&format!("{path}/withdraw")));
     app.pass(60);
-    same(&|path| app.anonymous().get(path));
-    same(&|path| app.anonymous().get(&format!("{path}/data")));
-    same(&|path| app.anonymous().post_empty(&format!("{path}/withdraw")));
-    same(&|path| app.anonymous().post_empty(&format!("{path}/delete")));
-    same(&|path| app.anonymous().get(path));
+    assert_same(&|path| app.anonymous().get(path));
+    assert_same(&|path| app.anonymous().get(&format!("{path}/data")));
+    assert_same(&|path| app.anonymous().post_empty(&format!("{path}/withdraw")));
+    assert_same(&|path| app.anonymous().post_empty(&format!("{path}/delete")));
+    assert_same(&|path| app.anonymous().get(path));
 }
 
 fn hostile_names_are_text() {
@@ -274,13 +274,13 @@ fn the_page_of_an_erased_candidate_is_gone() {
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);
     app.user_with_all(&hiring.staff("owner")).delete(&hiring.candidate_path(0)).expect(200);
-    nowhere(app.anonymous().get(&path));
-    nowhere(app.anonymous().get(&format!("{path}/data")));
-    nowhere(app.anonymous().post_empty(&format!("{path}/withdraw")));
-    nowhere(app.anonymous().post_empty(&format!("{path}/delete")));
+    assert_dead_link(app.anonymous().get(&path));
+    assert_dead_link(app.anonymous().get(&format!("{path}/data")));
+    assert_dead_link(app.anonymous().post_empty(&format!("{path}/withdraw")));
+    assert_dead_link(app.anonymous().post_empty(&format!("{path}/delete")));
 }
 
-fn following_the_link_changes_nothing() {
+fn opening_the_page_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
     let path = link(&app, &hiring, 0);

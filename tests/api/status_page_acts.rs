@@ -1,4 +1,4 @@
-//! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: what whoever has the link can do.
+//! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: what the holder of a status link can do.
 
 use serde_json::json;
 
@@ -6,37 +6,37 @@ use crate::support::sent::{CV, added, link, rows, signed_up};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    an_application_is_taken_back_and_again_is_fine,
-    a_decision_that_does_not_show_stays_and_the_page_shows_the_withdrawal,
-    what_is_decided_behind_a_withdrawal_is_not_shown,
-    an_application_that_has_visibly_ended_is_not_taken_back,
-    the_download_has_what_was_sent_and_names_its_documents,
-    the_download_of_who_was_added_has_who_they_are,
-    a_deletion_leaves_nothing_of_the_only_application,
-    a_deletion_leaves_the_other_applications_of_the_candidate,
-    a_deletion_beside_others_leaves_a_decision_as_it_is,
-    a_deletion_before_a_hire_shows_is_answered_as_any_and_waits_for_it,
-    a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed,
-    a_deletion_beside_a_hidden_hire_of_another_application_waits_too,
-    a_deletion_that_waits_keeps_what_others_have_sent_since,
-    who_is_held_is_told_so_and_that_they_asked_is_on_record,
-    a_signup_that_changed_nothing_is_taken_back_and_deleted_alone,
-    a_deletion_forgets_the_answers_that_are_kept_for_repeats,
-    a_deleted_application_gets_a_new_link_and_shows_nothing_that_was_typed,
+    an_application_can_be_withdrawn_repeatedly,
+    a_hidden_decision_stays_and_the_page_shows_the_withdrawal,
+    a_decision_after_a_withdrawal_is_not_shown,
+    a_visibly_ended_application_cannot_be_withdrawn,
+    the_download_has_the_signup_and_names_its_attachments,
+    the_download_without_a_signup_has_the_name_and_address,
+    deleting_the_only_application_erases_the_candidate,
+    a_deletion_leaves_other_applications_of_the_candidate,
+    a_deletion_beside_other_applications_leaves_the_decision,
+    a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed,
+    a_delayed_deletion_is_carried_out_once_the_hire_is_reversed,
+    a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
+    a_delayed_deletion_leaves_applications_made_since,
+    a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
+    a_later_signup_is_withdrawn_and_deleted_on_its_own,
+    a_deletion_removes_stored_responses,
+    a_new_link_of_a_deleted_signup_shows_nothing_that_was_typed,
 ];
 
 const EMAIL: &str = "quixworth@example.org";
 
-struct Place {
+struct Fixture {
     app: App,
     hiring: Hiring,
     owner: Client,
-    /// The id of an application that its candidate made, and the path of its page.
+    /// The id of an application that its candidate made, and the path of its status page.
     application: String,
     path: String,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let app = App::start();
         let hiring = app.hiring();
@@ -68,7 +68,7 @@ impl Place {
         self.app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{}'", self.application)).remove(0)
     }
 
-    /// The candidate's other application, to a role of its own.
+    /// Adds another application of the candidate, to a new role.
     fn apply_elsewhere(&self) {
         let role = json!({ "name": "Other", "steps": [{ "name": "Call" }] });
         let role = self.owner.post(&self.hiring.roles(), &role).expect(200).json()["data"]["id"].take();
@@ -88,46 +88,46 @@ impl Place {
         ))
     }
 
-    /// Whether any row still has a word of it.
-    fn has(&self, word: &str) -> bool {
+    /// Whether any row still contains this text.
+    fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
         all.into_iter().any(|row| row.to_lowercase().contains(&word.to_lowercase()))
     }
 
-    fn is_sound(&self) {
+    fn assert_sound(&self) {
         assert_eq!(self.app.check(), Vec::<String>::new());
     }
 }
 
-fn an_application_is_taken_back_and_again_is_fine() {
-    let place = Place::new();
+fn an_application_can_be_withdrawn_repeatedly() {
+    let fixture = Fixture::new();
     for _ in 0..2 {
-        let answer = place.act("withdraw").expect(303);
-        assert_eq!(answer.header("location"), Some(place.path.as_str()));
+        let answer = fixture.act("withdraw").expect(303);
+        assert_eq!(answer.header("location"), Some(fixture.path.as_str()));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
-        place.app.pass(60);
+        fixture.app.pass(60);
     }
-    let page = place.page();
+    let page = fixture.page();
     assert!(page.contains("<h2>The application was withdrawn</h2>") && !page.contains("/withdraw\""), "{page}");
     assert!(page.contains("<li class=\"ended\">Application <span class=\"state\">Ended here</span></li>"), "{page}");
     assert!(!page.contains("Still to come"), "{page}");
-    assert_eq!(place.status(), "Withdrawn");
-    let row = place.app.sql("SELECT user_id, detail FROM activities WHERE action = 'candidate_role.withdrawn'");
+    assert_eq!(fixture.status(), "Withdrawn");
+    let row = fixture.app.sql("SELECT user_id, detail FROM activities WHERE action = 'candidate_role.withdrawn'");
     assert_eq!(row, [r#"null|{"before":{"application":"In Progress"},"after":{"application":"Withdrawn"}}"#]);
-    assert_eq!(place.app.sql("SELECT withdrawn FROM organization_statuses"), ["1"]);
-    let data = place.app.anonymous().get(&format!("{}/data", place.path)).expect(200).json();
+    assert_eq!(fixture.app.sql("SELECT withdrawn FROM organization_statuses"), ["1"]);
+    let data = fixture.app.anonymous().get(&format!("{}/data", fixture.path)).expect(200).json();
     assert_eq!((&data["status"], &data["withdrawnAt"]), (&json!("Withdrawn"), &json!("2026-11-21T09:00:00.000000Z")));
-    place.is_sound();
+    fixture.assert_sound();
 }
 
-fn a_decision_that_does_not_show_stays_and_the_page_shows_the_withdrawal() {
-    let [decided, other] = [Place::new(), Place::new()];
+fn a_hidden_decision_stays_and_the_page_shows_the_withdrawal() {
+    let [decided, other] = [Fixture::new(), Fixture::new()];
     decided.decide("reject");
-    for place in [&decided, &other] {
-        place.act("withdraw").expect(303);
+    for fixture in [&decided, &other] {
+        fixture.act("withdraw").expect(303);
     }
-    let without_port = |place: &Place| place.page().replace(&place.app.address.to_string(), "");
+    let without_port = |fixture: &Fixture| fixture.page().replace(&fixture.app.address.to_string(), "");
     assert_eq!(without_port(&decided), without_port(&other));
     assert_eq!((decided.status(), other.status()), ("Not Selected".to_owned(), "Withdrawn".to_owned()));
     assert_eq!(decided.last_actions(2), ["candidate_step.rejected", "candidate_role.withdrawn"]);
@@ -135,37 +135,37 @@ fn a_decision_that_does_not_show_stays_and_the_page_shows_the_withdrawal() {
     let application = &read["data"]["applications"][0];
     assert_eq!(application["status"], "Not Selected");
     assert_eq!(application["signup"]["withdrewAt"], "2026-11-21T09:00:00.000000Z");
-    // Nor does it show when its hour comes.
+    // The decision stays hidden after its delay as well.
     decided.app.pass(100 * 3_600);
     assert_eq!(without_port(&decided), without_port(&other));
-    decided.is_sound();
+    decided.assert_sound();
 }
 
-fn what_is_decided_behind_a_withdrawal_is_not_shown() {
-    let place = Place::new();
-    place.act("withdraw").expect(303);
-    let page = place.page();
-    place.app.pass(60);
-    place.decide("reject");
-    place.app.pass(100 * 3_600);
-    assert_eq!(place.page(), page);
+fn a_decision_after_a_withdrawal_is_not_shown() {
+    let fixture = Fixture::new();
+    fixture.act("withdraw").expect(303);
+    let page = fixture.page();
+    fixture.app.pass(60);
+    fixture.decide("reject");
+    fixture.app.pass(100 * 3_600);
+    assert_eq!(fixture.page(), page);
 }
 
-fn an_application_that_has_visibly_ended_is_not_taken_back() {
-    let place = Place::new();
-    place.decide("reject");
-    place.app.pass(72 * 3_600);
-    let page = place.page();
-    place.act("withdraw").expect(303);
-    assert_eq!(place.page(), page);
+fn a_visibly_ended_application_cannot_be_withdrawn() {
+    let fixture = Fixture::new();
+    fixture.decide("reject");
+    fixture.app.pass(72 * 3_600);
+    let page = fixture.page();
+    fixture.act("withdraw").expect(303);
+    assert_eq!(fixture.page(), page);
     assert!(page.contains("You were not selected this time"));
-    assert_eq!(place.app.sql("SELECT withdrawn_at FROM status_pages"), ["null"]);
-    assert_eq!(place.last_actions(1), ["candidate_step.rejected"]);
+    assert_eq!(fixture.app.sql("SELECT withdrawn_at FROM status_pages"), ["null"]);
+    assert_eq!(fixture.last_actions(1), ["candidate_step.rejected"]);
 }
 
-fn the_download_has_what_was_sent_and_names_its_documents() {
-    let place = Place::new();
-    let answer = place.app.anonymous().get(&format!("{}/data", place.path)).expect(200);
+fn the_download_has_the_signup_and_names_its_attachments() {
+    let fixture = Fixture::new();
+    let answer = fixture.app.anonymous().get(&format!("{}/data", fixture.path)).expect(200);
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"application.json\""));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -197,7 +197,7 @@ fn the_download_has_what_was_sent_and_names_its_documents() {
     assert_eq!(answer.json(), expected);
 }
 
-fn the_download_of_who_was_added_has_who_they_are() {
+fn the_download_without_a_signup_has_the_name_and_address() {
     let app = App::start();
     let hiring = app.hiring();
     let data = app.anonymous().get(&format!("{}/data", link(&app, &hiring, 0))).expect(200).json();
@@ -205,103 +205,105 @@ fn the_download_of_who_was_added_has_who_they_are() {
     assert_eq!(data["sent"], json!(null));
 }
 
-fn a_deletion_leaves_nothing_of_the_only_application() {
-    let place = Place::new();
-    assert_eq!(rows(&place.app), "1|1|2|1");
-    let answer = place.act("delete").expect(200);
+fn deleting_the_only_application_erases_the_candidate() {
+    let fixture = Fixture::new();
+    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    let answer = fixture.act("delete").expect(200);
     assert!(answer.text().contains("<h1>Your data has been deleted</h1>"), "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(rows(&place.app), "0|0|0|0");
-    assert_eq!(place.status(), "Withdrawn");
-    assert_eq!(place.last_actions(2), ["candidate_role.withdrawn", "candidate.erased"]);
-    assert!(!place.has("quixworth") && !place.has("Ada Kept") && !place.has("Typed"));
-    place.app.anonymous().get(&place.path).expect(404);
-    place.act("delete").expect(404);
-    place.is_sound();
+    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(fixture.status(), "Withdrawn");
+    assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate.erased"]);
+    assert!(
+        !fixture.contains_text("quixworth") && !fixture.contains_text("Ada Kept") && !fixture.contains_text("Typed")
+    );
+    fixture.app.anonymous().get(&fixture.path).expect(404);
+    fixture.act("delete").expect(404);
+    fixture.assert_sound();
 }
 
-fn a_deletion_leaves_the_other_applications_of_the_candidate() {
-    let place = Place::new();
-    place.apply_elsewhere();
-    place.act("delete").expect(200);
-    assert_eq!(rows(&place.app), "0|0|0|0");
-    assert_eq!(place.status(), "Withdrawn");
-    assert_eq!(place.last_actions(2), ["candidate_role.withdrawn", "candidate_role.signup_deleted"]);
-    let read = place.owner.get(&format!("/api/v1/candidates/{}", place.candidate_id())).expect(200).json();
+fn a_deletion_leaves_other_applications_of_the_candidate() {
+    let fixture = Fixture::new();
+    fixture.apply_elsewhere();
+    fixture.act("delete").expect(200);
+    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(fixture.status(), "Withdrawn");
+    assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate_role.signup_deleted"]);
+    let read = fixture.owner.get(&format!("/api/v1/candidates/{}", fixture.candidate_id())).expect(200).json();
     assert_eq!((&read["data"]["name"], &read["data"]["erased"]), (&json!("Ada Kept"), &json!(false)));
     let applications = read["data"]["applications"].as_array().unwrap();
-    let mut told: Vec<_> = applications.iter().map(|one| (one["status"].as_str().unwrap(), &one["signup"])).collect();
-    told.sort_by_key(|(status, _)| *status);
-    assert_eq!(told, [("In Progress", &json!(null)), ("Withdrawn", &json!(null))]);
-    assert!(!place.has("Typed"));
-    place.is_sound();
+    let mut shown: Vec<_> = applications.iter().map(|one| (one["status"].as_str().unwrap(), &one["signup"])).collect();
+    shown.sort_by_key(|(status, _)| *status);
+    assert_eq!(shown, [("In Progress", &json!(null)), ("Withdrawn", &json!(null))]);
+    assert!(!fixture.contains_text("Typed"));
+    fixture.assert_sound();
 }
 
-fn a_deletion_beside_others_leaves_a_decision_as_it_is() {
-    let place = Place::new();
-    place.apply_elsewhere();
-    place.decide("reject");
-    place.act("delete").expect(200);
-    assert_eq!(place.status(), "Not Selected");
-    assert_eq!(rows(&place.app), "0|0|0|0");
-    place.is_sound();
+fn a_deletion_beside_other_applications_leaves_the_decision() {
+    let fixture = Fixture::new();
+    fixture.apply_elsewhere();
+    fixture.decide("reject");
+    fixture.act("delete").expect(200);
+    assert_eq!(fixture.status(), "Not Selected");
+    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    fixture.assert_sound();
 }
 
-fn who_is_held_is_told_so_and_that_they_asked_is_on_record() {
-    let place = Place::new();
-    let candidate = place.candidate_id();
+fn a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded() {
+    let fixture = Fixture::new();
+    let candidate = fixture.candidate_id();
     let hold = format!("/api/v1/candidates/{candidate}/hold");
-    place.owner.put(&hold, &json!({ "reason": "Quixworth against Acme" })).expect(200);
-    assert!(!place.page().contains("cannot be deleted yet"));
+    fixture.owner.put(&hold, &json!({ "reason": "Quixworth against Acme" })).expect(200);
+    assert!(!fixture.page().contains("cannot be deleted yet"));
     for _ in 0..2 {
-        let answer = place.act("delete").expect(303);
-        assert_eq!(answer.header("location"), Some(format!("{}#held", place.path).as_str()));
+        let answer = fixture.act("delete").expect(303);
+        assert_eq!(answer.header("location"), Some(format!("{}#held", fixture.path).as_str()));
     }
-    let page = place.page();
+    let page = fixture.page();
     assert!(page.contains("id=\"held\"") && page.contains("You asked for it on 21 November 2026"), "{page}");
     assert!(!page.contains("against Acme"), "{page}");
     let asked = "SELECT candidate_id, user_id FROM activities WHERE action = 'candidate.erasure_asked'";
-    assert_eq!(place.app.sql(asked), [format!("{candidate}|null")]);
-    assert_eq!(rows(&place.app), "1|1|2|1");
-    place.owner.delete(&hold).expect(200);
-    assert!(!place.page().contains("cannot be deleted yet"));
-    place.act("delete").expect(200);
-    assert_eq!(rows(&place.app), "0|0|0|0");
-    place.is_sound();
+    assert_eq!(fixture.app.sql(asked), [format!("{candidate}|null")]);
+    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    fixture.owner.delete(&hold).expect(200);
+    assert!(!fixture.page().contains("cannot be deleted yet"));
+    fixture.act("delete").expect(200);
+    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    fixture.assert_sound();
 }
 
-fn a_signup_that_changed_nothing_is_taken_back_and_deleted_alone() {
-    let place = Place::new();
-    let shadow = signed_up(&place.app, &place.hiring, None, EMAIL, "shadow");
-    let before = place.app.sql("SELECT count(*) FROM activities");
-    place.app.anonymous().post_empty(&format!("{shadow}/withdraw")).expect(303);
-    assert!(place.app.anonymous().get(&shadow).expect(200).text().contains("The application was withdrawn"));
-    assert_eq!(place.status(), "In Progress");
-    place.app.anonymous().post_empty(&format!("{shadow}/delete")).expect(200);
-    assert_eq!(rows(&place.app), "1|1|2|1");
-    assert_eq!(place.app.sql("SELECT count(*) FROM activities"), before);
-    assert!(place.page().contains("Your application is in progress"));
-    place.is_sound();
+fn a_later_signup_is_withdrawn_and_deleted_on_its_own() {
+    let fixture = Fixture::new();
+    let later = signed_up(&fixture.app, &fixture.hiring, None, EMAIL, "shadow");
+    let before = fixture.app.sql("SELECT count(*) FROM activities");
+    fixture.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
+    assert!(fixture.app.anonymous().get(&later).expect(200).text().contains("The application was withdrawn"));
+    assert_eq!(fixture.status(), "In Progress");
+    fixture.app.anonymous().post_empty(&format!("{later}/delete")).expect(200);
+    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM activities"), before);
+    assert!(fixture.page().contains("Your application is in progress"));
+    fixture.assert_sound();
 }
 
-fn a_deletion_forgets_the_answers_that_are_kept_for_repeats() {
-    let place = Place::new();
-    place.apply_elsewhere();
-    let path = format!("/api/v1/candidate-roles/{}/withdraw", place.application);
-    let client = place.owner.with_header("Idempotency-Key", "k-1");
+fn a_deletion_removes_stored_responses() {
+    let fixture = Fixture::new();
+    fixture.apply_elsewhere();
+    let path = format!("/api/v1/candidate-roles/{}/withdraw", fixture.application);
+    let client = fixture.owner.with_header("Idempotency-Key", "k-1");
     assert!(client.post_empty(&path).expect(200).text().contains("Typed"));
-    place.act("delete").expect(200);
-    assert!(!place.has("Typed"));
+    fixture.act("delete").expect(200);
+    assert!(!fixture.contains_text("Typed"));
     client.post_empty(&path).refused(410, "gone");
 }
 
-fn a_deleted_application_gets_a_new_link_and_shows_nothing_that_was_typed() {
-    let place = Place::new();
-    place.apply_elsewhere();
-    place.act("delete").expect(200);
-    let path = format!("/api/v1/candidate-roles/{}/status-link", place.application);
-    let answer = place.owner.post_empty(&path).expect(200).json();
-    let page = place.app.anonymous().get(&crate::support::sent::path_of(&answer)).expect(200).text();
+fn a_new_link_of_a_deleted_signup_shows_nothing_that_was_typed() {
+    let fixture = Fixture::new();
+    fixture.apply_elsewhere();
+    fixture.act("delete").expect(200);
+    let path = format!("/api/v1/candidate-roles/{}/status-link", fixture.application);
+    let answer = fixture.owner.post_empty(&path).expect(200).json();
+    let page = fixture.app.anonymous().get(&crate::support::sent::path_of(&answer)).expect(200).text();
     assert!(page.contains("The application was withdrawn") && !page.contains("Typed"), "{page}");
 }
 
@@ -310,88 +312,90 @@ const ERASED: &str = "SELECT count(*) FROM candidates WHERE erased_at IS NOT NUL
 /// Status, header fields and body of an answer, without the fields that change each time.
 type Seen = (u16, Vec<(String, String)>, String);
 
-/// The answers of the link before, during and after a deletion by it.
-fn answers(place: &Place) -> Vec<Seen> {
-    let told = |answer: crate::support::Answer| {
+/// The answers of the link before, during and after a deletion through it.
+fn answers(fixture: &Fixture) -> Vec<Seen> {
+    let shown = |answer: crate::support::Answer| {
         let changing = ["date", "x-request-id"];
         let headers = answer.headers.iter().filter(|(name, _)| !changing.contains(&name.as_str())).cloned();
         (answer.status, headers.collect(), answer.text())
     };
-    let get = |path: &str| told(place.app.anonymous().get(&format!("{}{path}", place.path)));
+    let get = |path: &str| shown(fixture.app.anonymous().get(&format!("{}{path}", fixture.path)));
     vec![
         get(""),
-        told(place.act("delete")),
+        shown(fixture.act("delete")),
         get(""),
         get("/data"),
-        told(place.act("delete")),
-        told(place.act("withdraw")),
+        shown(fixture.act("delete")),
+        shown(fixture.act("withdraw")),
     ]
 }
 
-fn a_deletion_before_a_hire_shows_is_answered_as_any_and_waits_for_it() {
-    let (plain, place) = (Place::new(), Place::new());
-    place.decide("hire");
-    assert_eq!(answers(&place), answers(&plain));
+fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
+    let (plain, fixture) = (Fixture::new(), Fixture::new());
+    fixture.decide("hire");
+    assert_eq!(answers(&fixture), answers(&plain));
     assert_eq!(plain.app.sql(ERASED), ["1"]);
-    // Staff still have whom they have hired, with all that was sent, and see that they asked.
-    assert_eq!((place.app.sql(ERASED), place.status()), (vec!["0".to_owned()], "Hired".to_owned()));
-    assert_eq!(place.last_actions(1), ["candidate_role.deletion_asked"]);
-    let read = place.owner.get(&format!("/api/v1/candidates/{}", place.candidate_id())).expect(200).json();
+    // Staff still see the hired candidate with the whole signup, and see that the deletion was requested.
+    assert_eq!((fixture.app.sql(ERASED), fixture.status()), (vec!["0".to_owned()], "Hired".to_owned()));
+    assert_eq!(fixture.last_actions(1), ["candidate_role.deletion_asked"]);
+    let read = fixture.owner.get(&format!("/api/v1/candidates/{}", fixture.candidate_id())).expect(200).json();
     assert_eq!(read["data"]["email"], EMAIL);
     assert!(!read["data"]["applications"][0]["signup"].is_null());
-    place.is_sound();
-    // Whoever looks every minute erases nobody before the hire shows.
-    place.app.pass(72 * 3_600 - 1);
-    let looked = place.app.sql("SELECT count(*) FROM erasures_asked");
-    assert_eq!((looked, place.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
-    place.app.pass(61);
-    crate::document::until(&place.app, ERASED, "1");
-    assert_eq!((place.status(), place.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
-    assert_eq!(place.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
-    assert!(!place.has("quixworth") && !place.has("Ada Kept") && !place.has("Typed"));
-    place.is_sound();
+    fixture.assert_sound();
+    // The background job runs every minute, but erases nobody before the hire is visible.
+    fixture.app.pass(72 * 3_600 - 1);
+    let pending = fixture.app.sql("SELECT count(*) FROM erasures_asked");
+    assert_eq!((pending, fixture.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
+    fixture.app.pass(61);
+    crate::document::until(&fixture.app, ERASED, "1");
+    assert_eq!((fixture.status(), fixture.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
+    assert!(
+        !fixture.contains_text("quixworth") && !fixture.contains_text("Ada Kept") && !fixture.contains_text("Typed")
+    );
+    fixture.assert_sound();
 }
 
-fn a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed() {
-    let place = Place::new();
-    place.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
-    place.decide("hire");
-    place.act("delete").expect(200);
-    place.app.pass(30 * 24 * 3_600);
-    assert_eq!(place.app.sql(ERASED), ["0"]);
-    place.decide("reject");
-    place.app.pass(61);
-    crate::document::until(&place.app, ERASED, "1");
-    assert_eq!(place.status(), "Not Selected");
-    place.is_sound();
+fn a_delayed_deletion_is_carried_out_once_the_hire_is_reversed() {
+    let fixture = Fixture::new();
+    fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
+    fixture.decide("hire");
+    fixture.act("delete").expect(200);
+    fixture.app.pass(30 * 24 * 3_600);
+    assert_eq!(fixture.app.sql(ERASED), ["0"]);
+    fixture.decide("reject");
+    fixture.app.pass(61);
+    crate::document::until(&fixture.app, ERASED, "1");
+    assert_eq!(fixture.status(), "Not Selected");
+    fixture.assert_sound();
 }
 
-fn a_deletion_beside_a_hidden_hire_of_another_application_waits_too() {
-    let place = Place::new();
-    place.apply_elsewhere();
-    place.decide("hire");
-    // The other application is the reason to keep the candidate, so what was sent with the hired one goes now.
-    place.act("delete").expect(200);
+fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
+    let fixture = Fixture::new();
+    fixture.apply_elsewhere();
+    fixture.decide("hire");
+    // The other application is the reason to retain the candidate, so the signup of the hired one is deleted now.
+    fixture.act("delete").expect(200);
     let other = "SELECT id FROM candidate_roles WHERE status = 'In Progress' AND candidate_id = ";
-    let other = place.app.sql(&format!("{other}'{}'", place.candidate_id())).remove(0);
-    let path = signed_up(&place.app, &place.hiring, Some(&other), EMAIL, "other-link");
-    place.app.anonymous().post_empty(&format!("{path}/delete")).expect(200);
-    place.app.anonymous().get(&path).expect(404);
-    assert_eq!(place.app.sql(ERASED), ["0"], "the hire is hidden, whose page is gone");
-    place.app.pass(73 * 3_600);
-    crate::document::until(&place.app, ERASED, "1");
-    assert!(!place.has("quixworth"));
-    place.is_sound();
+    let other = fixture.app.sql(&format!("{other}'{}'", fixture.candidate_id())).remove(0);
+    let path = signed_up(&fixture.app, &fixture.hiring, Some(&other), EMAIL, "other-link");
+    fixture.app.anonymous().post_empty(&format!("{path}/delete")).expect(200);
+    fixture.app.anonymous().get(&path).expect(404);
+    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is still hidden, although its page is gone");
+    fixture.app.pass(73 * 3_600);
+    crate::document::until(&fixture.app, ERASED, "1");
+    assert!(!fixture.contains_text("quixworth"));
+    fixture.assert_sound();
 }
 
-fn a_deletion_that_waits_keeps_what_others_have_sent_since() {
-    let place = Place::new();
-    place.decide("hire");
-    place.act("delete").expect(200);
-    place.apply_elsewhere();
-    place.app.pass(73 * 3_600);
-    crate::document::until(&place.app, "SELECT count(*) FROM erasures_asked", "0");
-    assert_eq!((place.app.sql(ERASED), rows(&place.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
-    assert_eq!(place.status(), "Hired");
-    place.is_sound();
+fn a_delayed_deletion_leaves_applications_made_since() {
+    let fixture = Fixture::new();
+    fixture.decide("hire");
+    fixture.act("delete").expect(200);
+    fixture.apply_elsewhere();
+    fixture.app.pass(73 * 3_600);
+    crate::document::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "0");
+    assert_eq!((fixture.app.sql(ERASED), rows(&fixture.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
+    assert_eq!(fixture.status(), "Hired");
+    fixture.assert_sound();
 }

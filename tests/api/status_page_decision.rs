@@ -1,4 +1,4 @@
-//! `GET /status/{token}`: from when on a candidate sees what was decided. Until then the page is the same, byte for byte.
+//! `GET /status/{token}`: when candidates see a decision. Until then the page is the same, byte for byte.
 
 use serde_json::json;
 
@@ -7,29 +7,29 @@ use crate::support::sent::link;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_rejection_shows_from_its_hour_on,
-    a_hire_shows_from_its_hour_on,
-    the_reversal_of_a_hire_shows_from_its_hour_on,
-    a_decision_shows_at_once_where_the_organization_waits_for_nothing,
-    a_decision_never_shows_where_the_organization_wants_it_so,
-    a_move_shows_at_once,
-    a_rejection_that_was_undone_in_time_was_never_seen,
-    a_rejection_that_was_seen_is_undone_at_once,
-    another_delay_counts_from_the_next_request_on,
-    what_an_import_decided_waits_for_its_hour,
-    nothing_else_of_the_answer_tells_of_a_decision,
+    a_rejection_is_shown_after_the_delay,
+    a_hire_is_shown_after_the_delay,
+    the_reversal_of_a_hire_is_shown_after_the_delay,
+    a_decision_without_a_delay_is_shown_at_once,
+    decisions_of_an_organization_that_never_shows_them_stay_hidden,
+    an_advance_is_shown_at_once,
+    a_rejection_undone_within_the_delay_is_never_shown,
+    the_reopening_of_a_visible_rejection_is_shown_at_once,
+    a_changed_delay_takes_effect_with_the_next_request,
+    imported_decisions_are_shown_after_the_delay,
+    the_rest_of_the_answer_does_not_reveal_a_decision,
 ];
 
 const HOUR: u64 = 3_600;
 
-struct Place {
+struct Fixture {
     app: App,
     hiring: Hiring,
     owner: Client,
     path: String,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let app = App::start();
         let hiring = app.hiring();
@@ -42,7 +42,7 @@ impl Place {
         self.app.anonymous().get(&self.path).expect(200).text()
     }
 
-    /// The download, without the time of its making.
+    /// The download without the time of its export.
     fn data(&self) -> serde_json::Value {
         let mut data = self.app.anonymous().get(&format!("{}/data", self.path)).expect(200).json();
         data["exportedAt"].take();
@@ -58,7 +58,7 @@ impl Place {
         self.app.change(&format!("UPDATE organizations SET decision_visible_after_hours = {hours}"));
     }
 
-    /// Lets the page be the same until the decision that was just taken is this old, and different then.
+    /// Asserts that the page stays the same until the latest decision is this old, and changes then.
     #[track_caller]
     fn shows_after(&self, before: &(String, serde_json::Value), hours: u64, heading: &str) {
         assert_eq!((self.page(), self.data()), *before);
@@ -78,103 +78,103 @@ impl Place {
 
 const RUNNING: &str = "<h2>Your application is in progress</h2>";
 
-fn a_rejection_shows_from_its_hour_on() {
-    let place = Place::new();
-    let before = place.seen();
+fn a_rejection_is_shown_after_the_delay() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
     assert!(before.0.contains(RUNNING));
-    place.decide(1, "reject");
-    place.shows_after(&before, 72, "You were not selected this time");
-    let page = place.page();
+    fixture.decide(1, "reject");
+    fixture.shows_after(&before, 72, "You were not selected this time");
+    let page = fixture.page();
     assert!(page.contains("<li class=\"ended\">Call <span class=\"state\">Ended here</span></li>"), "{page}");
     assert!(!page.contains("Interview") && !page.contains("/withdraw\""), "{page}");
-    assert_eq!(place.data()["status"], "Not Selected");
+    assert_eq!(fixture.data()["status"], "Not Selected");
 }
 
-fn a_hire_shows_from_its_hour_on() {
-    let place = Place::new();
-    let before = place.seen();
-    place.decide(1, "hire");
-    place.shows_after(&before, 72, "You got the job");
-    let page = place.page();
+fn a_hire_is_shown_after_the_delay() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
+    fixture.decide(1, "hire");
+    fixture.shows_after(&before, 72, "You got the job");
+    let page = fixture.page();
     assert!(page.contains("<li class=\"upcoming\">Interview <span class=\"state\">Not needed</span></li>"), "{page}");
     assert!(page.contains("<li class=\"done\">Offer <span class=\"state\">Done</span></li>"), "{page}");
 }
 
-fn the_reversal_of_a_hire_shows_from_its_hour_on() {
-    let place = Place::new();
-    place.decide(1, "hire");
-    place.app.pass(100 * HOUR);
-    let hired = place.seen();
-    place.decide(3, "reject");
-    place.shows_after(&hired, 72, "You were not selected this time");
+fn the_reversal_of_a_hire_is_shown_after_the_delay() {
+    let fixture = Fixture::new();
+    fixture.decide(1, "hire");
+    fixture.app.pass(100 * HOUR);
+    let hired = fixture.seen();
+    fixture.decide(3, "reject");
+    fixture.shows_after(&hired, 72, "You were not selected this time");
 }
 
-fn a_decision_shows_at_once_where_the_organization_waits_for_nothing() {
-    let place = Place::new();
-    place.delay("0");
-    place.decide(1, "reject");
-    assert!(place.page().contains("You were not selected this time"));
+fn a_decision_without_a_delay_is_shown_at_once() {
+    let fixture = Fixture::new();
+    fixture.delay("0");
+    fixture.decide(1, "reject");
+    assert!(fixture.page().contains("You were not selected this time"));
 }
 
-fn a_decision_never_shows_where_the_organization_wants_it_so() {
-    let place = Place::new();
-    place.delay("NULL");
-    let before = place.seen();
-    place.decide(1, "reject");
-    place.app.pass(365 * 24 * HOUR);
-    assert_eq!(place.seen(), before);
+fn decisions_of_an_organization_that_never_shows_them_stay_hidden() {
+    let fixture = Fixture::new();
+    fixture.delay("NULL");
+    let before = fixture.seen();
+    fixture.decide(1, "reject");
+    fixture.app.pass(365 * 24 * HOUR);
+    assert_eq!(fixture.seen(), before);
 }
 
-fn a_move_shows_at_once() {
-    let place = Place::new();
+fn an_advance_is_shown_at_once() {
+    let fixture = Fixture::new();
     for delay in ["72", "NULL"] {
-        place.delay(delay);
+        fixture.delay(delay);
         let step = if delay == "72" { 1 } else { 2 };
-        place.decide(step, "validate");
+        fixture.decide(step, "validate");
         let name = ["Interview", "Offer"][step - 1];
-        assert!(place.page().contains(&format!("<li class=\"current\" aria-current=\"step\">{name} ")));
+        assert!(fixture.page().contains(&format!("<li class=\"current\" aria-current=\"step\">{name} ")));
     }
 }
 
-fn a_rejection_that_was_undone_in_time_was_never_seen() {
-    let place = Place::new();
-    let before = place.seen();
-    place.decide(1, "reject");
-    place.app.pass(71 * HOUR);
-    place.decide(1, "reopen");
+fn a_rejection_undone_within_the_delay_is_never_shown() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
+    fixture.decide(1, "reject");
+    fixture.app.pass(71 * HOUR);
+    fixture.decide(1, "reopen");
     for _ in 0..3 {
-        assert_eq!(place.seen(), before);
-        place.app.pass(HOUR);
+        assert_eq!(fixture.seen(), before);
+        fixture.app.pass(HOUR);
     }
-    place.decide(1, "validate");
-    assert!(place.page().contains("aria-current=\"step\">Interview "));
+    fixture.decide(1, "validate");
+    assert!(fixture.page().contains("aria-current=\"step\">Interview "));
 }
 
-fn a_rejection_that_was_seen_is_undone_at_once() {
-    let place = Place::new();
-    let before = place.seen();
-    place.decide(1, "reject");
-    place.app.pass(72 * HOUR);
-    assert_ne!(place.seen(), before);
-    place.decide(1, "reopen");
-    assert_eq!(place.seen(), before);
+fn the_reopening_of_a_visible_rejection_is_shown_at_once() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
+    fixture.decide(1, "reject");
+    fixture.app.pass(72 * HOUR);
+    assert_ne!(fixture.seen(), before);
+    fixture.decide(1, "reopen");
+    assert_eq!(fixture.seen(), before);
 }
 
-fn another_delay_counts_from_the_next_request_on() {
-    let place = Place::new();
-    let before = place.seen();
-    place.decide(1, "reject");
-    place.app.pass(2 * HOUR);
-    place.delay("2");
-    let after = place.seen();
+fn a_changed_delay_takes_effect_with_the_next_request() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
+    fixture.decide(1, "reject");
+    fixture.app.pass(2 * HOUR);
+    fixture.delay("2");
+    let after = fixture.seen();
     assert_ne!(after, before);
-    place.delay("3");
-    assert_eq!(place.seen(), before);
-    place.app.pass(HOUR);
-    assert_eq!(place.seen(), after);
+    fixture.delay("3");
+    assert_eq!(fixture.seen(), before);
+    fixture.app.pass(HOUR);
+    assert_eq!(fixture.seen(), after);
 }
 
-fn what_an_import_decided_waits_for_its_hour() {
+fn imported_decisions_are_shown_after_the_delay() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Not Selected", &["validated", "rejected", "pending", "pending"]);
@@ -191,17 +191,17 @@ fn what_an_import_decided_waits_for_its_hour() {
     }
 }
 
-fn nothing_else_of_the_answer_tells_of_a_decision() {
-    let place = Place::new();
+fn the_rest_of_the_answer_does_not_reveal_a_decision() {
+    let fixture = Fixture::new();
     let headers = || {
-        let answer = place.app.anonymous().get(&place.path).expect(200);
+        let answer = fixture.app.anonymous().get(&fixture.path).expect(200);
         let is_same = |(name, _): &&(String, String)| name != "x-request-id" && name != "date";
         answer.headers.iter().filter(is_same).cloned().collect::<Vec<_>>()
     };
     let before = headers();
-    // The last position is taken, and the role is filled.
-    place.decide(1, "hire");
-    place.owner.post_empty(&place.hiring.hire(1)).expect(200);
+    // The last position is taken, so the role is filled.
+    fixture.decide(1, "hire");
+    fixture.owner.post_empty(&fixture.hiring.hire(1)).expect(200);
     assert_eq!(headers(), before);
-    assert!(place.page().contains(RUNNING));
+    assert!(fixture.page().contains(RUNNING));
 }

@@ -1,5 +1,5 @@
-//! What the links of several people under one address do to each other: an address proves nothing, so a link takes away what
-//! was sent with it, tells what was sent with it, and nothing else.
+//! Effects between the status links of several people under one address. An address proves nothing, so a link removes
+//! and shows only what was sent with it.
 
 use serde_json::{Value, json};
 
@@ -8,36 +8,36 @@ use crate::support::signup::{Form, path, path_to, status_path};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_deletion_leaves_what_came_later_as_an_application_of_its_own,
-    what_was_taken_back_is_taken_back_as_an_application_too,
-    of_several_that_came_later_the_first_that_goes_on_is_the_application,
-    staff_see_what_came_later_and_download_its_documents,
-    a_deletion_beside_an_application_of_somebody_else_takes_the_name_along,
-    whoever_deletes_behind_all_links_is_erased,
-    a_new_link_from_staff_keeps_an_emptied_application,
-    the_last_of_what_came_later_takes_the_candidate_along,
-    what_came_later_is_in_no_answer_that_is_kept,
-    a_hold_is_told_to_nobody_who_only_knows_an_address,
-    a_hold_keeps_what_came_later,
-    what_was_wanted_deleted_under_a_hold_keeps_nobody,
-    an_address_that_staff_changed_is_somebody_elses_by_then,
-    what_came_later_is_what_its_own_address_makes_it,
-    an_older_copy_brings_back_nothing_that_was_deleted_and_loses_nothing_else,
-    whoever_came_later_and_was_erased_stays_so_in_an_older_copy,
-    the_retention_counts_from_what_came_last,
-    no_page_is_acted_on_sooner_for_a_known_address,
-    the_steps_of_then_are_shown_whatever_staff_do_to_the_role,
-    a_form_whose_page_was_deleted_makes_no_other,
-    a_form_whose_link_was_replaced_makes_no_other,
+    a_deletion_turns_a_later_signup_into_an_application,
+    a_withdrawn_later_signup_becomes_a_withdrawn_application,
+    the_first_later_signup_in_progress_becomes_the_application,
+    staff_see_later_signups_and_download_their_attachments,
+    a_deletion_beside_another_persons_application_removes_the_name,
+    deleting_through_every_link_erases_the_candidate,
+    a_new_link_from_staff_retains_an_emptied_application,
+    deleting_the_last_later_signup_erases_the_candidate,
+    stored_responses_do_not_contain_a_deleted_later_signup,
+    a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address,
+    a_legal_hold_retains_later_signups,
+    deletions_requested_under_a_hold_do_not_retain_the_candidate,
+    a_later_signup_joins_the_candidate_who_has_the_address_by_then,
+    a_later_signup_follows_its_own_address,
+    a_start_on_an_older_copy_repeats_exactly_the_deletions,
+    an_erased_later_signup_stays_erased_on_an_older_copy,
+    retention_counts_from_the_last_signup,
+    acts_on_a_status_page_take_constant_time,
+    a_later_signup_shows_the_steps_at_its_time,
+    a_repeated_form_does_not_recreate_a_deleted_signup,
+    a_repeated_form_does_not_recreate_a_replaced_link,
 ];
 
-struct Place {
+struct Fixture {
     app: App,
     hiring: Hiring,
     owner: Client,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let app = App::start();
         let hiring = app.hiring_with(|document| {
@@ -50,7 +50,7 @@ impl Place {
         Self { app, hiring, owner }
     }
 
-    /// Somebody applies by the form, under this address: the path of their page.
+    /// A person applies through the form with this address. Returns the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() { path(&self.app, &self.hiring) } else { path_to(&self.app, &self.hiring, role) };
@@ -68,7 +68,8 @@ impl Place {
         assert_eq!(self.app.check(), Vec::<String>::new());
     }
 
-    /// The candidates who applied by form: what they are called, and of each application the status and whose signup it is.
+    /// The candidates with this test's address: name and address, and for each application its status, its signup's
+    /// name, and the names of its later signups.
     fn candidates(&self) -> Vec<String> {
         self.app.sql(
             "SELECT c.name, c.email, a.status, coalesce(s.name, '-'),
@@ -85,8 +86,8 @@ impl Place {
         self.app.sql("SELECT id FROM candidates WHERE email_key = 'ada@example.org'").remove(0)
     }
 
-    /// Whether any row still has a word of it.
-    fn has(&self, word: &str) -> bool {
+    /// Whether any row still contains this text.
+    fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
         all.into_iter().any(|row| row.to_lowercase().contains(&word.to_lowercase()))
@@ -101,57 +102,57 @@ impl Place {
 
 const ADA: &str = "ada@example.org";
 
-fn a_deletion_leaves_what_came_later_as_an_application_of_its_own() {
-    let place = Place::new();
-    let first = place.apply("", "Mallory", ADA);
-    let later = place.apply("", "Ada Lovelace", "ADA@example.org");
-    assert_eq!(place.candidates(), ["Mallory|ada@example.org|In Progress|Mallory|Ada Lovelace"]);
-    let shown = place.page(&later);
-    place.delete(&first);
-    assert_eq!(place.candidates(), ["Ada Lovelace|ADA@example.org|In Progress|Ada Lovelace|null"]);
-    assert!(!place.has("Mallory"));
-    assert_eq!(place.page(&later), shown);
-    // From now on it is as any other: whoever has its link is its candidate.
-    place.delete(&later);
-    assert_eq!(place.candidates(), Vec::<String>::new());
-    assert!(!place.has("Lovelace"));
+fn a_deletion_turns_a_later_signup_into_an_application() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Mallory", ADA);
+    let later = fixture.apply("", "Ada Lovelace", "ADA@example.org");
+    assert_eq!(fixture.candidates(), ["Mallory|ada@example.org|In Progress|Mallory|Ada Lovelace"]);
+    let shown = fixture.page(&later);
+    fixture.delete(&first);
+    assert_eq!(fixture.candidates(), ["Ada Lovelace|ADA@example.org|In Progress|Ada Lovelace|null"]);
+    assert!(!fixture.contains_text("Mallory"));
+    assert_eq!(fixture.page(&later), shown);
+    // From now on it is an ordinary application, and its link controls it.
+    fixture.delete(&later);
+    assert_eq!(fixture.candidates(), Vec::<String>::new());
+    assert!(!fixture.contains_text("Lovelace"));
 }
 
-fn what_was_taken_back_is_taken_back_as_an_application_too() {
-    let place = Place::new();
-    let first = place.apply("", "Mallory", ADA);
-    let later = place.apply("", "Ada", ADA);
-    place.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
-    let shown = place.page(&later);
-    place.delete(&first);
-    assert_eq!(place.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|null"]);
-    assert_eq!(place.page(&later), shown);
+fn a_withdrawn_later_signup_becomes_a_withdrawn_application() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Mallory", ADA);
+    let later = fixture.apply("", "Ada", ADA);
+    fixture.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
+    let shown = fixture.page(&later);
+    fixture.delete(&first);
+    assert_eq!(fixture.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|null"]);
+    assert_eq!(fixture.page(&later), shown);
 }
 
-fn of_several_that_came_later_the_first_that_goes_on_is_the_application() {
-    let place = Place::new();
-    let first = place.apply("", "Mallory", ADA);
-    let later = ["One", "Two", "Three"].map(|name| place.apply("", name, ADA));
-    place.app.anonymous().post_empty(&format!("{}/withdraw", later[0])).expect(303);
-    place.delete(&first);
-    assert_eq!(place.candidates(), ["Two|ada@example.org|In Progress|Two|One,Three"]);
-    place.delete(&later[0]);
-    place.delete(&later[1]);
-    assert_eq!(place.candidates(), ["Three|ada@example.org|In Progress|Three|null"]);
+fn the_first_later_signup_in_progress_becomes_the_application() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Mallory", ADA);
+    let later = ["One", "Two", "Three"].map(|name| fixture.apply("", name, ADA));
+    fixture.app.anonymous().post_empty(&format!("{}/withdraw", later[0])).expect(303);
+    fixture.delete(&first);
+    assert_eq!(fixture.candidates(), ["Two|ada@example.org|In Progress|Two|One,Three"]);
+    fixture.delete(&later[0]);
+    fixture.delete(&later[1]);
+    assert_eq!(fixture.candidates(), ["Three|ada@example.org|In Progress|Three|null"]);
 }
 
-fn staff_see_what_came_later_and_download_its_documents() {
-    let place = Place::new();
-    place.apply("", "Mallory", ADA);
+fn staff_see_later_signups_and_download_their_attachments() {
+    let fixture = Fixture::new();
+    fixture.apply("", "Mallory", ADA);
     for number in 0..21 {
-        place.apply("", &format!("Ada {number}"), ADA);
+        fixture.apply("", &format!("Ada {number}"), ADA);
     }
-    place.app.pass(60);
-    let form = Form::of(&place.app, &place.hiring).with("name", "With a CV").with_file("cv.txt", b"Mine");
-    let later = status_path(&form.send(&place.app));
-    place.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
-    let candidate = format!("/api/v1/candidates/{}", place.candidate());
-    let read = place.owner.get(&candidate).expect(200).json();
+    fixture.app.pass(60);
+    let form = Form::of(&fixture.app, &fixture.hiring).with("name", "With a CV").with_file("cv.txt", b"Mine");
+    let later = status_path(&form.send(&fixture.app));
+    fixture.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
+    let candidate = format!("/api/v1/candidates/{}", fixture.candidate());
+    let read = fixture.owner.get(&candidate).expect(200).json();
     let application = &read["data"]["applications"][0];
     assert_eq!(application["signup"]["name"], "Mallory");
     let later: Vec<&Value> = application["laterSignups"].as_array().unwrap().iter().collect();
@@ -161,288 +162,292 @@ fn staff_see_what_came_later_and_download_its_documents() {
     assert_eq!(names[19..], ["With a CV"]);
     assert!(later[19]["withdrewAt"].is_string() && later[18]["withdrewAt"].is_null());
     let document = later[19]["documents"][0]["id"].as_str().unwrap();
-    assert_eq!(place.owner.get(&format!("{candidate}/documents/{document}")).expect(200).body, b"Mine");
+    assert_eq!(fixture.owner.get(&format!("{candidate}/documents/{document}")).expect(200).body, b"Mine");
 }
 
-fn a_deletion_beside_an_application_of_somebody_else_takes_the_name_along() {
-    let place = Place::new();
-    let real = place.apply("", "Ada Quixworth", ADA);
-    let stranger = place.apply("role_more", "Mallory", "Ada@example.org");
+fn a_deletion_beside_another_persons_application_removes_the_name() {
+    let fixture = Fixture::new();
+    let real = fixture.apply("", "Ada Quixworth", ADA);
+    let stranger = fixture.apply("role_more", "Mallory", "Ada@example.org");
     assert_eq!(
-        place.candidates(),
+        fixture.candidates(),
         [
             "Ada Quixworth|ada@example.org|In Progress|Ada Quixworth|null",
             "Ada Quixworth|ada@example.org|In Progress|Mallory|null"
         ]
     );
-    let shown = place.page(&stranger);
-    place.delete(&real);
-    assert!(!place.has("Quixworth"));
+    let shown = fixture.page(&stranger);
+    fixture.delete(&real);
+    assert!(!fixture.contains_text("Quixworth"));
     assert_eq!(
-        place.candidates(),
+        fixture.candidates(),
         ["Mallory|Ada@example.org|Withdrawn|-|null", "Mallory|Ada@example.org|In Progress|Mallory|null"]
     );
-    assert_eq!(place.page(&stranger), shown);
-    // Who staff have named otherwise is called what staff call them.
-    let place = Place::new();
-    let real = place.apply("", "Ada", ADA);
-    place.apply("role_more", "Mallory", ADA);
-    let path = format!("/api/v1/candidates/{}", place.candidate());
-    place.owner.patch(&path, &json!({ "name": "Countess" })).expect(200);
-    place.delete(&real);
-    assert!(place.candidates().iter().all(|row| row.starts_with("Countess|")), "{:?}", place.candidates());
+    assert_eq!(fixture.page(&stranger), shown);
+    // A candidate whom staff have renamed stays renamed.
+    let fixture = Fixture::new();
+    let real = fixture.apply("", "Ada", ADA);
+    fixture.apply("role_more", "Mallory", ADA);
+    let path = format!("/api/v1/candidates/{}", fixture.candidate());
+    fixture.owner.patch(&path, &json!({ "name": "Countess" })).expect(200);
+    fixture.delete(&real);
+    assert!(fixture.candidates().iter().all(|row| row.starts_with("Countess|")), "{:?}", fixture.candidates());
 }
 
-fn whoever_deletes_behind_all_links_is_erased() {
+fn deleting_through_every_link_erases_the_candidate() {
     for order in [[0, 1], [1, 0]] {
-        let place = Place::new();
-        let links = [place.apply("", "Ada Quixworth", ADA), place.apply("role_more", "Ada Quixworth", ADA)];
-        place.delete(&links[order[0]]);
-        assert!(place.has("Quixworth"));
-        place.delete(&links[order[1]]);
-        assert!(!place.has("Quixworth") && !place.has(ADA));
+        let fixture = Fixture::new();
+        let links = [fixture.apply("", "Ada Quixworth", ADA), fixture.apply("role_more", "Ada Quixworth", ADA)];
+        fixture.delete(&links[order[0]]);
+        assert!(fixture.contains_text("Quixworth"));
+        fixture.delete(&links[order[1]]);
+        assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
     }
 }
 
-fn a_new_link_from_staff_keeps_an_emptied_application() {
-    let place = Place::new();
-    let links = [place.apply("", "Ada", ADA), place.apply("role_more", "Ada", ADA)];
-    let application = place.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
-    place.delete(&links[0]);
+fn a_new_link_from_staff_retains_an_emptied_application() {
+    let fixture = Fixture::new();
+    let links = [fixture.apply("", "Ada", ADA), fixture.apply("role_more", "Ada", ADA)];
+    let application = fixture.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
+    fixture.delete(&links[0]);
     let issue = format!("/api/v1/candidate-roles/{application}/status-link");
-    let issued = crate::support::sent::path_of(&place.owner.post_empty(&issue).expect(200).json());
-    place.delete(&links[1]);
-    assert_eq!(place.candidates().len(), 2);
-    place.delete(&issued);
-    assert_eq!(place.candidates(), Vec::<String>::new());
+    let issued = crate::support::sent::path_of(&fixture.owner.post_empty(&issue).expect(200).json());
+    fixture.delete(&links[1]);
+    assert_eq!(fixture.candidates().len(), 2);
+    fixture.delete(&issued);
+    assert_eq!(fixture.candidates(), Vec::<String>::new());
 }
 
-fn the_last_of_what_came_later_takes_the_candidate_along() {
-    let place = Place::new();
-    let links = [place.apply("", "Ada", ADA), place.apply("role_more", "Ada", ADA)];
-    let later = place.apply("", "Ada", ADA);
-    place.delete(&links[0]);
-    place.delete(&links[1]);
-    assert_eq!(place.candidates().len(), 2);
-    place.delete(&later);
-    assert_eq!(place.candidates(), Vec::<String>::new());
+fn deleting_the_last_later_signup_erases_the_candidate() {
+    let fixture = Fixture::new();
+    let links = [fixture.apply("", "Ada", ADA), fixture.apply("role_more", "Ada", ADA)];
+    let later = fixture.apply("", "Ada", ADA);
+    fixture.delete(&links[0]);
+    fixture.delete(&links[1]);
+    assert_eq!(fixture.candidates().len(), 2);
+    fixture.delete(&later);
+    assert_eq!(fixture.candidates(), Vec::<String>::new());
 }
 
-fn what_came_later_is_in_no_answer_that_is_kept() {
-    let place = Place::new();
-    place.apply("", "Ada", ADA);
-    let later = place.apply("", "Mallory", ADA);
-    let application = place.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
-    let client = place.owner.with_header("Idempotency-Key", "k-1");
+fn stored_responses_do_not_contain_a_deleted_later_signup() {
+    let fixture = Fixture::new();
+    fixture.apply("", "Ada", ADA);
+    let later = fixture.apply("", "Mallory", ADA);
+    let application = fixture.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
+    let client = fixture.owner.with_header("Idempotency-Key", "k-1");
     let answer = client.post_empty(&format!("/api/v1/candidate-roles/{application}/withdraw")).expect(200);
-    assert!(answer.text().contains("Mallory") && place.has("Mallory"));
-    place.delete(&later);
-    assert!(!place.has("Mallory"));
+    assert!(answer.text().contains("Mallory") && fixture.contains_text("Mallory"));
+    fixture.delete(&later);
+    assert!(!fixture.contains_text("Mallory"));
 }
 
-fn a_hold_is_told_to_nobody_who_only_knows_an_address() {
-    let place = Place::new();
-    let real = place.apply("", "Ada", ADA);
-    let hold = place.hold();
-    place.app.anonymous().post_empty(&format!("{real}/delete")).expect(303);
-    assert!(place.page(&real).contains("cannot be deleted yet"));
-    let stranger = place.apply("role_more", "Mallory", ADA);
-    let unknown = place.apply("role_more", "Mallory", "nobody@example.org");
-    let same = |page: String, path: &str, email: &str| page.replace(path, "PATH").replace(email, "EMAIL");
-    assert_eq!(same(place.page(&stranger), &stranger, ADA), same(place.page(&unknown), &unknown, "nobody@example.org"));
-    // Nothing of it is deleted all the same, and staff see that they asked.
-    place.delete(&stranger);
-    place.delete(&unknown);
+fn a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address() {
+    let fixture = Fixture::new();
+    let real = fixture.apply("", "Ada", ADA);
+    let hold = fixture.hold();
+    fixture.app.anonymous().post_empty(&format!("{real}/delete")).expect(303);
+    assert!(fixture.page(&real).contains("cannot be deleted yet"));
+    let stranger = fixture.apply("role_more", "Mallory", ADA);
+    let unknown = fixture.apply("role_more", "Mallory", "nobody@example.org");
+    let normalized = |page: String, path: &str, email: &str| page.replace(path, "PATH").replace(email, "EMAIL");
     assert_eq!(
-        place.candidates(),
+        normalized(fixture.page(&stranger), &stranger, ADA),
+        normalized(fixture.page(&unknown), &unknown, "nobody@example.org")
+    );
+    // Under the hold nothing is deleted, and staff see both requests.
+    fixture.delete(&stranger);
+    fixture.delete(&unknown);
+    assert_eq!(
+        fixture.candidates(),
         ["Ada|ada@example.org|In Progress|Ada|null", "Ada|ada@example.org|Withdrawn|Mallory|null"]
     );
     let asked = "SELECT v.action, a.role_id FROM activities v JOIN candidate_roles a ON a.id = v.candidate_role_id
                  WHERE v.action LIKE '%asked' ORDER BY v.number";
-    let own = format!("candidate.erasure_asked|{}", place.hiring.role_id);
-    assert_eq!(place.app.sql(asked), [own, "candidate_role.deletion_asked|role_more".to_owned()]);
-    place.owner.delete(&hold).expect(200);
-    place.delete(&real);
-    assert!(place.candidates().iter().all(|row| row.starts_with("Mallory|")), "{:?}", place.candidates());
+    let own = format!("candidate.erasure_asked|{}", fixture.hiring.role_id);
+    assert_eq!(fixture.app.sql(asked), [own, "candidate_role.deletion_asked|role_more".to_owned()]);
+    fixture.owner.delete(&hold).expect(200);
+    fixture.delete(&real);
+    assert!(fixture.candidates().iter().all(|row| row.starts_with("Mallory|")), "{:?}", fixture.candidates());
 }
 
-fn a_hold_keeps_what_came_later() {
-    let place = Place::new();
-    place.apply("", "Ada", ADA);
-    let later = place.apply("", "Mallory", ADA);
-    place.hold();
-    place.delete(&later);
-    assert_eq!(place.candidates(), ["Ada|ada@example.org|In Progress|Ada|Mallory"]);
+fn a_legal_hold_retains_later_signups() {
+    let fixture = Fixture::new();
+    fixture.apply("", "Ada", ADA);
+    let later = fixture.apply("", "Mallory", ADA);
+    fixture.hold();
+    fixture.delete(&later);
+    assert_eq!(fixture.candidates(), ["Ada|ada@example.org|In Progress|Ada|Mallory"]);
 }
 
-fn what_was_wanted_deleted_under_a_hold_keeps_nobody() {
-    let place = Place::new();
-    let links = [place.apply("", "Ada Quixworth", ADA), place.apply("role_more", "Ada Quixworth", ADA)];
-    let later = place.apply("", "Ada Quixworth", ADA);
-    let hold = place.hold();
-    place.delete(&links[1]);
-    place.delete(&later);
-    place.app.anonymous().post_empty(&format!("{}/delete", links[0])).expect(303);
-    place.owner.delete(&hold).expect(200);
-    assert!(place.has("Quixworth"));
-    place.delete(&links[0]);
-    assert!(!place.has("Quixworth") && !place.has(ADA));
+fn deletions_requested_under_a_hold_do_not_retain_the_candidate() {
+    let fixture = Fixture::new();
+    let links = [fixture.apply("", "Ada Quixworth", ADA), fixture.apply("role_more", "Ada Quixworth", ADA)];
+    let later = fixture.apply("", "Ada Quixworth", ADA);
+    let hold = fixture.hold();
+    fixture.delete(&links[1]);
+    fixture.delete(&later);
+    fixture.app.anonymous().post_empty(&format!("{}/delete", links[0])).expect(303);
+    fixture.owner.delete(&hold).expect(200);
+    assert!(fixture.contains_text("Quixworth"));
+    fixture.delete(&links[0]);
+    assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn an_address_that_staff_changed_is_somebody_elses_by_then() {
-    let place = Place::new();
-    let first = place.apply("", "Ada", ADA);
-    let later = place.apply("", "Later", ADA);
-    place
+fn a_later_signup_joins_the_candidate_who_has_the_address_by_then() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Ada", ADA);
+    let later = fixture.apply("", "Later", ADA);
+    fixture
         .owner
-        .patch(&format!("/api/v1/candidates/{}", place.candidate()), &json!({ "email": "b@b.example" }))
+        .patch(&format!("/api/v1/candidates/{}", fixture.candidate()), &json!({ "email": "b@b.example" }))
         .expect(200);
-    let other = place.apply("", "Other", ADA);
-    place.delete(&first);
-    // Whoever has the address by now was there first.
-    assert_eq!(place.candidates(), ["Other|ada@example.org|In Progress|Other|Later"]);
-    assert!(place.page(&later).contains("in progress") && place.page(&other).contains("in progress"));
-    assert_eq!(place.app.sql("SELECT count(*) FROM candidates WHERE email_key = 'b@b.example'"), ["0"]);
+    let other = fixture.apply("", "Other", ADA);
+    fixture.delete(&first);
+    // The candidate who has the address by now applied first.
+    assert_eq!(fixture.candidates(), ["Other|ada@example.org|In Progress|Other|Later"]);
+    assert!(fixture.page(&later).contains("in progress") && fixture.page(&other).contains("in progress"));
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM candidates WHERE email_key = 'b@b.example'"), ["0"]);
 }
 
-fn what_came_later_is_what_its_own_address_makes_it() {
-    let place = Place::new();
-    let first = place.apply("", "Ada", ADA);
-    place.apply("", "Later", ADA);
-    place
+fn a_later_signup_follows_its_own_address() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Ada", ADA);
+    fixture.apply("", "Later", ADA);
+    fixture
         .owner
-        .patch(&format!("/api/v1/candidates/{}", place.candidate()), &json!({ "email": "b@b.example" }))
+        .patch(&format!("/api/v1/candidates/{}", fixture.candidate()), &json!({ "email": "b@b.example" }))
         .expect(200);
-    place.apply("", "Bee", "b@b.example");
-    place.delete(&first);
-    assert_eq!(place.candidates(), ["Later|ada@example.org|In Progress|Later|null"]);
-    assert_eq!(place.app.sql("SELECT name FROM candidates WHERE email_key = 'b@b.example'"), ["Bee"]);
+    fixture.apply("", "Bee", "b@b.example");
+    fixture.delete(&first);
+    assert_eq!(fixture.candidates(), ["Later|ada@example.org|In Progress|Later|null"]);
+    assert_eq!(fixture.app.sql("SELECT name FROM candidates WHERE email_key = 'b@b.example'"), ["Bee"]);
 }
 
-/// The file of now, taken by a service that has stopped.
-fn copy(place: &Place) -> Vec<u8> {
-    place.app.stop();
-    place.app.sql("PRAGMA wal_checkpoint(TRUNCATE)");
-    let copy = std::fs::read(&place.app.path).unwrap();
-    place.app.start_again();
+/// A copy of the current file, taken while the service is stopped.
+fn copy(fixture: &Fixture) -> Vec<u8> {
+    fixture.app.stop();
+    fixture.app.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    let copy = std::fs::read(&fixture.app.path).unwrap();
+    fixture.app.start_again();
     copy
 }
 
-/// The service, on a file that was put in the place of its own.
-fn put_back(place: &Place, copy: &[u8]) {
-    place.app.stop();
+/// Starts the service on another copy of its file.
+fn start_on(fixture: &Fixture, copy: &[u8]) {
+    fixture.app.stop();
     for end in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{end}", place.app.path.display()));
+        let _ = std::fs::remove_file(format!("{}{end}", fixture.app.path.display()));
     }
-    std::fs::write(&place.app.path, copy).unwrap();
-    place.app.start_again();
-    assert_eq!(place.app.check(), Vec::<String>::new());
+    std::fs::write(&fixture.app.path, copy).unwrap();
+    fixture.app.start_again();
+    assert_eq!(fixture.app.check(), Vec::<String>::new());
 }
 
-fn an_older_copy_brings_back_nothing_that_was_deleted_and_loses_nothing_else() {
-    let place = Place::new();
-    let first = place.apply("", "Ada Quixworth", ADA);
-    let later = place.apply("", "Later", ADA);
-    let gone = place.apply("", "Quixworth too", ADA);
-    let beside = [place.apply("", "Bee Quixworth", "b@b.example"), place.apply("role_more", "Bee", "b@b.example")];
-    let older = copy(&place);
-    place.delete(&gone);
-    place.delete(&first);
-    place.delete(&beside[0]);
-    let left = place.candidates();
-    assert!(left == ["Later|ada@example.org|In Progress|Later|null"] && !place.has("Quixworth"));
-    put_back(&place, &older);
-    assert!(!place.has("Quixworth"));
-    assert_eq!(place.candidates(), left);
-    for path in [&first, &gone, &beside[0]] {
-        place.app.anonymous().get(path).expect(404);
+fn a_start_on_an_older_copy_repeats_exactly_the_deletions() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Ada Quixworth", ADA);
+    let later = fixture.apply("", "Later", ADA);
+    let gone = fixture.apply("", "Quixworth too", ADA);
+    let other_candidate =
+        [fixture.apply("", "Bee Quixworth", "b@b.example"), fixture.apply("role_more", "Bee", "b@b.example")];
+    let older = copy(&fixture);
+    fixture.delete(&gone);
+    fixture.delete(&first);
+    fixture.delete(&other_candidate[0]);
+    let left = fixture.candidates();
+    assert!(left == ["Later|ada@example.org|In Progress|Later|null"] && !fixture.contains_text("Quixworth"));
+    start_on(&fixture, &older);
+    assert!(!fixture.contains_text("Quixworth"));
+    assert_eq!(fixture.candidates(), left);
+    for path in [&first, &gone, &other_candidate[0]] {
+        fixture.app.anonymous().get(path).expect(404);
     }
-    assert!(place.page(&later).contains("in progress") && place.page(&beside[1]).contains("in progress"));
-    // Once more it is nothing new.
-    let again = copy(&place);
-    put_back(&place, &again);
-    assert_eq!(place.candidates(), left);
+    assert!(fixture.page(&later).contains("in progress") && fixture.page(&other_candidate[1]).contains("in progress"));
+    // Repeating the start changes nothing more.
+    let again = copy(&fixture);
+    start_on(&fixture, &again);
+    assert_eq!(fixture.candidates(), left);
 }
 
-fn whoever_came_later_and_was_erased_stays_so_in_an_older_copy() {
-    let place = Place::new();
-    let first = place.apply("", "Ada", ADA);
-    place.apply("", "Quixworth", ADA);
-    let older = copy(&place);
-    place.delete(&first);
-    place.owner.delete(&format!("/api/v1/candidates/{}", place.candidate())).expect(200);
-    assert!(!place.has("Quixworth"));
-    put_back(&place, &older);
-    assert!(!place.has("Quixworth") && !place.has(ADA));
+fn an_erased_later_signup_stays_erased_on_an_older_copy() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Ada", ADA);
+    fixture.apply("", "Quixworth", ADA);
+    let older = copy(&fixture);
+    fixture.delete(&first);
+    fixture.owner.delete(&format!("/api/v1/candidates/{}", fixture.candidate())).expect(200);
+    assert!(!fixture.contains_text("Quixworth"));
+    start_on(&fixture, &older);
+    assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn the_retention_counts_from_what_came_last() {
-    let place = Place::new();
-    let first = place.apply("", "Ada", ADA);
-    place.app.anonymous().post_empty(&format!("{first}/withdraw")).expect(303);
-    let other = &place.hiring.candidates[2].application_id;
-    place.owner.post_empty(&format!("/api/v1/candidate-roles/{other}/withdraw")).expect(200);
-    place.app.pass(40 * 86_400);
-    let path = format!("/api/admin/organizations/{}", place.hiring.organization_id);
-    let later = status_path(&Form::of(&place.app, &place.hiring).with("email", ADA).send(&place.app));
-    place.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
-    place.app.pass(600);
-    // Somebody else is due, and is erased a day later. Before that, everybody was looked at.
-    until(&place.app, "SELECT count(*) FROM retention_due", "1");
-    place.app.pass(86_400);
-    until(&place.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
-    assert_eq!(place.app.sql("SELECT count(*) FROM retention_due"), ["0"]);
-    assert!(place.page(&later).contains("in progress"));
-    assert_eq!(place.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);
+fn retention_counts_from_the_last_signup() {
+    let fixture = Fixture::new();
+    let first = fixture.apply("", "Ada", ADA);
+    fixture.app.anonymous().post_empty(&format!("{first}/withdraw")).expect(303);
+    let other = &fixture.hiring.candidates[2].application_id;
+    fixture.owner.post_empty(&format!("/api/v1/candidate-roles/{other}/withdraw")).expect(200);
+    fixture.app.pass(40 * 86_400);
+    let path = format!("/api/admin/organizations/{}", fixture.hiring.organization_id);
+    let later = status_path(&Form::of(&fixture.app, &fixture.hiring).with("email", ADA).send(&fixture.app));
+    fixture.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
+    fixture.app.pass(600);
+    // Another candidate is due and is erased a day later. By then the scan has covered everybody.
+    until(&fixture.app, "SELECT count(*) FROM retention_due", "1");
+    fixture.app.pass(86_400);
+    until(&fixture.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM retention_due"), ["0"]);
+    assert!(fixture.page(&later).contains("in progress"));
+    assert_eq!(fixture.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);
 }
 
-fn no_page_is_acted_on_sooner_for_a_known_address() {
-    let place = Place::new();
-    for path in [place.apply("", "Ada", ADA), place.apply("", "Later", ADA)] {
+fn acts_on_a_status_page_take_constant_time() {
+    let fixture = Fixture::new();
+    for path in [fixture.apply("", "Ada", ADA), fixture.apply("", "Later", ADA)] {
         for (act, status) in [("withdraw", 303), ("delete", 200)] {
-            let begun = std::time::Instant::now();
-            place.app.anonymous().post_empty(&format!("{path}/{act}")).expect(status);
-            assert!(begun.elapsed() >= std::time::Duration::from_millis(25), "{act}: {:?}", begun.elapsed());
+            let started = std::time::Instant::now();
+            fixture.app.anonymous().post_empty(&format!("{path}/{act}")).expect(status);
+            assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{act}: {:?}", started.elapsed());
         }
     }
 }
 
-fn the_steps_of_then_are_shown_whatever_staff_do_to_the_role() {
-    let place = Place::new();
-    place.apply("", "Ada", ADA);
-    let later = place.apply("", "Ada", ADA);
-    let other = place.apply("", "Ada", "other@example.org");
-    let steps = format!("/api/v1/roles/{}/steps", place.hiring.role_id);
-    place.owner.post(&steps, &json!({ "name": "Late step", "stepType": "interview" })).expect(200);
-    let shown = place.page(&later);
+fn a_later_signup_shows_the_steps_at_its_time() {
+    let fixture = Fixture::new();
+    fixture.apply("", "Ada", ADA);
+    let later = fixture.apply("", "Ada", ADA);
+    let other = fixture.apply("", "Ada", "other@example.org");
+    let steps = format!("/api/v1/roles/{}/steps", fixture.hiring.role_id);
+    fixture.owner.post(&steps, &json!({ "name": "Late step", "stepType": "interview" })).expect(200);
+    let shown = fixture.page(&later);
     assert!(!shown.contains("Late step"), "{shown}");
     assert_eq!(
         shown.replace(&later, "PATH").replace(ADA, ""),
-        place.page(&other).replace(&other, "PATH").replace("other@example.org", "")
+        fixture.page(&other).replace(&other, "PATH").replace("other@example.org", "")
     );
 }
 
-fn a_form_whose_page_was_deleted_makes_no_other() {
-    let place = Place::new();
-    let form = Form::of(&place.app, &place.hiring);
-    let path = status_path(&form.send(&place.app));
-    place.delete(&path);
-    assert_eq!(form.send(&place.app).expect(303).header("location"), Some(path.as_str()));
-    place.app.anonymous().get(&path).expect(404);
-    assert_eq!(place.app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // For as long as a form is good.
-    place.app.pass(25 * 3_600);
-    let other = place.apply("", "Other", "other@example.org");
-    place.delete(&other);
-    assert_eq!(place.app.sql("SELECT count(*) FROM spent_links"), ["1"]);
+fn a_repeated_form_does_not_recreate_a_deleted_signup() {
+    let fixture = Fixture::new();
+    let form = Form::of(&fixture.app, &fixture.hiring);
+    let path = status_path(&form.send(&fixture.app));
+    fixture.delete(&path);
+    assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
+    fixture.app.anonymous().get(&path).expect(404);
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM signups"), ["0"]);
+    // The spent link is remembered for as long as its form is valid.
+    fixture.app.pass(25 * 3_600);
+    let other = fixture.apply("", "Other", "other@example.org");
+    fixture.delete(&other);
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM spent_links"), ["1"]);
 }
 
-fn a_form_whose_link_was_replaced_makes_no_other() {
-    let place = Place::new();
-    let form = Form::of(&place.app, &place.hiring);
-    let path = status_path(&form.send(&place.app));
-    let application = place.app.sql("SELECT candidate_role_id FROM signups").remove(0);
-    place.owner.post_empty(&format!("/api/v1/candidate-roles/{application}/status-link")).expect(200);
-    assert_eq!(form.send(&place.app).expect(303).header("location"), Some(path.as_str()));
-    assert_eq!(place.app.sql("SELECT count(*) FROM signups"), ["1"]);
+fn a_repeated_form_does_not_recreate_a_replaced_link() {
+    let fixture = Fixture::new();
+    let form = Form::of(&fixture.app, &fixture.hiring);
+    let path = status_path(&form.send(&fixture.app));
+    let application = fixture.app.sql("SELECT candidate_role_id FROM signups").remove(0);
+    fixture.owner.post_empty(&format!("/api/v1/candidate-roles/{application}/status-link")).expect(200);
+    assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM signups"), ["1"]);
 }

@@ -8,7 +8,7 @@ use appliance::world::World as _;
 use serde_json::{Value, json};
 
 use crate::document::until;
-use crate::hr_send::{after, delivering, eventually, hire, integrate};
+use crate::hr_send::{after_attempts, delivering, eventually, hire, integrate};
 use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
@@ -197,7 +197,7 @@ fn deliveries_that_a_clock_put_off_are_brought_forward() {
     receiver.will([Behaviour::status(500)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     let id = hire(&app, &hiring, 0);
-    let put_off = after(&app, &id, 1)["nextAttemptAt"].as_str().unwrap().to_owned();
+    let put_off = after_attempts(&app, &id, 1)["nextAttemptAt"].as_str().unwrap().to_owned();
     receiver.will([Behaviour::status(200)]);
     jump(&app, -60);
     let soon = app.world.now().plus(Duration::from_secs(6)).to_string();

@@ -1,11 +1,11 @@
-//! The list of deliveries: its order, what narrows it, its pages.
+//! The list of deliveries: its order, filters and pages.
 
 use serde_json::{Value, json};
 
 use super::super::support::{App, Behaviour};
-use super::{DELIVERIES, hire, ids, page, ping, save, start, tried};
+use super::{DELIVERIES, after_attempts, hire, ids, page, ping, save, start};
 
-pub(super) fn nothing_sent_is_an_empty_page() {
+pub(super) fn a_list_without_deliveries_is_an_empty_page() {
     let app = App::start();
     app.hiring();
     let answer = app.admin().get(DELIVERIES).expect(200);
@@ -14,15 +14,15 @@ pub(super) fn nothing_sent_is_an_empty_page() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-pub(super) fn deliveries_are_listed_newest_first_and_narrowed_by_organization_and_state() {
+pub(super) fn deliveries_are_listed_newest_first_and_filtered_by_organization_and_state() {
     let (app, mine, receiver) = start("5s", &[Behaviour::status(204)]);
     let theirs = app.hiring();
     save(&app, &theirs, &json!({ "url": receiver.url("/theirs") }));
     let arrived = ping(&app, &mine);
-    tried(&app, &arrived, 1);
+    after_attempts(&app, &arrived, 1);
     receiver.will([Behaviour::status(404)]);
     let failed = [ping(&app, &theirs), ping(&app, &mine)];
-    failed.iter().for_each(|id| drop(tried(&app, id, 1)));
+    failed.iter().for_each(|id| drop(after_attempts(&app, id, 1)));
     save(&app, &mine, &json!({ "url": receiver.url("/hooks"), "enabled": false }));
     let held = [hire(&app, &mine, 0), hire(&app, &mine, 1)];
     let (me, them) = (&mine.organization_id, &theirs.organization_id);
@@ -43,7 +43,7 @@ pub(super) fn deliveries_are_listed_newest_first_and_narrowed_by_organization_an
     }
 }
 
-/// Every delivery that a query leads to, page by page; after each page `between` happens.
+/// Every delivery id that a query leads to, page by page. `between` runs after each page.
 fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -55,7 +55,7 @@ fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String>
             (&json!(limit), &json!(next.is_some()))
         );
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
-        assert!(!found.is_empty() || cursor.is_empty(), "there was not more: {page}");
+        assert!(!found.is_empty() || cursor.is_empty(), "hasMore announced a page that is empty: {page}");
         all.extend(found);
         between();
         let Some(next) = next else { return all };
@@ -63,7 +63,7 @@ fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String>
     }
 }
 
-pub(super) fn pages_lead_to_the_end_also_while_deliveries_are_added() {
+pub(super) fn paging_reaches_the_end_while_deliveries_are_added() {
     let app = App::start();
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": "https://hr.example.com" }));
@@ -75,7 +75,7 @@ pub(super) fn pages_lead_to_the_end_also_while_deliveries_are_added() {
     assert_eq!(walk(&app, "", 2, || drop(ping(&app, &hiring))), expected);
 }
 
-pub(super) fn a_narrowed_list_has_pages_too() {
+pub(super) fn a_filtered_list_is_paged() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     for hiring in [&mine, &theirs] {
@@ -83,10 +83,16 @@ pub(super) fn a_narrowed_list_has_pages_too() {
     }
     let mut pings: Vec<String> = (0..8).map(|nth| ping(&app, if nth % 2 == 0 { &mine } else { &theirs })).collect();
     pings.reverse();
-    let of = |first: usize| pings.iter().skip(first).step_by(2).cloned().collect::<Vec<_>>();
+    let every_second_from = |first: usize| pings.iter().skip(first).step_by(2).cloned().collect::<Vec<_>>();
     for state in ["", "&state=pending"] {
-        assert_eq!(walk(&app, &format!("organizationId={}{state}", mine.organization_id), 3, || {}), of(1));
-        assert_eq!(walk(&app, &format!("organizationId={}{state}", theirs.organization_id), 3, || {}), of(0));
+        assert_eq!(
+            walk(&app, &format!("organizationId={}{state}", mine.organization_id), 3, || {}),
+            every_second_from(1)
+        );
+        assert_eq!(
+            walk(&app, &format!("organizationId={}{state}", theirs.organization_id), 3, || {}),
+            every_second_from(0)
+        );
     }
     assert_eq!(walk(&app, "state=pending", 3, || {}), pings);
     assert_eq!(walk(&app, "state=failed", 3, || {}), Vec::<String>::new());
@@ -116,9 +122,9 @@ pub(super) fn a_page_has_1_to_500_deliveries() {
     }
 }
 
-pub(super) fn every_parameter_at_fault_is_told_at_once() {
+pub(super) fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
-    let (cursor, twice) = ("must be pagination.nextCursor of the page before", "must be there once, not twice");
+    let (cursor, repeated) = ("must be pagination.nextCursor of the page before", "must be there once, not twice");
     let state = "must be one of pending, delivered, failed";
     let limit = "must be an integer; 1 to 500 rows make a page";
     for (query, faults) in [
@@ -128,13 +134,13 @@ pub(super) fn every_parameter_at_fault_is_told_at_once() {
         ("state=held", vec![("state", state)]),
         ("state=Pending", vec![("state", state)]),
         ("state=", vec![("state", state)]),
-        ("cursor=evt_1&cursor=evt_1", vec![("cursor", twice)]),
-        ("state=failed&state=failed", vec![("state", twice)]),
-        ("limit=1&limit=1", vec![("limit", twice)]),
-        ("organizationId=org_1&organizationId=org_1", vec![("organizationId", twice)]),
+        ("cursor=evt_1&cursor=evt_1", vec![("cursor", repeated)]),
+        ("state=failed&state=failed", vec![("state", repeated)]),
+        ("limit=1&limit=1", vec![("limit", repeated)]),
+        ("organizationId=org_1&organizationId=org_1", vec![("organizationId", repeated)]),
         (
             "limit=x&state=x&organizationId=a&cursor=%2F&organizationId=b",
-            vec![("state", state), ("cursor", cursor), ("organizationId", twice), ("limit", limit)],
+            vec![("state", state), ("cursor", cursor), ("organizationId", repeated), ("limit", limit)],
         ),
         ("organizationId=none&state=x", vec![("state", state)]),
     ] {

@@ -1,26 +1,26 @@
-//! The secret of an integration: made, given, kept or replaced, and never shown again.
+//! The secret of an integration: generated, given, retained or replaced, and never shown again.
 
 use appliance::interchange::{self, Secrets};
 use appliance::store;
 use serde_json::{Value, json};
 
-use super::super::hr_delivery::{hire, integration, ping, read, save, start, tried};
+use super::super::hr_delivery::{after_attempts, hire, integration, ping, read, save, start};
 use super::super::support::{App, Behaviour, Hiring};
-use super::{SECRET, URL, get, put, shown};
+use super::{SECRET, URL, get, put, shown_secret};
 
-/// 24 bytes that are not those of the other one.
+/// Another secret of 24 bytes.
 const OTHER: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
-/// An import document's integration.
+/// An organization whose interchange document has this integration.
 fn import_with(app: &App, integration: &Value) -> Hiring {
     app.hiring_with(|document| document["organizations"][0]["hrIntegration"] = integration.clone())
 }
 
-pub(super) fn a_made_secret_is_shown_once_and_signs() {
+pub(super) fn a_generated_secret_is_shown_once_and_signs() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let other = app.hiring();
     let url = json!({ "url": receiver.url("/other") });
-    let made = shown(&save(&app, &other, &url));
+    let made = shown_secret(&save(&app, &other, &url));
     assert!(made.starts_with("whsec_") && made.len() == 50 && made.ends_with('='), "32 bytes: {made}");
     assert_eq!(save(&app, &other, &url).get("secret"), None);
     hire(&app, &other, 0);
@@ -29,7 +29,7 @@ pub(super) fn a_made_secret_is_shown_once_and_signs() {
     assert!(!receiver.wait_for(2)[1].is_signed_with(&made), "each organization has its own");
 }
 
-pub(super) fn a_given_secret_is_taken_and_never_shown() {
+pub(super) fn a_given_secret_is_stored_and_never_shown() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     app.admin().delete(&integration(&hiring)).expect(200);
     let saved = save(&app, &hiring, &json!({ "url": receiver.url("/"), "secret": SECRET }));
@@ -42,7 +42,7 @@ pub(super) fn a_given_secret_is_taken_and_never_shown() {
     assert!(message.is_signed_with(SECRET) && !message.header("webhook-signature").contains(' '));
 }
 
-pub(super) fn a_secret_stays_until_another_is_wanted() {
+pub(super) fn a_secret_stays_until_it_is_replaced() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let given = json!({ "url": receiver.url("/"), "secret": SECRET });
     app.admin().delete(&integration(&hiring)).expect(200);
@@ -53,7 +53,7 @@ pub(super) fn a_secret_stays_until_another_is_wanted() {
         let saved = save(&app, &hiring, &body);
         assert_eq!((saved.get("secret"), &saved["previousSecretUntil"]), (None, &json!(null)), "{body}");
         let id = ping(&app, &hiring);
-        tried(&app, &id, 1);
+        after_attempts(&app, &id, 1);
         let message = receiver.seen().pop().unwrap();
         assert!(message.is_signed_with(SECRET) && !message.header("webhook-signature").contains(' '), "{body}");
     }
@@ -62,7 +62,7 @@ pub(super) fn a_secret_stays_until_another_is_wanted() {
 pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let url = receiver.url("/");
-    let mut known = shown(&save(&app, &hiring, &json!({ "url": url, "rotateSecret": true })));
+    let mut known = shown_secret(&save(&app, &hiring, &json!({ "url": url, "rotateSecret": true })));
     app.pass(86_400);
     for (day, body) in
         [(22, json!({ "url": url, "secret": SECRET })), (23, json!({ "url": url, "rotateSecret": true }))]
@@ -76,7 +76,7 @@ pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
             let until = if signatures == 2 { until.clone() } else { json!(null) };
             assert_eq!(get(&app, &hiring)["previousSecretUntil"], until);
             let id = ping(&app, &hiring);
-            tried(&app, &id, 1);
+            after_attempts(&app, &id, 1);
             let message = receiver.seen().pop().unwrap();
             assert_eq!(message.header("webhook-signature").split(' ').count(), signatures);
             assert_eq!((message.is_signed_with(&fresh), message.is_signed_with(&known)), (true, signatures == 2));
@@ -85,7 +85,7 @@ pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
     }
 }
 
-pub(super) fn a_change_in_between_leaves_the_replaced_secret_its_time() {
+pub(super) fn other_changes_do_not_move_the_end_of_a_replaced_secret() {
     let app = App::start();
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
@@ -98,26 +98,30 @@ pub(super) fn a_change_in_between_leaves_the_replaced_secret_its_time() {
     let rotated = save(&app, &hiring, &json!({ "url": URL, "rotateSecret": true }));
     assert_eq!(rotated["previousSecretUntil"], "2026-11-22T10:00:00.000000Z");
     app.admin().delete(&integration(&hiring)).expect(200);
-    let anew = save(&app, &hiring, &json!({ "url": URL, "rotateSecret": true }));
-    assert_eq!(anew["previousSecretUntil"], json!(null), "what was deleted is forgotten");
+    let saved = save(&app, &hiring, &json!({ "url": URL, "rotateSecret": true }));
+    assert_eq!(saved["previousSecretUntil"], json!(null), "a deleted secret is not a previous secret");
 }
 
-pub(super) fn a_secret_has_24_bytes_at_least_and_255_characters_at_most() {
+pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let of = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
+    let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
     let detail =
         "must be whsec_ and the base 64 of at least 24 bytes, at most 255 characters; leave it out and one is made";
-    // 32 characters of base 64 are 24 bytes, 31 are 23; and no base 64 makes it 255 characters.
-    for good in
-        [of(38), of(254), format!("{SECRET}AA"), format!("{SECRET}AA=="), "whsec_".to_owned() + &"+/".repeat(16)]
-    {
+    // 32 characters of base64 are 24 bytes and 31 are 23. No base64 text makes the secret exactly 255 characters long.
+    for good in [
+        with_length(38),
+        with_length(254),
+        format!("{SECRET}AA"),
+        format!("{SECRET}AA=="),
+        "whsec_".to_owned() + &"+/".repeat(16),
+    ] {
         assert_eq!(save(&app, &hiring, &json!({ "url": URL, "secret": good })).get("secret"), None, "{good}");
     }
     for bad in [
-        of(37),
-        of(256),
-        of(6),
+        with_length(37),
+        with_length(256),
+        with_length(6),
         String::new(),
         SECRET[6..].to_owned(),
         SECRET.to_uppercase(),
@@ -133,7 +137,7 @@ pub(super) fn a_secret_has_24_bytes_at_least_and_255_characters_at_most() {
     }
 }
 
-pub(super) fn a_secret_and_a_new_one_cannot_both_be_wanted() {
+pub(super) fn a_given_secret_and_a_rotation_cannot_be_combined() {
     let app = App::start();
     let hiring = app.hiring();
     let both = json!({ "url": URL, "secret": SECRET, "rotateSecret": true });
@@ -141,15 +145,15 @@ pub(super) fn a_secret_and_a_new_one_cannot_both_be_wanted() {
     let fault = json!([{ "field": "rotateSecret", "detail": "makes a new secret, so none can be given with it" }]);
     assert_eq!(answer.json()["errors"], fault);
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET, "rotateSecret": false }));
-    shown(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));
+    shown_secret(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));
 }
 
-pub(super) fn a_secret_is_shown_nowhere() {
+pub(super) fn no_other_answer_and_no_export_shows_a_secret() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(500)]);
-    let made = shown(&save(&app, &hiring, &json!({ "url": receiver.url("/"), "rotateSecret": true })));
+    let made = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/"), "rotateSecret": true })));
     save(&app, &hiring, &json!({ "url": receiver.url("/"), "secret": SECRET }));
     let id = hire(&app, &hiring, 0);
-    tried(&app, &id, 1);
+    after_attempts(&app, &id, 1);
     let (path, list) = (integration(&hiring), "/api/admin/hr-deliveries");
     let broken = format!("{{\"url\":\"x\",\"secret\":\"{SECRET}\"");
     let mut texts: Vec<String> = [
@@ -181,7 +185,7 @@ pub(super) fn a_secret_is_shown_nowhere() {
     }
 }
 
-pub(super) fn an_integration_without_a_secret_cannot_be_tried_until_it_is_saved() {
+pub(super) fn an_imported_integration_without_a_secret_cannot_be_tested_until_saved() {
     let (app, _, receiver) = start("5s", &[Behaviour::status(204)]);
     let hiring = import_with(&app, &json!({ "url": receiver.url("/imported"), "enabled": true }));
     let imported = get(&app, &hiring);
@@ -195,12 +199,12 @@ pub(super) fn an_integration_without_a_secret_cannot_be_tried_until_it_is_saved(
     assert_eq!((&answer.json()["detail"], &read(&app, &id)["attempts"]), (&json!(detail), &json!(0)));
     let saved = save(&app, &hiring, &json!({ "url": imported["url"] }));
     assert_eq!((&saved["hasSecret"], &saved["previousSecretUntil"]), (&json!(true), &json!(null)));
-    assert_eq!(tried(&app, &id, 1)["state"], "delivered");
-    tried(&app, &ping(&app, &hiring), 1);
-    assert!(receiver.seen().iter().all(|message| message.is_signed_with(&shown(&saved))));
+    assert_eq!(after_attempts(&app, &id, 1)["state"], "delivered");
+    after_attempts(&app, &ping(&app, &hiring), 1);
+    assert!(receiver.seen().iter().all(|message| message.is_signed_with(&shown_secret(&saved))));
 }
 
-pub(super) fn a_short_secret_of_a_document_signs_and_stays() {
+pub(super) fn an_imported_short_secret_signs_and_stays() {
     let (app, _, receiver) = start("5s", &[Behaviour::status(204)]);
     let given = json!({ "url": receiver.url("/"), "secret": "whsec_c2VjcmV0", "enabled": true });
     let hiring = import_with(&app, &given);
