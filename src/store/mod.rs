@@ -46,6 +46,7 @@ mod notice;
 pub mod organization;
 pub mod outbox;
 mod owed;
+pub mod personal_data;
 pub mod portal;
 mod pruning;
 mod recording;

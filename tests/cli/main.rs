@@ -18,6 +18,7 @@ mod log;
 mod lost;
 mod memory;
 mod organization;
+mod personal_data;
 mod read_only;
 mod record;
 mod serve;

@@ -29,7 +29,7 @@ use super::candidate::acts;
 use super::candidate::words::{self, Worded};
 use super::status_page::claims;
 use super::tx::{self, Error, Tx};
-use super::{candidate_role, idempotency_key, outbox, staging};
+use super::{candidate_role, idempotency_key, outbox, personal_data, staging};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::{self, Facts};
@@ -252,8 +252,7 @@ fn take_away(tx: &Tx<'_>, world: &dyn World, who: Option<&Principal>, candidates
         forget_words(tx, candidate)?;
         signup::forget_all(tx, &candidate.id)?;
         forget_person(tx, candidate)?;
-        forget_applications(tx, candidate)?;
-        forget_activities(tx, candidate)?;
+        personal_data::clear(tx, &candidate.id)?;
         outbox::forget_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
         idempotency_key::forget_candidate(tx, &candidate.id)?;
         retention::due::take_off(tx, candidate.number)?;
@@ -319,29 +318,6 @@ fn email(tx: &Tx<'_>, candidate: &Candidate) -> Result<String, Error> {
                WHERE number = $1";
     let found = tx.one(sql, [candidate.number], |row| Ok(row.get(0)?))?;
     found.ok_or_else(|| Error::Defect(format!("candidate {} is gone", candidate.id)))
-}
-
-/// What was noted with hires and rejections. Who ended an application (`outcome_type`) stays, for the reports count it.
-fn forget_applications(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
-    let sql = "UPDATE candidate_roles
-               SET external_position_id = NULL, hire_notes = NULL
-               WHERE candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)";
-    tx.run(sql, [candidate.id.as_str()])?;
-    let sql = "UPDATE candidate_role_steps
-               SET rejection_reason = '', outcome_reason = NULL
-               WHERE status = 'rejected'
-                 AND candidate_role_id IN (SELECT id FROM candidate_roles WHERE candidate_id = $1)";
-    tx.run(sql, [candidate.id.as_str()])?;
-    Ok(())
-}
-
-/// What is told of what was done, with the salt: without it the digest that the chain has tells nothing.
-fn forget_activities(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
-    let sql = "UPDATE activities
-               SET detail = '{}', salt = NULL
-               WHERE candidate_id = $1 AND salt IS NOT NULL";
-    tx.run(sql, [candidate.id.as_str()])?;
-    Ok(())
 }
 
 /// The samples of values that an operator's `ANALYZE` leaves. No statement of ours is planned by them, because all of them

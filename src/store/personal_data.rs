@@ -1,0 +1,250 @@
+//! The columns that hold personal data of candidates: one list for erasure, the subject-access export and the tests.
+//!
+//! A column of the schema that stands in neither list of this file fails a test. The list names no rule: `domain::erasure`
+//! says who may be erased, and `store::erasure` opens the way.
+
+use super::tx::{Error, Tx};
+use crate::domain::id::CandidateId;
+
+/// Columns of one table with personal data of candidates.
+#[derive(Debug)]
+pub struct PersonalData {
+    /// The table.
+    pub table: &'static str,
+    /// Its columns with personal data. The others are ids, counts, times and states.
+    pub columns: &'static [&'static str],
+    /// The members of the subject-access export that show them, or the reason why none does.
+    pub exported: Exported,
+    /// What an erasure does to them.
+    pub erased: Erased,
+}
+
+/// Where the subject-access export shows personal data.
+#[derive(Debug, Clone, Copy)]
+pub enum Exported {
+    /// A JSON pointer into `data` of the export; `*` is any index.
+    At(&'static str),
+    /// Nowhere, for this reason.
+    Never(&'static str),
+}
+
+/// What an erasure does to the columns.
+#[derive(Debug)]
+pub enum Erased {
+    /// Assigns constants in the candidate's rows. Both are SQL; `$1` is the candidate's id.
+    Cleared {
+        /// The assignments.
+        set: &'static str,
+        /// The condition for rows that still have data.
+        rows: &'static str,
+    },
+    /// Deletes the rows or writes something else: the function that is named here does it.
+    By(&'static str),
+}
+
+/// Every column with personal data of candidates.
+pub const PERSONAL_DATA: &[PersonalData] = &[
+    PersonalData {
+        table: "candidates",
+        columns: &["name", "email", "email_key", "hold_reason"],
+        exported: Exported::At("/candidate/email"),
+        erased: Erased::By("erasure::forget_person"),
+    },
+    PersonalData {
+        table: "candidate_words",
+        columns: &["word"],
+        exported: Exported::Never("the words of name and address, which the export shows"),
+        erased: Erased::By("erasure::forget_words"),
+    },
+    PersonalData {
+        table: "candidate_roles",
+        columns: &["external_position_id", "hire_notes"],
+        exported: Exported::At("/candidate/applications/*/hireNotes"),
+        erased: Erased::Cleared {
+            set: "external_position_id = NULL, hire_notes = NULL",
+            rows: "candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)",
+        },
+    },
+    // Reports count `outcome_type`, so it stays.
+    PersonalData {
+        table: "candidate_role_steps",
+        columns: &["rejection_reason", "outcome_reason"],
+        exported: Exported::At("/candidate/applications/*/steps/*/rejectionReason"),
+        erased: Erased::Cleared {
+            set: "rejection_reason = '', outcome_reason = NULL",
+            rows: "status = 'rejected' AND candidate_role_id IN (SELECT id FROM candidate_roles WHERE candidate_id = $1)",
+        },
+    },
+    PersonalData {
+        table: "signups",
+        columns: &["name", "email", "email_key", "phone", "links", "note"],
+        exported: Exported::At("/signups/*/email"),
+        erased: Erased::By("erasure::signup::forget"),
+    },
+    PersonalData {
+        table: "documents",
+        columns: &["file_name", "sha256"],
+        exported: Exported::At("/signups/*/documents/*/fileName"),
+        erased: Erased::By("erasure::signup::forget, then the sweep"),
+    },
+    PersonalData {
+        table: "document_pieces",
+        columns: &["content"],
+        exported: Exported::Never("staff download each file by the id that the export shows"),
+        erased: Erased::By("erasure::signup::forget, then the sweep"),
+    },
+    // Without its salt nobody can guess the detail behind the hash that stays in the chain.
+    PersonalData {
+        table: "activities",
+        columns: &["detail", "salt"],
+        exported: Exported::At("/activity/*/detail"),
+        erased: Erased::Cleared { set: "detail = '{}', salt = NULL", rows: "candidate_id = $1 AND salt IS NOT NULL" },
+    },
+    PersonalData {
+        table: "hr_deliveries",
+        columns: &["payload"],
+        exported: Exported::At("/hrDeliveries/*/payload"),
+        erased: Erased::By("outbox::forget_candidate"),
+    },
+    PersonalData {
+        table: "hr_attempts",
+        columns: &["answer"],
+        exported: Exported::At("/hrDeliveries/*/attempts/*/answer"),
+        erased: Erased::By("outbox::forget_candidate"),
+    },
+    PersonalData {
+        table: "idempotency_keys",
+        columns: &["idempotency_key", "fingerprint", "answer", "made_id"],
+        exported: Exported::At("/storedAnswers/*/answer"),
+        erased: Erased::By("idempotency_key::forget_candidate"),
+    },
+    PersonalData {
+        table: "import_rows",
+        columns: &["application"],
+        exported: Exported::Never("an import moves its rows into other tables within seconds"),
+        erased: Erased::By("staging::settle"),
+    },
+];
+
+/// Clears the columns that an erasure sets to constants.
+///
+/// # Errors
+/// When SQLite fails.
+pub(super) fn clear(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
+    for data in PERSONAL_DATA {
+        if let Erased::Cleared { set, rows } = data.erased {
+            tx.run(&format!("UPDATE {} SET {set} WHERE {rows}", data.table), [candidate.as_str()])?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The columns without personal data of candidates. Users and organizations are not candidates: an admin changes or
+    /// disables them, and no erasure touches them.
+    const OTHER: &[(&str, &str)] = &[
+        (
+            "activities",
+            "number id organization_id at action user_id api_key_id role_id candidate_id candidate_role_id \
+             candidate_role_step_id detail_hash hash",
+        ),
+        ("api_key_usage", "at key_number number previous_at method path ip user_agent auth_endpoint"),
+        ("api_key_usage_marking", "id marked_to pruned_to"),
+        ("api_key_usage_marks", "key_number at"),
+        ("api_key_usage_moves", "moved_from at"),
+        ("api_key_usage_newest", "key_number at number"),
+        (
+            "api_keys",
+            "number id digest user_id name start scopes enabled created_at updated_at expires_at scopes_explicit ended_at",
+        ),
+        ("attachment_totals", "id bytes"),
+        ("believed_clock", "id believed_at confirmations"),
+        (
+            "candidate_role_steps",
+            "id candidate_role_id role_step_id name step_order step_type status rejected_at outcome_type validated_at",
+        ),
+        (
+            "candidate_roles",
+            "id organization_id candidate_id candidate_number role_id status at_role_step_id at_since applied_at \
+             updated_at hired_date offer_accepted_date",
+        ),
+        ("candidate_words", "organization_id in_name candidate_number block"),
+        ("candidates", "number id organization_id erased_at created_at updated_at"),
+        ("credential_changes", "id number"),
+        ("document_pieces", "document_number number"),
+        ("documents", "number id signup_id digest media_type bytes created_at"),
+        ("erasures_asked", "candidate_number candidate_role_id asked_at"),
+        ("form_secrets", "id secret"),
+        ("hr_attempts", "delivery_number number at duration status error"),
+        (
+            "hr_deliveries",
+            "number id organization_id candidate_role_id type state attempts failed_attempts created_at next_attempt_at",
+        ),
+        ("hr_intake", "id activity_number"),
+        (
+            "hr_integrations",
+            "organization_id url secret previous_secret previous_secret_until enabled disabled_reason timed_out updated_at",
+        ),
+        ("idempotency_keys", "key_number created_at status candidate_id"),
+        ("import_rows", "number import_number organization_id role_id candidate_id status"),
+        ("imports", "number started_at decided_at skipped"),
+        ("invitations", "token role_id created_at expires_at ended_at"),
+        ("memberships", "user_id organization_id org_role created_at"),
+        ("organization_logos", "organization_id media_type content digest updated_at"),
+        ("organization_statuses", "organization_id open_roles open_positions in_progress hired not_selected withdrawn"),
+        (
+            "organizations",
+            "id slug slug_key name domain logo portal_enabled portal_theme require_external_position_id enabled time_zone \
+             pay_transparency retention_days privacy_notice decision_visible_after_hours created_at updated_at",
+        ),
+        ("portal_changes", "organization_id number"),
+        ("readiness", "id at"),
+        ("retention_days", "organization_id day erased"),
+        ("retention_due", "candidate_number organization_id due_since counted_from confirmed"),
+        ("role_steps", "id role_id name step_order step_type"),
+        (
+            "roles",
+            "id organization_id name description department location work_type collar_type salary_min salary_max \
+             salary_currency salary_period status public positions hired close_reason created_at updated_at shown_since",
+        ),
+        ("service_marks", "id mark"),
+        ("sessions", "digest user_id created_at last_seen_at"),
+        (
+            "signups",
+            "number id organization_id role_id candidate_role_id later_of steps locale consented_at created_at",
+        ),
+        ("spent_links", "digest spent_at"),
+        ("status_pages", "number digest candidate_role_id signup_id is_trusted locale issued_at withdrawn_at"),
+        ("users", "id email email_key name platform_role enabled password_hash created_at updated_at"),
+    ];
+
+    fn columns_of_schema() -> BTreeSet<(String, String)> {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        let sql = "SELECT t.name, c.name
+                   FROM sqlite_schema t, pragma_table_info(t.name) c
+                   WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'";
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn every_column_of_the_schema_is_in_exactly_one_list() {
+        let personal = PERSONAL_DATA.iter().flat_map(|data| data.columns.iter().map(|column| (data.table, *column)));
+        let other = OTHER.iter().flat_map(|(table, columns)| columns.split_whitespace().map(|column| (*table, column)));
+        let mut listed = BTreeSet::new();
+        for (table, column) in personal.chain(other) {
+            assert!(listed.insert((table.to_owned(), column.to_owned())), "{table}.{column} is listed twice");
+        }
+        let schema = columns_of_schema();
+        let unlisted: Vec<_> = schema.difference(&listed).collect();
+        assert!(unlisted.is_empty(), "list these as personal data or not: {unlisted:?}");
+        let gone: Vec<_> = listed.difference(&schema).collect();
+        assert!(gone.is_empty(), "the schema does not have these: {gone:?}");
+    }
+}
