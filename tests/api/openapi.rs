@@ -20,6 +20,7 @@ crate::tests![
     every_example_fits_its_schema,
     what_a_key_needs_is_told,
     what_is_not_described_is_found,
+    a_confirmation_without_a_member_is_described_as_none,
 ];
 
 fn the_document_is_served_and_tagged() {
@@ -204,6 +205,17 @@ fn what_is_not_described_is_found() {
     }
     delivery["lastAttempt"]["at"] = "yesterday".into();
     assert!(found(&delivery, Strictness::Open) > 0);
+}
+
+fn a_confirmation_without_a_member_is_described_as_none() {
+    let body = &DOCUMENT["paths"]["/api/admin/organizations/{id}/retention/confirm"]["post"]["requestBody"];
+    assert_eq!(body["required"], true);
+    let schema = &body["content"]["application/json"]["schema"];
+    let found = |value: Value| misfits(Strictness::Open, schema, &value).len();
+    assert_eq!(found(serde_json::json!({})), 1);
+    for member in [serde_json::json!({ "dueCount": 43 }), serde_json::json!({ "clock": "2026-11-21T09:12:33Z" })] {
+        assert_eq!(found(member), 0);
+    }
 }
 
 /// Visits a value and all that it holds.
