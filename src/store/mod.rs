@@ -187,8 +187,13 @@ impl Store {
         let retention = erasure::retention::start(path, parts)?;
         let (ours, theirs) = (Arc::clone(&clock), Arc::clone(&writer));
         let clock_thread = clock::start(path, ours, theirs, Arc::clone(&notices), &health)?;
-        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let asked_erasures = erasure::asked::start(path, Arc::clone(&world), ours, theirs)?;
+        let parts = erasure::asked::Parts {
+            world: Arc::clone(&world),
+            clock: Arc::clone(&clock),
+            erasures: Arc::clone(&erasures),
+            writer: Arc::clone(&writer),
+        };
+        let asked_erasures = erasure::asked::start(path, parts, &health)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs, &health)?;
         let form_secret = form_secret::of(path, world.as_ref())?;

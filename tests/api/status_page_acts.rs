@@ -1,5 +1,8 @@
 //! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: what whoever has the link can do.
 
+use std::time::Duration;
+
+use appliance::world::World as _;
 use serde_json::json;
 
 use crate::support::sent::{CV, added, link, rows, signed_up};
@@ -17,6 +20,7 @@ crate::tests![
     a_deletion_beside_others_leaves_a_decision_as_it_is,
     a_deletion_before_a_hire_shows_is_answered_as_any_and_waits_for_it,
     a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed,
+    a_deletion_before_a_hire_shows_waits_while_the_clock_is_ahead,
     a_deletion_beside_a_hidden_hire_of_another_application_waits_too,
     a_deletion_that_waits_keeps_what_others_have_sent_since,
     who_is_held_is_told_so_and_that_they_asked_is_on_record,
@@ -363,6 +367,29 @@ fn a_deletion_before_a_hire_shows_is_carried_out_once_the_hire_is_reversed() {
     place.app.pass(61);
     crate::document::until(&place.app, ERASED, "1");
     assert_eq!(place.status(), "Not Selected");
+    place.is_sound();
+}
+
+fn a_deletion_before_a_hire_shows_waits_while_the_clock_is_ahead() {
+    let place = Place::new();
+    place.app.pass(3_601);
+    place.decide("hire");
+    place.act("delete").expect(200);
+    let now = place.app.world.now();
+    place.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
+    // Somebody without a hire, so that the test knows when the service has looked.
+    place.app.change(&format!(
+        "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
+         SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",
+        i64::MAX,
+        place.candidate_id()
+    ));
+    place.app.pass(61);
+    crate::document::until(&place.app, "SELECT count(*) FROM erasures_asked", "1");
+    assert_eq!(place.app.sql(ERASED), ["0"], "only a wrong clock shows the hire");
+    place.app.world.set(now.plus(Duration::from_secs(61)));
+    place.app.pass(72 * 3_600);
+    crate::document::until(&place.app, ERASED, "1");
     place.is_sound();
 }
 
