@@ -172,7 +172,8 @@ impl Store {
             let parts = (Arc::clone(&clock), Arc::clone(&notices));
             marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer), parts, &health)?
         };
-        let imports = staging::start(path, Arc::clone(&world), Arc::clone(&writer))?;
+        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
+        let imports = staging::start(path, Arc::clone(&world), ours, theirs, &health)?;
         let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer), &health)?;
         let runs = Arc::new(erasure::retention::Runs::default());
         let parts = erasure::retention::Parts {
