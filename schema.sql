@@ -561,7 +561,8 @@ CREATE TABLE hr_attempts (
 
 -- Imports that came beside a running service and are not done. One that was not decided leaves nothing: its rows are dropped.
 -- One that was comes whole: its rows are brought to where they belong, a few in a transaction. `skipped` counts those that the
--- file did not allow any more. `application` is JSON with the application, its steps and its candidate.
+-- file did not allow any more. An import that is not decided and has `skipped` was dropped, and waits until its pages are wiped.
+-- `application` is JSON with the application, its steps and its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,

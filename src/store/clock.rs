@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
+use super::health::{Health, Job};
 use super::job::Grade;
 use super::notice::Notices;
 use super::thread::Periodic;
@@ -89,11 +90,13 @@ impl Clock {
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
-        if !is_last && state.at.saturating_sub(state.beaten_at) < BEAT_EVERY {
-            return None;
-        }
-        state.beaten_at = state.at;
-        Some(Heartbeat { believed, confirmations: state.confirmations })
+        let is_due = is_last || state.at.saturating_sub(state.beaten_at) >= BEAT_EVERY;
+        is_due.then_some(Heartbeat { believed, confirmations: state.confirmations })
+    }
+
+    /// A heartbeat was written.
+    fn note_beat(&self) {
+        self.state().beaten_at = self.world.monotonic();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -151,31 +154,65 @@ pub(super) fn start(
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     notices: Arc<Notices>,
+    health: &Arc<Health>,
 ) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let mut agreed = true;
-    let mut looks = 0;
-    let look = move || {
-        let reading = clock.read();
-        if reading.agrees() != agreed {
-            agreed = reading.agrees();
-            notices.say(told(&reading));
+    let mut worker =
+        Worker { connection, clock, writer, notices, agreed: true, looks_until_sweep: LOOKS_OF_SWEEP, is_owing: false };
+    Periodic::reporting(health, Job::Clock, LOOK_EVERY, move || worker.look())
+}
+
+struct Worker {
+    connection: Connection,
+    clock: Arc<Clock>,
+    writer: Arc<Writer>,
+    notices: Arc<Notices>,
+    agreed: bool,
+    looks_until_sweep: u32,
+    /// The last sweep failed.
+    is_owing: bool,
+}
+
+impl Worker {
+    /// How the look went; `None` while a sweep that failed waits for a clock that agrees.
+    fn look(&mut self) -> Option<Result<(), Error>> {
+        let reading = self.clock.read();
+        if reading.agrees() != self.agreed {
+            self.agreed = reading.agrees();
+            self.notices.say(told(&reading));
         }
-        // What fails now is tried again at the next look.
-        if let Ok(Some(heartbeat)) = tx::snapshot(&connection, reading.wall, heartbeat)
-            && clock.heed(&heartbeat)
-        {
-            notices.say(format!("an admin has confirmed the clock: it is {}", reading.wall));
+        // Each of these is tried at every look, whether or not another one fails.
+        let outcome: Result<(), Error> =
+            [self.heed(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
+        if outcome.is_ok() && self.is_owing { None } else { Some(outcome) }
+    }
+
+    fn heed(&self, now: Timestamp) -> Result<(), Error> {
+        let heartbeat = tx::snapshot(&self.connection, now, heartbeat)?;
+        if heartbeat.is_some_and(|heartbeat| self.clock.heed(&heartbeat)) {
+            self.notices.say(format!("an admin has confirmed the clock: it is {now}"));
         }
-        if let Some(heartbeat) = clock.due_beat(false) {
-            let _ = writer.run(move |tx| beat(tx, &heartbeat));
+        Ok(())
+    }
+
+    fn beat(&self) -> Result<(), Error> {
+        let Some(heartbeat) = self.clock.due_beat(false) else { return Ok(()) };
+        self.writer.run(move |tx| beat(tx, &heartbeat))?;
+        self.clock.note_beat();
+        Ok(())
+    }
+
+    /// A sweep that failed is tried again at the next look.
+    fn sweep(&mut self, reading: &Reading) -> Result<(), Error> {
+        self.looks_until_sweep = self.looks_until_sweep.saturating_sub(1);
+        if !reading.agrees() || (self.looks_until_sweep > 0 && !self.is_owing) {
+            return Ok(());
         }
-        looks += 1;
-        if looks % LOOKS_OF_SWEEP == 0 && reading.agrees() {
-            let _ = sweep(&connection, &writer, reading.wall);
-        }
-    };
-    Periodic::start("clock", LOOK_EVERY, look)
+        self.looks_until_sweep = LOOKS_OF_SWEEP;
+        let swept = sweep(&self.connection, &self.writer, reading.wall);
+        self.is_owing = swept.is_err();
+        swept
+    }
 }
 
 /// Queues the last heartbeat of this process. The writer does what is queued before it stops. Nobody waits here: the

@@ -31,11 +31,21 @@ pub enum Job {
     HrDelivery,
     /// Recording attempts to deliver.
     HrRecord,
+    /// Deleting attachments that belong to no application.
+    Sweeping,
+    /// Deleting old rows of the usage log.
+    UsagePruning,
+    /// Dropping and finishing imports.
+    Imports,
+    /// Writing the believed time, and the ends of keys and sessions.
+    Clock,
+    /// Erasing candidates who asked while a hire was hidden from them.
+    AskedErasures,
 }
 
 impl Job {
     /// Every job, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::Checkpoint,
         Self::LogSize,
         Self::Reader,
@@ -46,6 +56,11 @@ impl Job {
         Self::HrIntake,
         Self::HrDelivery,
         Self::HrRecord,
+        Self::Sweeping,
+        Self::UsagePruning,
+        Self::Imports,
+        Self::Clock,
+        Self::AskedErasures,
     ];
 
     /// Its name in log lines, metrics and answers.
@@ -61,6 +76,11 @@ impl Job {
             Self::HrIntake => "hr_intake",
             Self::HrDelivery => "hr_delivery",
             Self::HrRecord => "hr_record",
+            Self::Sweeping => "sweeping",
+            Self::UsagePruning => "usage_pruning",
+            Self::Imports => "imports",
+            Self::Clock => "clock",
+            Self::AskedErasures => "asked_erasures",
         }
     }
 

@@ -50,3 +50,26 @@ impl Idle {
 fn release(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA soft_heap_limit = 1; PRAGMA soft_heap_limit = 0")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_were_released_are_read_from_the_file_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('before')").unwrap();
+        let word = || connection.query_row("SELECT word FROM words", [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(word(), "before");
+        // SQLite does not see this change, so only a page that is not in its cache shows it.
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(6).position(|window| window == b"before").unwrap();
+        bytes[at..at + 6].copy_from_slice(b"behind");
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(word(), "before", "the page is in the cache");
+        release(&Connection::open_in_memory().unwrap()).unwrap();
+        assert_eq!(word(), "behind");
+    }
+}

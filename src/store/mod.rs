@@ -173,7 +173,8 @@ impl Store {
             let parts = (Arc::clone(&clock), Arc::clone(&notices));
             marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer), parts, &health)?
         };
-        let imports = staging::start(path, Arc::clone(&world), Arc::clone(&writer))?;
+        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
+        let imports = staging::start(path, Arc::clone(&world), ours, theirs, &health)?;
         let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer), &health)?;
         let runs = Arc::new(erasure::retention::Runs::default());
         let parts = erasure::retention::Parts {
@@ -186,11 +187,17 @@ impl Store {
             health: Arc::clone(&health),
         };
         let retention = erasure::retention::start(path, parts)?;
-        let clock_thread = clock::start(path, Arc::clone(&clock), Arc::clone(&writer), Arc::clone(&notices))?;
+        let (ours, theirs) = (Arc::clone(&clock), Arc::clone(&writer));
+        let clock_thread = clock::start(path, ours, theirs, Arc::clone(&notices), &health)?;
+        let parts = erasure::asked::Parts {
+            world: Arc::clone(&world),
+            clock: Arc::clone(&clock),
+            erasures: Arc::clone(&erasures),
+            writer: Arc::clone(&writer),
+        };
+        let asked_erasures = erasure::asked::start(path, parts, &health)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let asked_erasures = erasure::asked::start(path, Arc::clone(&world), ours, theirs)?;
-        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs)?;
+        let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs, &health)?;
         let form_secret = form_secret::of(path, world.as_ref())?;
         let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer))?;
         identity.opened()?;
@@ -331,6 +338,7 @@ impl Store {
             Arc::clone(&self.clock),
             Arc::clone(&self.writer),
             days,
+            &self.health,
         )?;
         // A second one is stopped at once.
         let _ = self.pruning.set(pruning);

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::clock::Clock;
 use super::connection::{self, Use};
+use super::health::{Health, Job};
 use super::thread::Periodic;
 use super::tx::{self, Error};
 use super::usage;
@@ -18,6 +19,9 @@ use crate::world::World;
 
 /// How often the thread looks whether rows are too old.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
+
+/// How soon the next look follows one that failed.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// How long the thread rests between two slices. With the size of a slice, that is at most 5,000 rows a second: more than a
 /// busy service logs, and a hundredth of the writer's time.
@@ -33,22 +37,30 @@ pub(super) fn start(
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     days: u32,
+    health: &Arc<Health>,
 ) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut looked_at = None;
-    let mut is_at_work = false;
+    // How long after the last look the next one is due.
+    let mut wait = Duration::ZERO;
     let step = move || {
         let now = world.monotonic();
-        if !is_at_work && looked_at.is_some_and(|at| now.saturating_sub(at) < LOOK_EVERY) {
-            return;
+        if looked_at.is_some_and(|at| now.saturating_sub(at) < wait) {
+            return None;
         }
         looked_at = Some(now);
         // A clock that is ahead makes no row old.
         let kept_since = domain::usage::kept_since(clock.read().earliest(), days);
         // What fails now, because of a full disk or another process's lock, is tried again at the next look.
-        is_at_work = prune(&connection, &writer, kept_since).unwrap_or(false);
+        let pruned = prune(&connection, &writer, kept_since);
+        wait = match pruned {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => LOOK_EVERY,
+            Err(_) => RETRY_AFTER,
+        };
+        Some(pruned.map(drop))
     };
-    Periodic::start("pruning", SLICE_EVERY, step)
+    Periodic::reporting(health, Job::UsagePruning, SLICE_EVERY, step)
 }
 
 /// Deletes the oldest rows from before a time, a slice of them. Whether there may be more.

@@ -20,6 +20,7 @@ crate::tests![
     every_example_matches_its_schema,
     operations_name_the_scope_they_need,
     undescribed_members_are_found,
+    a_confirmation_without_a_member_does_not_match_the_description,
 ];
 
 fn the_description_is_served_with_an_etag() {
@@ -204,6 +205,17 @@ fn undescribed_members_are_found() {
     }
     delivery["lastAttempt"]["at"] = "yesterday".into();
     assert!(found(&delivery, Strictness::Open) > 0);
+}
+
+fn a_confirmation_without_a_member_does_not_match_the_description() {
+    let body = &DOCUMENT["paths"]["/api/admin/organizations/{id}/retention/confirm"]["post"]["requestBody"];
+    assert_eq!(body["required"], true);
+    let schema = &body["content"]["application/json"]["schema"];
+    let found = |value: Value| misfits(Strictness::Open, schema, &value).len();
+    assert_eq!(found(serde_json::json!({})), 1);
+    for member in [serde_json::json!({ "dueCount": 43 }), serde_json::json!({ "clock": "2026-11-21T09:12:33Z" })] {
+        assert_eq!(found(member), 0);
+    }
 }
 
 /// Visits a value and everything nested in it.

@@ -1,5 +1,8 @@
 //! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: what the holder of a status link can do.
 
+use std::time::Duration;
+
+use appliance::world::World as _;
 use serde_json::json;
 
 use crate::support::sent::{CV, added, link, rows, signed_up};
@@ -17,6 +20,7 @@ crate::tests![
     a_deletion_beside_other_applications_leaves_the_decision,
     a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed,
     a_delayed_deletion_is_carried_out_once_the_hire_is_reversed,
+    a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
     a_delayed_deletion_leaves_applications_made_since,
     a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
@@ -367,6 +371,29 @@ fn a_delayed_deletion_is_carried_out_once_the_hire_is_reversed() {
     fixture.app.pass(61);
     crate::document::until(&fixture.app, ERASED, "1");
     assert_eq!(fixture.status(), "Not Selected");
+    fixture.assert_sound();
+}
+
+fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
+    let fixture = Fixture::new();
+    fixture.app.pass(3_601);
+    fixture.decide("hire");
+    fixture.act("delete").expect(200);
+    let now = fixture.app.world.now();
+    fixture.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
+    // A request without a hire shows when the background job has run.
+    fixture.app.change(&format!(
+        "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
+         SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",
+        i64::MAX,
+        fixture.candidate_id()
+    ));
+    fixture.app.pass(61);
+    crate::document::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
+    assert_eq!(fixture.app.sql(ERASED), ["0"], "only a wrong clock shows the hire");
+    fixture.app.world.set(now.plus(Duration::from_secs(61)));
+    fixture.app.pass(72 * 3_600);
+    crate::document::until(&fixture.app, ERASED, "1");
     fixture.assert_sound();
 }
 

@@ -87,7 +87,7 @@ impl Person {
 const HEAD: usize = 6;
 
 /// Which of these is in any of the files, and where.
-fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String> {
+pub(crate) fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // Most places are passed over by their first two bytes.
     let pair = |bytes: &[u8]| usize::from(bytes[0]) << 8 | usize::from(bytes[1]);
@@ -247,7 +247,7 @@ fn seen(place: &Place, people: &[(usize, &Person)]) -> usize {
 
 /// Polls until nothing of them is found any more: what is left to do behind the answers takes a moment.
 #[track_caller]
-fn gone<N: AsRef<[u8]>>(place: &Place, needles: &[N]) {
+pub(crate) fn gone<N: AsRef<[u8]>>(place: &Place, needles: &[N]) {
     eventually(|| found(place, needles).is_empty());
 }
 

@@ -4,6 +4,7 @@ use std::process::{Child, Command};
 
 use serde_json::json;
 
+use crate::erasure::{found, gone};
 use crate::support::{Place, Serving, eventually};
 
 const ROWS: i64 = 1_500;
@@ -84,6 +85,42 @@ fn an_import_that_is_killed_comes_whole_or_not_at_all() {
     } else {
         eventually(|| whole(&place));
         serving.stop("TERM").succeeded();
+    }
+    place.run(&["check", "--db", "a.db"]).succeeded();
+}
+
+#[test]
+fn an_import_that_is_dropped_leaves_nothing_of_its_rows() {
+    let place = Place::new();
+    let (serving, _) = start(&place);
+    let needles = ["person-", "Person "];
+    let none = "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)";
+    let refused = |serving: &Serving| {
+        assert_eq!(place.run(&IMPORT).code, Some(1));
+        assert_eq!(place.number("a.db", CANDIDATES), THERE, "{}", serving.url());
+    };
+    place.change(
+        "a.db",
+        "CREATE TRIGGER stop BEFORE UPDATE OF decided_at ON imports BEGIN SELECT raise(ABORT, 'stop'); END",
+    );
+    // One that ends before it drops its rows, as a killed one does: the next start of the service drops them.
+    place.change("a.db", "CREATE TRIGGER keep BEFORE DELETE ON import_rows BEGIN SELECT raise(ABORT, 'keep'); END");
+    refused(&serving);
+    assert_eq!(place.number("a.db", "SELECT count(*) FROM import_rows"), ROWS);
+    assert!(!found(&place, &needles).is_empty(), "the test looks where there is something");
+    place.change("a.db", "DROP TRIGGER keep");
+    let mut ended = vec![serving.stop("TERM").succeeded()];
+    let serving = place.serve(&["--db", "a.db"]);
+    gone(&place, &needles);
+    eventually(|| place.number("a.db", none) == 0);
+    // One that is refused, and drops its rows itself.
+    refused(&serving);
+    eventually(|| place.number("a.db", none) == 0);
+    assert_eq!(found(&place, &needles), Vec::<String>::new());
+    ended.push(serving.stop("TERM").succeeded());
+    assert_eq!(found(&place, &needles), Vec::<String>::new());
+    for ended in ended {
+        assert!(needles.iter().all(|needle| !ended.stderr.contains(needle)), "{ended:?}");
     }
     place.run(&["check", "--db", "a.db"]).succeeded();
 }

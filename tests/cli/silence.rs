@@ -99,3 +99,64 @@ fn a_stop_beside_another_processes_checkpoint_is_status_1_and_loses_nothing() {
     drop(reader);
     assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
 }
+
+/// A job; what it writes, which a trigger stops; and the work that it finds when the service starts.
+const FAULTS: [(&str, &str, &str); 5] = [
+    (
+        "sweeping",
+        "DELETE ON documents",
+        "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_1', 'a.txt', 1)",
+    ),
+    (
+        "usage_pruning",
+        "DELETE ON api_key_usage",
+        "INSERT INTO api_key_usage (at, key_number, number, method, path, ip, user_agent, auth_endpoint)
+         SELECT 1, number, 1, 'GET', '/', '', '', '' FROM api_keys;
+         INSERT INTO api_key_usage_newest (key_number, at, number) SELECT number, 1, 1 FROM api_keys;
+         UPDATE api_key_usage_marking SET marked_to = 1",
+    ),
+    (
+        "imports",
+        "DELETE ON import_rows",
+        "INSERT INTO imports (number, started_at, skipped) VALUES (1, 1, 0);
+         INSERT INTO import_rows (import_number, organization_id, role_id, candidate_id, status, application)
+         VALUES (1, 'org_acme', 'role_1', 'cand_9', 'In Progress', '{}')",
+    ),
+    ("clock", "UPDATE OF ended_at ON api_keys", "UPDATE api_keys SET expires_at = 1"),
+    (
+        "asked_erasures",
+        "DELETE ON erasures_asked",
+        "INSERT INTO erasures_asked (candidate_number, asked_at) SELECT number, 1 FROM candidates LIMIT 1",
+    ),
+];
+
+#[test]
+fn every_job_in_the_background_is_named_while_it_fails() {
+    let place = Place::new();
+    place.imported("a.db");
+    place.admin_key("a.db");
+    for (job, writes, work) in FAULTS {
+        let trigger = format!("CREATE TRIGGER fault_{job} BEFORE {writes} BEGIN SELECT RAISE(ABORT, 'broken'); END");
+        place.change("a.db", &format!("{work}; {trigger}"));
+    }
+    let mut serving = place.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
+    let line = serving.wait_for(|line| line.starts_with("metrics on http://"));
+    let metrics = line.strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
+    let metrics = metrics.parse().unwrap();
+    let is_failing = |job: &str, expected: u8| {
+        let line = format!("appliance_job_failing{{job=\"{job}\"}} {expected}\n");
+        send_to(metrics, "GET", "/metrics", &[], "").expect(200).body.contains(&line)
+    };
+    for (job, _, _) in FAULTS {
+        serving.wait_for(|line| line.contains(&format!(" job {job} has failed for 1")) && line.contains("broken"));
+        assert!(is_failing(job, 1), "{job}");
+    }
+    let detail = serving.send("GET", "/readyz", &[], "").expect(503).json()["detail"].as_str().unwrap().to_owned();
+    for (job, _, _) in FAULTS {
+        assert!(detail.contains(job), "{job}: {detail}");
+        place.change("a.db", &format!("DROP TRIGGER fault_{job}"));
+        serving.wait_for(|line| line.ends_with(&format!(" job {job} works again")));
+        assert!(is_failing(job, 0), "{job}");
+    }
+    serving.send("GET", "/readyz", &[], "").expect(200);
+}

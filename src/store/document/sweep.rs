@@ -11,6 +11,7 @@ use rusqlite::Connection;
 
 use super::super::connection::{self, Use};
 use super::super::erasure::Erasures;
+use super::super::health::{Health, Job};
 use super::super::thread::Periodic;
 use super::super::tx::{self, Error, Tx};
 use super::super::writer::Writer;
@@ -21,6 +22,9 @@ use crate::world::World;
 
 /// How often it is looked what is to be swept, where nobody says that there is something.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// How soon the next look follows one that failed, or whose slice did.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// How long the thread rests between two slices.
 const SLICE_EVERY: Duration = Duration::from_millis(50);
@@ -34,9 +38,10 @@ pub(in super::super) fn start(
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
+    health: &Arc<Health>,
 ) -> Result<Periodic, Error> {
     let mut sweeper = Sweeper::new(path, world, erasures, writer)?;
-    Periodic::start("sweeping", SLICE_EVERY, move || sweeper.step())
+    Periodic::reporting(health, Job::Sweeping, SLICE_EVERY, move || sweeper.step())
 }
 
 /// What was there when the service started: no process is left to write it. A number alone does not tell, for the number of
@@ -60,6 +65,8 @@ pub(super) struct Sweeper {
     behind: u64,
     /// Whether some of what the last look found was taken away.
     has_swept: bool,
+    /// Whether the last look, or something of what it found, failed.
+    has_failed: bool,
 }
 
 impl Sweeper {
@@ -74,46 +81,58 @@ impl Sweeper {
         let now = world.now();
         let before = Before { number: tx::snapshot(&connection, now, newest)?, time: now };
         let (found, looked_at) = (VecDeque::new(), Duration::ZERO);
+        let (behind, has_swept, has_failed) = (0, false, false);
         let mut new =
-            Self { connection, world, erasures, writer, before, found, looked_at, behind: 0, has_swept: false };
-        new.look();
+            Self { connection, world, erasures, writer, before, found, looked_at, behind, has_swept, has_failed };
+        new.has_failed = new.look().is_err();
         Ok(new)
     }
 
-    /// Takes away one slice, where there is something.
-    pub(super) fn step(&mut self) {
+    /// Takes away one slice, where there is something. How all that the last look found came out, once that is known.
+    pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
         let is_told = self.erasures.behind() != self.behind;
-        if self.found.is_empty() && (is_told || now.saturating_sub(self.looked_at) >= LOOK_EVERY) {
-            self.look();
+        let wait = if self.has_failed { RETRY_AFTER } else { LOOK_EVERY };
+        let is_due = is_told || now.saturating_sub(self.looked_at) >= wait;
+        if self.found.is_empty() && is_due {
+            let looked = self.look();
+            self.has_failed = looked.is_err();
+            if looked.is_err() || self.found.is_empty() {
+                return Some(looked);
+            }
         }
-        let Some(document) = self.found.front().cloned() else { return };
-        match self.writer.run(move |tx| drop_some(tx, &document)) {
-            Ok(false) => return,
-            Ok(true) => self.has_swept = true,
+        let document = self.found.front().cloned()?;
+        let failure = match self.writer.run(move |tx| drop_some(tx, &document)) {
+            Ok(false) => return None,
+            Ok(true) => {
+                self.has_swept = true;
+                None
+            }
             // What fails now, because of a full disk or another process's lock, is tried again at the next look.
-            Err(_) => {}
-        }
+            Err(error) => Some(error),
+        };
+        self.has_failed |= failure.is_some();
         self.found.pop_front();
         if self.found.is_empty() && std::mem::take(&mut self.has_swept) {
             // The file and its log are to hold nothing of it either: whoever sent it may have been erased meanwhile. And
             // another look may find more.
             self.erasures.left_more();
         }
+        let has_succeeded = self.found.is_empty() && !self.has_failed;
+        failure.map(Err).or(has_succeeded.then_some(Ok(())))
     }
 
-    fn look(&mut self) {
+    fn look(&mut self) -> Result<(), Error> {
         self.looked_at = self.world.monotonic();
         self.behind = self.erasures.behind();
-        // What cannot be read now is read at the next look.
-        let found = tx::snapshot(&self.connection, self.world.now(), |tx| look(tx, self.before));
-        let Ok(found) = found else { return };
+        let found = tx::snapshot(&self.connection, self.world.now(), |tx| look(tx, self.before))?;
         if found.is_empty() {
             self.erasures.swept(self.behind);
         } else if !self.erasures.are_to_sweep() {
             self.erasures.left_more();
         }
         self.found = found;
+        Ok(())
     }
 }
 

@@ -149,12 +149,12 @@ fn what_cannot_be_swept_now_is_tried_at_the_next_look_and_is_not_done() {
          BEGIN SELECT raise(ABORT, 'stuck'); END",
     );
     place.world.pass(Duration::from_secs(60));
-    (0..10).for_each(|_| sweeper.step());
+    (0..10).for_each(|_| drop(sweeper.step()));
     assert_eq!(place.kept(), (1, 1));
     // Whatever was swept is wiped once, and not over and over.
     let behind = place.store.erasures.behind();
     place.sql("DROP TRIGGER stuck");
-    (0..10).for_each(|_| sweeper.step());
+    (0..10).for_each(|_| drop(sweeper.step()));
     assert_eq!((place.kept(), place.store.erasures.behind()), ((1, 1), behind));
     assert!(place.store.erasures.are_unfinished());
     place.world.pass(Duration::from_secs(60));

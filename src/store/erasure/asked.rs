@@ -3,12 +3,14 @@
 //! have reversed it. Staff can erase the candidate at any time, as anybody else.
 
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::super::clock::Clock;
 use super::super::connection::{self, Use};
+use super::super::health::{Health, Job};
 use super::super::job::Grade;
 use super::super::status_page::acts;
 use super::super::thread::Periodic;
@@ -17,6 +19,7 @@ use super::super::writer::Writer;
 use super::super::{candidate_role, candidate_step};
 use super::{Candidate, Erasures};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::clock::Reading;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress;
 use crate::world::World;
@@ -24,50 +27,56 @@ use crate::world::World;
 /// How often the thread looks: a hire shows by the hour, so a minute is soon enough.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
+/// How soon the next look follows one that failed.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
 /// How long the thread sleeps between two glances at the clock.
 const STEP_EVERY: Duration = Duration::from_millis(250);
 
 /// Candidates that one look reads; the next look goes on behind those that were erased.
 const LOOKED_AT: i64 = 1_000;
 
+/// What the thread works with.
+pub(in super::super) struct Parts {
+    pub(in super::super) world: Arc<dyn World>,
+    pub(in super::super) clock: Arc<Clock>,
+    pub(in super::super) erasures: Arc<Erasures>,
+    pub(in super::super) writer: Arc<Writer>,
+}
+
 /// Starts the thread. The first look is at the start.
-pub(in super::super) fn start(
-    path: &Path,
-    world: Arc<dyn World>,
-    erasures: Arc<Erasures>,
-    writer: Arc<Writer>,
-) -> Result<Periodic, Error> {
+pub(in super::super) fn start(path: &Path, parts: Parts, health: &Arc<Health>) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut looked_at = None;
+    let mut has_failed = false;
     let step = move || {
-        let now = world.monotonic();
-        if looked_at.is_none_or(|at| now.saturating_sub(at) >= LOOK_EVERY) {
-            looked_at = Some(now);
-            // What fails now, because of a full disk or another process's lock, is tried again at the next look.
-            let _ = look(&connection, &world, &erasures, &writer);
+        let now = parts.world.monotonic();
+        let wait = if has_failed { RETRY_AFTER } else { LOOK_EVERY };
+        if looked_at.is_some_and(|at| now.saturating_sub(at) < wait) {
+            return None;
         }
+        looked_at = Some(now);
+        // What fails now, because of a full disk or another process's lock, is tried again at the next look.
+        let looked = look(&connection, &parts);
+        has_failed = looked.is_err();
+        Some(looked)
     };
-    Periodic::start("asked erasures", STEP_EVERY, step)
+    Periodic::reporting(health, Job::AskedErasures, STEP_EVERY, step)
 }
 
 /// Erases whoever asked and nothing keeps any more, each in a transaction of their own.
-fn look(
-    connection: &Connection,
-    world: &Arc<dyn World>,
-    erasures: &Arc<Erasures>,
-    writer: &Writer,
-) -> Result<(), Error> {
-    let due = tx::snapshot(connection, world.now(), |tx| {
+fn look(connection: &Connection, parts: &Parts) -> Result<(), Error> {
+    let reading = parts.clock.read();
+    let due = tx::snapshot(connection, reading.wall, |tx| {
         let asked = asked(tx)?;
-        let due = asked.into_iter().map(|asked| Ok((is_due(tx, &asked)?, asked)));
+        let due = asked.into_iter().map(|asked| Ok((is_due(tx, &asked, &reading)?, asked)));
         due.collect::<Result<Vec<_>, Error>>()
     })?;
     for (_, asked) in due.into_iter().filter(|(is_due, _)| *is_due) {
-        let (world, erasures) = (Arc::clone(world), Arc::clone(erasures));
-        let (done, ended) = mpsc::channel();
-        let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &erasures, &asked);
-        writer.submit(Grade::Durable, job, move |outcome| drop(done.send(outcome)));
-        ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))?;
+        let (world, clock, erasures) =
+            (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
+        let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &asked);
+        parts.writer.run_as(Grade::Durable, job)?;
     }
     Ok(())
 }
@@ -104,15 +113,24 @@ fn asked(tx: &Tx<'_>) -> Result<Vec<Asked>, Error> {
     })
 }
 
-fn is_due(tx: &Tx<'_>, asked: &Asked) -> Result<bool, Error> {
+/// An erasure cannot be undone, so a clock that is not believed shows no hire. A hire that staff have reversed is no reason to
+/// wait, whatever the clock says.
+fn is_due(tx: &Tx<'_>, asked: &Asked, reading: &Reading) -> Result<bool, Error> {
     let Candidate { id, organization_id, .. } = &asked.candidate;
-    Ok(!has_hidden_hire(tx, organization_id, id, asked.visible_after_hours)?)
+    let hours = asked.visible_after_hours.filter(|_| reading.doubt().is_none());
+    Ok(!has_hidden_hire(tx, organization_id, id, hours)?)
 }
 
 /// Erases somebody who asked, unless they were held or hired anew since they were looked at.
-fn carry_out(tx: &Tx<'_>, world: &dyn World, erasures: &Erasures, asked: &Asked) -> Result<(), Error> {
+fn carry_out(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    reading: &Reading,
+    erasures: &Erasures,
+    asked: &Asked,
+) -> Result<(), Error> {
     let still = self::asked(tx)?.into_iter().any(|still| still == *asked);
-    if !still || !is_due(tx, asked)? {
+    if !still || !is_due(tx, asked, reading)? {
         return Ok(());
     }
     forget(tx, &asked.candidate)?;

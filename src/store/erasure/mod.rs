@@ -121,7 +121,7 @@ impl Erasures {
         self.swept.load(Ordering::SeqCst) < self.behind()
     }
 
-    /// There is more to do: documents were found that are to be swept, or were swept and are to be wiped.
+    /// There is more to do: something was found that is to be swept, or was dropped and its pages are to be wiped.
     pub(super) fn left_more(&self) {
         self.committed.fetch_add(1, Ordering::SeqCst);
     }

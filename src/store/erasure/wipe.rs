@@ -30,6 +30,13 @@ const WIPED_PAGES: usize = 64;
 /// The first page that is looked at. The one before it has the names of the tables.
 const FIRST: u32 = 2;
 
+impl Erasures {
+    /// Whether every page was wiped and the log cut behind so many transactions.
+    pub(in super::super) fn is_cut(&self, behind: u64) -> bool {
+        self.cut.load(Ordering::SeqCst) >= behind
+    }
+}
+
 /// Starts the thread.
 pub(in super::super) fn start(
     path: &Path,

@@ -1,10 +1,13 @@
 //! An import beside a running service, in transactions so short that no request waits for it.
 //!
-//! 1. Its applications are staged in `import_rows`, where nothing looks. An import that ends here leaves nothing.
+//! 1. Its applications are staged in `import_rows`, where nothing looks. Where an import ends here, its rows are dropped, and
+//!    the service wipes what they leave in the pages of the file.
 //! 2. One transaction decides that all of them come, and brings what they refer to: users, organizations, roles, steps.
 //! 3. They come, a few in a transaction. The import does this; where it ends early, the service goes on.
 
 mod row;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 use std::path::Path;
@@ -58,6 +61,7 @@ impl<'w> Staging<'w> {
             staging.drop_rows(number)?;
         }
         staging.number = staging.act(|tx, _| {
+            tx.run(DROP_FINISHED, [])?;
             tx.run(FORGET_FINISHED, [])?;
             let sql = "INSERT INTO imports (started_at, skipped)
                        VALUES ($1, 0)
@@ -110,11 +114,15 @@ impl<'w> Staging<'w> {
         while self.act(|tx, is_over| bring_some(tx, is_over))? {}
         let number = self.number;
         self.act(|tx, _| {
-            let sql = "DELETE FROM imports
-                       WHERE number = $1
+            let sql = "UPDATE imports
+                       SET decided_at = NULL
+                       WHERE number = $1 AND skipped > 0
                        RETURNING skipped";
-            let skipped = tx.one(sql, [number], |row| Ok(row.get::<_, i64>(0)?))?.unwrap_or_default();
-            Ok(usize::try_from(skipped).unwrap_or_default())
+            if let Some(skipped) = tx.one(sql, [number], |row| Ok(row.get::<_, i64>(0)?))? {
+                return Ok(usize::try_from(skipped).unwrap_or_default());
+            }
+            tx.run("DELETE FROM imports WHERE number = $1", [number])?;
+            Ok(0)
         })
     }
 
@@ -149,6 +157,12 @@ impl<'w> Staging<'w> {
     }
 }
 
+/// Of an import that the service finished by itself, and that skipped rows, something is left to wipe.
+const DROP_FINISHED: &str = "UPDATE imports
+    SET decided_at = NULL
+    WHERE decided_at IS NOT NULL AND skipped > 0
+      AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
+
 /// An import that the service finished by itself has nobody left to tell.
 const FORGET_FINISHED: &str = "DELETE FROM imports
     WHERE decided_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
@@ -165,7 +179,7 @@ fn stage(tx: &Tx<'_>, import: i64, rows: &[Row]) -> Result<(), Error> {
 fn decide(tx: &Tx<'_>, import: i64, staged: usize) -> Result<(), Error> {
     let sql = "UPDATE imports
                SET decided_at = $1
-               WHERE number = $2 AND decided_at IS NULL
+               WHERE number = $2 AND decided_at IS NULL AND skipped = 0
                  AND (SELECT count(*) FROM import_rows WHERE import_number = $2) = $3";
     let staged = i64::try_from(staged).unwrap_or(i64::MAX);
     if tx.run(sql, (tx.now.micros(), import, staged))? == 1 {
@@ -183,7 +197,7 @@ fn undecided(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     tx.all(sql, [], |row| Ok(row.get(0)?))
 }
 
-/// Drops some rows of an import that was not decided, in the end the import itself. Whether there is more to drop.
+/// Drops some rows of an import that was not decided, and marks it as dropped once none is left. Whether there is more to drop.
 fn drop_some(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     let sql = "DELETE FROM import_rows
                WHERE number IN (
@@ -195,9 +209,27 @@ fn drop_some(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
                )";
     let dropped = tx.run(sql, (import, i64::try_from(STAGED_MAX).unwrap_or(i64::MAX)))?;
     if dropped == 0 {
-        tx.run("DELETE FROM imports WHERE number = $1 AND decided_at IS NULL", [import])?;
+        tx.run("UPDATE imports SET skipped = 1 WHERE number = $1 AND decided_at IS NULL AND skipped = 0", [import])?;
     }
     Ok(dropped > 0)
+}
+
+/// The imports that were dropped, or skipped rows, and are not forgotten: the pages of the file may hold something of their
+/// rows. They are not decided and have `skipped`, which an import on its way does not.
+fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
+    let sql = "SELECT number
+               FROM imports
+               WHERE decided_at IS NULL AND skipped > 0
+                 AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
+    tx.all(sql, [], |row| Ok(row.get(0)?))
+}
+
+/// Forgets imports of [`dropped`], whose pages were wiped.
+fn forget_dropped(tx: &Tx<'_>, imports: &[i64]) -> Result<(), Error> {
+    let sql = "DELETE FROM imports
+               WHERE number = $1 AND decided_at IS NULL AND skipped > 0
+                 AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
+    tx.run_each(sql, imports.iter(), |import| Ok([*import]))
 }
 
 /// A row with its number and its import's.

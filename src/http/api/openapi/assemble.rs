@@ -218,7 +218,8 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
         }
     }
     let schema = schemas.get(name).cloned().unwrap_or_default();
-    let is_required = schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+    let names_members = schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+    let is_required = names_members || schema.get("minProperties").is_some();
     json!({
         "required": is_required,
         "content": { "application/json": { "schema": reference(name), "example": example::of(&schema, schemas) } }
