@@ -14,7 +14,7 @@ use super::thread::Periodic;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
 use super::{api_key, session};
-use crate::domain::clock::{Reading, follow};
+use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
@@ -61,16 +61,16 @@ impl Clock {
     }
 
     /// Reads the clocks.
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> ClockReading {
         self.reading(&mut self.state())
     }
 
-    fn reading(&self, state: &mut State) -> Reading {
+    fn reading(&self, state: &mut State) -> ClockReading {
         let now = self.world.monotonic();
         let wall = self.world.now();
-        state.believed = follow(state.believed, wall, now.saturating_sub(state.at));
+        state.believed = advance_believed(state.believed, wall, now.saturating_sub(state.at));
         state.at = now;
-        Reading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
+        ClockReading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
     }
 
     /// Takes over an admin's word from the file, whichever process wrote it.
@@ -198,8 +198,8 @@ fn sweep(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(),
     })
 }
 
-fn told(reading: &Reading) -> String {
-    let Reading { wall, believed, .. } = reading;
+fn told(reading: &ClockReading) -> String {
+    let ClockReading { wall, believed, .. } = reading;
     if reading.agrees() {
         return format!("the clock is believed again: it is {wall}");
     }

@@ -47,8 +47,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::super::{Error, Grade, Recorded, Store, health, usage};
-    use crate::domain::api_key::{self, Grant, Scope, Secret};
-    use crate::domain::disk::Disk;
+    use crate::domain::api_key::{self, Grant, KeySecret, Scope};
+    use crate::domain::disk::DiskSpace;
     use crate::domain::id::{Id, UserId};
     use crate::domain::text::Email;
     use crate::domain::timestamp::Timestamp;
@@ -68,10 +68,10 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let world = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
-            world.set_disk(Some(Disk { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
+            world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
             let path = dir.path().join("a.db");
             let store = Store::open(&path, Arc::clone(&world) as Arc<dyn World>).unwrap();
-            let secret = Secret::generate(|bytes| world.fill(bytes));
+            let secret = KeySecret::generate(|bytes| world.fill(bytes));
             super::super::act_alone(&path, world.as_ref(), |tx| {
                 let user_id = UserId::parse("user_a").unwrap();
                 let email = Email::parse("a@example.org").unwrap();
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
         assert!(matches!(place.request(), Ok(Recorded::Logged)));
         let first = place.world.now().micros();
-        place.world.set_disk(Some(Disk { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
         place.store.reserve.note_full();
         place.world.pass(Duration::from_secs(60));
         let second = place.world.now().micros();
@@ -154,7 +154,7 @@ mod tests {
             (vec![first], 1, true)
         );
         place.world.pass(Duration::from_secs(60));
-        place.world.set_disk(Some(Disk { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
         eventually(|| place.store.reserve().owed_rows() == 0);
         assert_eq!(place.times(), [first, second]);
         place.write(Grade::Durable).unwrap();
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn rows_that_are_owed_are_written_when_the_service_stops() {
         let place = Place::new();
-        place.world.set_disk(Some(Disk { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
         place.store.reserve.note_full();
         assert!(matches!(place.request(), Ok(Recorded::Logged)));
         assert_eq!(place.times(), [0_i64; 0]);
@@ -175,17 +175,17 @@ mod tests {
     #[test]
     fn the_reserve_is_made_again_as_soon_as_there_is_room_for_it() {
         let place = Place::new();
-        place.world.set_disk(Some(Disk { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
         // Slice by slice.
         assert!(place.store.reserve.release());
         assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
         assert_eq!((0..10).filter(|_| place.store.reserve.release()).count(), 3);
         assert_eq!(place.reserve_bytes(), 0);
         let enough = TOTAL_BYTES / 16 * 5 / 4;
-        place.world.set_disk(Some(Disk { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
         place.store.reserve.restore();
         assert_eq!((place.reserve_bytes(), place.store.reserve().is_full()), (0, true));
-        place.world.set_disk(Some(Disk { free_bytes: enough, total_bytes: TOTAL_BYTES }));
+        place.world.set_disk(Some(DiskSpace { free_bytes: enough, total_bytes: TOTAL_BYTES }));
         eventually(|| !place.store.reserve().is_full());
         assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
     }

@@ -3,7 +3,7 @@
 use super::reserve::Reserve;
 use super::tx::Error;
 use super::{Halt, Store, activity, change, clock, document, erasure};
-use crate::domain::activity::Head;
+use crate::domain::activity::ChainHead;
 
 impl Store {
     /// What erases candidates.
@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn chain_head(&self) -> Result<Head, Error> {
+    pub fn chain_head(&self) -> Result<ChainHead, Error> {
         self.read(activity::head)
     }
 

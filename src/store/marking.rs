@@ -124,7 +124,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::domain::api_key::{self, Grant, Secret};
+    use crate::domain::api_key::{self, Grant, KeySecret};
     use crate::domain::id::{Id, UserId};
     use crate::domain::text::Email;
     use crate::domain::user::PlatformRole;
@@ -145,7 +145,7 @@ mod tests {
             for name in ["one", "two"] {
                 let key = crate::store::api_key::NewApiKey {
                     id: world.id(),
-                    secret: Secret::generate(|bytes| world.fill(bytes)),
+                    secret: KeySecret::generate(|bytes| world.fill(bytes)),
                     user_id: user_id.clone(),
                     name: name.to_owned(),
                     grant: Grant::of(None),

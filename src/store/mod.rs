@@ -75,7 +75,7 @@ use std::sync::{Arc, OnceLock};
 
 use r2d2_sqlite::SqliteConnectionManager;
 
-use crate::domain::api_key::WhyRefused;
+use crate::domain::api_key::KeyRefusal;
 use crate::world::World;
 pub use alone::{act_alone, read_alone};
 pub use file::OpenError;
@@ -283,7 +283,7 @@ impl Store {
     /// Notes that a key was refused because it has expired.
     pub fn note_expired(&self, key: &KnownKey) {
         if let Some(id) = key.principal.api_key_id() {
-            self.note_refused(Refused::ApiKey(id.clone(), WhyRefused::Expired));
+            self.note_refused(Refused::ApiKey(id.clone(), KeyRefusal::Expired));
         }
     }
 

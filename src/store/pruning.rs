@@ -44,7 +44,7 @@ pub(super) fn start(
         }
         looked_at = Some(now);
         // A clock that is ahead makes no row old.
-        let kept_since = domain::usage::kept_since(clock.read().earliest(), days);
+        let kept_since = domain::usage::retained_since(clock.read().earliest(), days);
         // What fails now, because of a full disk or another process's lock, is tried again at the next look.
         is_at_work = prune(&connection, &writer, kept_since).unwrap_or(false);
     };

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use super::file;
 use super::tx::Error;
-use crate::domain::disk::Disk;
+use crate::domain::disk::DiskSpace;
 use crate::world::World;
 
 /// Room that the start of a service takes, with some to spare: the log, and 32 KiB of shared memory.
@@ -46,7 +46,7 @@ impl Reserve {
     }
 
     /// The space of the disk, where the system tells it.
-    pub fn disk(&self) -> Option<Disk> {
+    pub fn disk(&self) -> Option<DiskSpace> {
         self.world.disk(&self.directory)
     }
 
@@ -73,7 +73,7 @@ impl Reserve {
         if bytes == 0 {
             return false;
         }
-        let slice_bytes = SLICE_BYTES_MIN.max(self.disk().map_or(bytes, Disk::reserve_bytes) / SLICES);
+        let slice_bytes = SLICE_BYTES_MIN.max(self.disk().map_or(bytes, DiskSpace::reserve_bytes) / SLICES);
         let left_bytes = bytes.saturating_sub(slice_bytes);
         let released = OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(left_bytes));
         released.is_ok()

@@ -169,7 +169,7 @@ pub fn remove(tx: &Tx<'_>, about: &About) -> Result<(), Error> {
     tx.run(sql, (application, signup))?;
     let sql = "DELETE FROM spent_links
                WHERE spent_at < $1";
-    tx.run(sql, [tx.now.minus(form::AGE_MAX).micros()])?;
+    tx.run(sql, [tx.now.minus(form::FORM_AGE_MAX).micros()])?;
     Ok(())
 }
 

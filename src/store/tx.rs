@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
 use super::usage::Ledger;
-use crate::domain::clock::Reading;
+use crate::domain::clock::ClockReading;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
@@ -280,7 +280,7 @@ pub(super) fn within<T>(
     connection: &Connection,
     ledger: &Ledger,
     undo: Undo,
-    clocks: Reading,
+    clocks: ClockReading,
     f: impl FnOnce(&Tx<'_>) -> T,
 ) -> (T, bool) {
     let tx = Tx { connection, ledger: Some(ledger), undo, now: clocks.wall, earliest: clocks.earliest() };

@@ -93,7 +93,7 @@ impl Ledger {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(newest_known(tx, key_number)?),
         };
-        let at = usage::next_at(remembered.last, tx.now);
+        let at = usage::next_row_time(remembered.last, tx.now);
         let number = newest.map_or(0, |newest| newest.number) + 1;
         let previous_at = newest.map(|newest| newest.at);
         *newest = Some(Newest { at, number });

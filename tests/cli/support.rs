@@ -339,7 +339,7 @@ pub(crate) fn eventually(mut is_so: impl FnMut() -> bool) {
 
 /// Whether a text is a key and nothing else.
 pub(crate) fn is_key(text: &str) -> bool {
-    appliance::domain::api_key::Secret::parse(text).is_some()
+    appliance::domain::api_key::KeySecret::parse(text).is_some()
 }
 
 /// The mode of a file.

@@ -8,7 +8,7 @@ use super::super::reserve::Reserve;
 use super::super::tx::{self, Error, Undo};
 use super::super::usage;
 use super::Engine;
-use crate::domain::clock::Reading;
+use crate::domain::clock::ClockReading;
 
 /// Rows that are owed and written in one transaction.
 const PAID_ROWS_MAX: usize = 1_000;
@@ -45,7 +45,7 @@ impl Engine {
             let rows = self.owed.first(PAID_ROWS_MAX);
             let count = rows.len();
             let mut append = |row: &OwedRow| {
-                let then = Reading { wall: row.at, believed: row.at, uptime: Duration::ZERO };
+                let then = ClockReading { wall: row.at, believed: row.at, uptime: Duration::ZERO };
                 tx::within(connection, ledger, Undo::Savepoint, then, |tx| usage::append(tx, &row.entry)).0
             };
             if let Err(error) = rows.into_iter().try_for_each(&mut append) {

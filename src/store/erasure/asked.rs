@@ -136,7 +136,7 @@ pub(in super::super) fn has_hidden_hire(
         }
         let steps = candidate_step::of_application(tx, &application.record.id)?;
         let history = candidate_step::history(tx, &application, &steps)?;
-        if progress::seen(&history, None, delay, tx.now).status != ApplicationStatus::Hired {
+        if progress::visible_progress(&history, None, delay, tx.now).status != ApplicationStatus::Hired {
             return Ok(true);
         }
     }

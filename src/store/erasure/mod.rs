@@ -32,7 +32,7 @@ use super::tx::{self, Error, Tx};
 use super::{candidate_role, idempotency_key, outbox, staging};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::erasure::{self, Facts};
+use crate::domain::erasure::{self, ErasureFacts};
 use crate::domain::id::{CandidateId, OrganizationId, SignupId};
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
@@ -170,12 +170,16 @@ pub struct Candidate {
 }
 
 /// What is to be known of an organization's candidate before they are erased, held or released. Fails when SQLite does.
-pub fn facts(tx: &Tx<'_>, organization: &OrganizationId, candidate: &CandidateId) -> Result<Option<Facts>, Error> {
+pub fn facts(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+) -> Result<Option<ErasureFacts>, Error> {
     let sql = "SELECT number, hold_reason, erased_at
                FROM candidates
                WHERE organization_id = $1 AND id = $2";
     tx.one(sql, (organization.as_str(), candidate.as_str()), |row| {
-        Ok(Facts { number: row.get(0)?, hold_reason: row.get(1)?, erased_at: tx::time_or_none(row, 2)? })
+        Ok(ErasureFacts { number: row.get(0)?, hold_reason: row.get(1)?, erased_at: tx::time_or_none(row, 2)? })
     })
 }
 
@@ -290,7 +294,7 @@ fn forget_person(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
     let sql = "UPDATE candidates
                SET name = $1, email = $2, email_key = $3, hold_reason = NULL, erased_at = $4, updated_at = $4
                WHERE number = $5 AND erased_at IS NULL";
-    let params = (erasure::NAME, email.as_str(), email.key(), tx.now.micros(), candidate.number);
+    let params = (erasure::ERASED_NAME, email.as_str(), email.key(), tx.now.micros(), candidate.number);
     if tx.run(sql, params)? == 1 {
         Ok(())
     } else {
@@ -304,7 +308,7 @@ fn free_address(tx: &Tx<'_>, candidate: &Candidate) -> Result<Email, Error> {
                FROM candidates
                WHERE organization_id = $1 AND email_key = $2 AND number <> $3";
     for attempt in 0.. {
-        let address = tx::word(&erasure::address(&candidate.id, candidate.number, attempt), Email::stored)?;
+        let address = tx::word(&erasure::erased_address(&candidate.id, candidate.number, attempt), Email::stored)?;
         if !tx.exists(sql, (candidate.organization_id.as_str(), address.key(), candidate.number))? {
             return Ok(address);
         }
@@ -376,7 +380,7 @@ pub fn set_hold(
     stamp: &Stamp,
     who: &Principal,
     candidate: &Candidate,
-    before: &Facts,
+    before: &ErasureFacts,
     reason: Option<&str>,
 ) -> Result<(), Error> {
     let sql = "UPDATE candidates

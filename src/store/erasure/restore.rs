@@ -13,7 +13,7 @@ use super::super::wal::{Checkpoint, Mode};
 use super::super::{document, schema};
 use super::list::{Entries, ListError};
 use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
-use crate::domain::erasure::Changed;
+use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
 use crate::world::World;
 
@@ -92,7 +92,7 @@ fn changed_since(tx: &Tx<'_>, entries: &Entries) -> Result<BTreeSet<CandidateId>
     Ok(stay)
 }
 
-fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<Changed>) -> Result<bool, Error> {
+fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<LastChange>) -> Result<bool, Error> {
     let Some(recorded) = recorded else { return Ok(false) };
     Ok(super::changed::of(tx, id)?.is_beyond(recorded))
 }

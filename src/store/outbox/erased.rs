@@ -20,7 +20,7 @@ pub(in super::super) fn forget_candidate(tx: &Tx<'_>, candidate: &CandidateId, e
         let sql = "UPDATE hr_deliveries
                    SET payload = $1
                    WHERE number = $2";
-        tx.run(sql, (payload::without_candidate(&message, erasure::NAME, email)?, number))?;
+        tx.run(sql, (payload::without_candidate(&message, erasure::ERASED_NAME, email)?, number))?;
         let sql = "UPDATE hr_attempts
                    SET answer = NULL
                    WHERE delivery_number = $1 AND answer IS NOT NULL";

@@ -12,7 +12,7 @@ pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 
 /// An organization with a delivery that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct DueOrganization {
     /// The organization.
     pub organization_id: OrganizationId,
     /// Since when.
@@ -23,7 +23,11 @@ pub struct Due {
 
 /// Whose turn it is, of those that are due and have no attempt under way: whoever has waited longest, and suspects
 /// after all others. `under_way` and `suspects_under_way` are the attempts that have not ended.
-pub fn choose(mut due: Vec<Due>, under_way: usize, suspects_under_way: usize) -> Vec<Due> {
+pub fn next_organizations(
+    mut due: Vec<DueOrganization>,
+    under_way: usize,
+    suspects_under_way: usize,
+) -> Vec<DueOrganization> {
     due.sort_by_key(|one| (one.is_suspect, one.since));
     let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_under_way);
     due.retain(|one| {
@@ -40,14 +44,18 @@ mod tests {
     use super::super::id::Id;
     use super::*;
 
-    fn due(name: &str, since: i64, is_suspect: bool) -> Due {
+    fn due(name: &str, since: i64, is_suspect: bool) -> DueOrganization {
         let organization_id = OrganizationId::parse(name).unwrap();
-        Due { organization_id, since: Timestamp::from_micros(since), is_suspect }
+        DueOrganization { organization_id, since: Timestamp::from_micros(since), is_suspect }
     }
 
     #[test]
     fn whoever_waited_longest_is_first_and_suspects_come_after_all_others() {
-        let chosen = choose(vec![due("a", 1, true), due("b", 3, false), due("c", 2, false), due("d", 0, true)], 0, 0);
+        let chosen = next_organizations(
+            vec![due("a", 1, true), due("b", 3, false), due("c", 2, false), due("d", 0, true)],
+            0,
+            0,
+        );
         let names: Vec<&str> = chosen.iter().map(|one| one.organization_id.as_str()).collect();
         assert_eq!(names, ["c", "b", "d", "a"]);
     }
@@ -56,15 +64,15 @@ mod tests {
     fn suspects_never_take_the_places_of_the_healthy() {
         let suspects = || (0..200).map(|nth| due(&format!("s{nth}"), nth, true));
         let healthy = || (0..300).map(|nth| due(&format!("h{nth}"), 1_000 + nth, false));
-        let count = |chosen: &[Due]| {
+        let count = |chosen: &[DueOrganization]| {
             let suspects = chosen.iter().filter(|one| one.is_suspect).count();
             (chosen.len() - suspects, suspects)
         };
-        assert_eq!(count(&choose(suspects().collect(), 0, 0)), (0, 128));
-        assert_eq!(count(&choose(suspects().collect(), 128, 128)), (0, 0));
-        assert_eq!(count(&choose(suspects().collect(), 130, 100)), (0, 28));
-        assert_eq!(count(&choose(suspects().chain(healthy()).collect(), 0, 0)), (256, 0));
-        assert_eq!(count(&choose(suspects().chain(healthy()).collect(), 128, 128)), (128, 0));
-        assert_eq!(count(&choose(healthy().collect(), 256, 0)), (0, 0));
+        assert_eq!(count(&next_organizations(suspects().collect(), 0, 0)), (0, 128));
+        assert_eq!(count(&next_organizations(suspects().collect(), 128, 128)), (0, 0));
+        assert_eq!(count(&next_organizations(suspects().collect(), 130, 100)), (0, 28));
+        assert_eq!(count(&next_organizations(suspects().chain(healthy()).collect(), 0, 0)), (256, 0));
+        assert_eq!(count(&next_organizations(suspects().chain(healthy()).collect(), 128, 128)), (128, 0));
+        assert_eq!(count(&next_organizations(healthy().collect(), 256, 0)), (0, 0));
     }
 }
