@@ -1,4 +1,4 @@
-//! Organizations with candidates in a file, and what of it must never be in a log.
+//! A file with organizations and candidates, and the texts of it that no log may contain.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::company::{Application, Company};
 use crate::service::run;
 
-/// The name that every candidate has, and the query that every URL has.
+/// The name of every candidate and the query of every URL.
 const NAME: &str = "Wilhelmina Ostrander";
 const QUERY: &str = "token=c3VwZXItc2VjcmV0";
 
-/// A directory with a file that a company was imported into, without any HR integration.
-pub(crate) struct Setting {
+/// A file into which a company without HR integrations was imported, in a directory of its own.
+pub(crate) struct Fixture {
     pub(crate) db: PathBuf,
     pub(crate) company: Company,
     pub(crate) admin_key: String,
@@ -20,14 +20,14 @@ pub(crate) struct Setting {
     organizations: Vec<String>,
 }
 
-impl Setting {
-    /// With at least so many applications that can be hired.
+impl Fixture {
+    /// Creates at least this many applications that can be hired.
     pub(crate) fn with(applications: usize) -> Self {
-        let one_round = Company::for_rounds(1).organizations.iter().map(|one| one.wide.len()).sum::<usize>();
+        let one_round = Company::for_rounds(1).organizations.iter().map(|one| one.uncontested.len()).sum::<usize>();
         let company = Company::for_rounds(applications.div_ceil(one_round));
         let dir = tempfile::tempdir().unwrap();
         let (db, path) = (dir.path().join("appliance.db"), dir.path().join("company.json"));
-        let document = named(company.document());
+        let document = with_candidate_name(company.document());
         std::fs::write(&path, document.to_string()).unwrap();
         run(&["import", "--db", db.to_str().unwrap(), path.to_str().unwrap()]);
         let admin_key = run(&["bootstrap-admin", "--db", db.to_str().unwrap(), "--email", "admin@appliance.example"]);
@@ -52,14 +52,13 @@ impl Setting {
 
     /// The next application to the first organization.
     pub(crate) fn take(&self) -> Application {
-        self.company.organization_of(0).take_wide().unwrap()
+        self.company.organization_of(0).take_uncontested().unwrap()
     }
 
-    /// Nothing that the log must not have is in it: no secret, nobody's name or address, nothing of a URL behind its
-    /// host.
+    /// Requires that the log has no secret, no name or address of a candidate, and no part of a URL after its host.
     #[track_caller]
-    pub(crate) fn require_discreet(&self, log: &str, secrets: &[String]) {
-        assert!(log.contains("HR delivery evt_"), "the log has attempts: {log}");
+    pub(crate) fn require_no_private_text(&self, log: &str, secrets: &[String]) {
+        assert!(log.contains("HR delivery evt_"), "the log mentions attempts: {log}");
         let mut private =
             vec![NAME, "Ostrander", "people.example", "Confidential", "/hooks-of-", QUERY, "c3VwZXI", "whsec_"];
         private.extend(secrets.iter().map(|secret| secret.strip_prefix("whsec_").unwrap()));
@@ -69,13 +68,13 @@ impl Setting {
     }
 }
 
-/// The path where an organization's messages come, and its query.
+/// The path and query of an organization's URL.
 pub(crate) fn path_of(organization: &str) -> String {
     format!("/hooks-of-{organization}?{QUERY}")
 }
 
-/// The document with a name for each candidate that stands nowhere else.
-fn named(mut document: Value) -> Value {
+/// Gives each candidate of the document a name that occurs nowhere else.
+fn with_candidate_name(mut document: Value) -> Value {
     for organization in document["organizations"].as_array_mut().unwrap() {
         organization.as_object_mut().unwrap().remove("hrIntegration");
         for role in organization["roles"].as_array_mut().unwrap() {

@@ -1,12 +1,12 @@
-//! Numbers that look random and are the same in each run.
+//! Random numbers that are the same in each run.
 
-/// A sequence that a seed begins (xorshift).
+/// A sequence that starts with a seed (xorshift).
 #[derive(Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     pub(crate) fn new(seed: u64) -> Self {
-        // Zero would stay zero.
+        // Xorshift maps zero to zero.
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
