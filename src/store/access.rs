@@ -3,7 +3,7 @@
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};

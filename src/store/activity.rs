@@ -7,7 +7,7 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{self, Action, CHAIN_START, ChainHead, ChainLink, SALT_BYTES, Stamp, Subject};
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{
@@ -282,7 +282,7 @@ pub(super) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<Strin
 ///
 /// # Errors
 /// When SQLite fails.
-pub(super) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "UPDATE activities
                SET detail_hash = $1, hash = $2
                WHERE number = $3";

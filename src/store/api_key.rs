@@ -3,8 +3,8 @@
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, usage, user};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::api_key::{self, Grant, KeyRefusal, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id, UserId};
@@ -136,7 +136,7 @@ pub fn has_expired(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
 }
 
 /// The same of any key.
-pub(super) fn any_has_expired(tx: &Tx<'_>) -> Result<bool, Error> {
+pub(crate) fn any_has_expired(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
                WHERE ended_at IS NULL AND expires_at <= $1";

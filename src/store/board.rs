@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::report::ApplicationCounts;

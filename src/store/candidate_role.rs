@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use super::candidate;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{
     self, ApplicationStatus, CandidateStep, Decision, HireRecord, StepFacts, StepType,
 };

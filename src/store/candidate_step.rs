@@ -7,8 +7,8 @@ mod record;
 use rusqlite::Row;
 
 use super::activity;
-use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, StepFacts, StepStatus, StepType};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId};

@@ -1,8 +1,9 @@
 //! Parts of an open file that others work with: handles without work of their own.
 
-use super::reserve::Reserve;
-use super::tx::Error;
-use super::{Halt, Store, activity, change, clock, document, erasure};
+use super::{Store, activity, change, document, erasure};
+use crate::db::reserve::Reserve;
+use crate::db::tx::Error;
+use crate::db::{Halt, clock};
 use crate::domain::activity::ChainHead;
 
 impl Store {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::Row;
 
 use super::outbox;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{DeliveryEvent, DeliveryFacts, DeliveryState};
 use crate::domain::id::{ApplicationId, CandidateId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;

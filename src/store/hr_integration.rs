@@ -3,8 +3,8 @@
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, outbox};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::hr_integration::{Integration, TargetUrl};
 use crate::domain::id::OrganizationId;

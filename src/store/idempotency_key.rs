@@ -1,6 +1,6 @@
 //! What requests with an `Idempotency-Key` were answered, by API key: kept in the transaction of the act itself, for a day.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 

@@ -1,6 +1,6 @@
 //! Signup links: made, given again, followed, ended with their role.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::invitation::{self, LinkTarget};
 use crate::domain::role::RoleStatus;

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::clock::Clock;
-use super::connection::{self, Use};
-use super::thread::Periodic;
-use super::tx::{self, Error};
 use super::usage;
-use super::writer::Writer;
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error};
+use crate::db::writer::Writer;
 use crate::domain;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::activity;
-use super::job::Grade;
-use super::thread::Periodic;
-use super::tx::{Error, Tx};
-use super::writer::Writer;
+use crate::db::job::Grade;
+use crate::db::thread::Periodic;
+use crate::db::tx::{Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::activity::Action;
 use crate::domain::api_key::KeyRefusal;
 use crate::domain::id::{ApiKeyId, UserId};

@@ -9,7 +9,7 @@ use super::invitation::Invitation;
 use super::role_step;
 use super::status_page::sent::{self, Sent};
 use super::status_page::{self, About};
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
 use crate::domain::attachment::AttachmentToken;
 use crate::domain::candidate::{StepTemplate, first_steps};

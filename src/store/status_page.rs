@@ -8,7 +8,7 @@ pub mod shown;
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::form;
 use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;

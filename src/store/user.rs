@@ -4,7 +4,7 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::activity;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;

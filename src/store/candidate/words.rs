@@ -54,7 +54,7 @@ pub fn unindex(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
     each(tx, |candidate| index(tx, &candidate.worded()))
 }
 
@@ -62,7 +62,7 @@ pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub(in crate::store) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
     tx.run("DELETE FROM candidate_words", [])?;
     each(tx, |candidate| if candidate.is_erased { Ok(()) } else { index(tx, &candidate.worded()) })
 }

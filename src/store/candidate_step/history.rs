@@ -4,7 +4,7 @@ use rusqlite::Row;
 use serde::Deserialize;
 
 use super::super::candidate_role::Application;
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, StepStatus};
 use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, PastAct, StepState};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::activity;
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, Decision, HireRecord, Rejection, Remark, StepFacts, StepStatus,
 };

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::connection::{self, Use};
-use super::super::job::Grade;
 use super::super::status_page::acts;
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::super::{candidate_role, candidate_step};
 use super::{Candidate, Erasures};
+use crate::db::connection::{self, Use};
+use crate::db::job::Grade;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress;

@@ -1,8 +1,8 @@
 //! How far a candidate has changed, which their line on the list of who was erased says: at a later start it tells an older
 //! copy of the file from one in which somebody has decided about the candidate since.
 
-use super::super::tx::{self, Error, Tx};
 use super::list::{Entry, Line};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::erasure::LastChange;
 use crate::domain::id::CandidateId;
 

@@ -14,8 +14,8 @@ use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::super::file;
-use super::super::tx::Error;
+use crate::db::file;
+use crate::db::tx::Error;
 use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
 use crate::domain::timestamp::Timestamp;
@@ -130,7 +130,7 @@ pub(super) type Entries = BTreeMap<Entry, Option<LastChange>>;
 pub(super) struct List(PathBuf);
 
 /// Where the list of a file is.
-pub(in super::super) fn path(file: &Path) -> PathBuf {
+pub(crate) fn path(file: &Path) -> PathBuf {
     file::beside(&file::resolve(file), ".erased")
 }
 
@@ -138,7 +138,7 @@ pub(in super::super) fn path(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(in super::super) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
             lines.truncate(lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1));

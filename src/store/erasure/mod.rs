@@ -9,7 +9,6 @@ pub(super) mod asked;
 mod changed;
 mod list;
 mod on_record;
-mod page;
 mod restore;
 pub mod retention;
 pub(super) mod signup;
@@ -19,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use self::list::{path as list_path, whole_lines};
+pub(crate) use self::list::{path as list_path, whole_lines};
 pub(super) use self::on_record::write_missing_list;
 pub use self::restore::ErasedAgain;
 pub(super) use self::restore::{reported, restore};
@@ -28,8 +27,8 @@ use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};
 use super::status_page::claims;
-use super::tx::{self, Error, Tx};
 use super::{candidate_role, idempotency_key, outbox, staging};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::{self, ErasureFacts};
@@ -79,7 +78,7 @@ impl Erasures {
     }
 
     /// A transaction was committed: what it erased can be wiped and cut from now on.
-    pub(super) fn committed(&self) {
+    pub(crate) fn committed(&self) {
         *self.added_behind.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.is_under_way.load(Ordering::Relaxed) {
             self.committed.fetch_add(1, Ordering::SeqCst);
@@ -92,7 +91,7 @@ impl Erasures {
     ///
     /// # Errors
     /// [`Error::Unavailable`] where the list cannot be written. Whether the next start erases is unknown then.
-    pub(super) fn undone(&self) -> Result<(), Error> {
+    pub(crate) fn undone(&self) -> Result<(), Error> {
         let mut added_behind = self.added_behind.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(end) = *added_behind {
             self.list.cut(end)?;
@@ -132,7 +131,7 @@ impl Erasures {
     }
 
     /// Cuts the log by `cut`, which says whether it could. Whether it did; `None` where nothing is due.
-    pub(super) fn cut(&self, cut: impl FnOnce() -> bool) -> Option<bool> {
+    pub(crate) fn cut(&self, cut: impl FnOnce() -> bool) -> Option<bool> {
         let wiped = self.wiped.load(Ordering::SeqCst);
         let is_cut = (wiped > self.cut.load(Ordering::SeqCst)).then(cut);
         if is_cut == Some(true) {

@@ -5,14 +5,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::OpenError;
-use super::super::connection::{self, Use};
+use super::super::document;
 use super::super::status_page::{acts, claims};
-use super::super::tx::{self, Error, Tx};
-use super::super::wal::{Checkpoint, Mode};
-use super::super::{document, schema};
 use super::list::{Entries, ListError};
 use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
+use crate::db::OpenError;
+use crate::db::connection::{self, Use};
+use crate::db::schema;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::wal::{Checkpoint, Mode};
 use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
 use crate::world::World;

@@ -1,7 +1,7 @@
 //! What the outbox says of a candidate who is erased: ids, and nothing else. What is owed stays owed.
 
-use super::super::tx::{Error, Tx};
 use super::{Delivery, payload};
+use crate::db::tx::{Error, Tx};
 use crate::domain::erasure;
 use crate::domain::id::CandidateId;
 

@@ -1,6 +1,6 @@
 //! Attempts that a clock which was once ahead has put off: they are brought forward to what the schedule allows.
 
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{self, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 

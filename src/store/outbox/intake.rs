@@ -3,8 +3,8 @@
 //! whoever hires does not wait for what only a machine elsewhere wants.
 
 use super::super::activity;
-use super::super::tx::{self, Error, Tx};
 use super::payload::{self, Named, Person, Told};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};

@@ -12,7 +12,7 @@ mod payload;
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};
 use crate::domain::hr_dispatch::DueOrganization;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};

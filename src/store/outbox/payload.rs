@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::tx::{Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::OrganizationId;
 use crate::domain::text;

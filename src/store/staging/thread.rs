@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::connection::{self, Use};
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::{WORK_MAX, bring_some, drop_some, undecided};
+use crate::db::connection::{self, Use};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::world::World;
 
 /// How long the thread rests between two transactions, which everybody else waits for.

@@ -1,9 +1,9 @@
 //! How the retention of an organization stands, and an admin's word on it.
 
 use super::super::super::activity;
-use super::super::super::clock;
-use super::super::super::tx::{self, Error, Tx};
 use super::due;
+use crate::db::clock;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;

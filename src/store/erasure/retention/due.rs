@@ -1,7 +1,7 @@
 //! Who is due: an organization's candidates beside what the file has noted of them.
 
-use super::super::super::tx::{self, Error, Tx};
 use super::super::Candidate;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::retention::{DueCandidate, RetentionDay};
 use crate::domain::timestamp::Timestamp;

@@ -2,7 +2,7 @@
 
 mod backup;
 mod error;
-pub(super) mod partial;
+pub(crate) mod partial;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, MAIN_DB};
 
-pub(super) use self::backup::backup_if;
+pub(crate) use self::backup::backup_if;
 pub use self::backup::{backup, require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
@@ -93,7 +93,7 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
 /// # Errors
 /// [`OpenError::Empty`] where it has nothing in it: that is what is left of a copy that was cut short, and a new service in its
 /// place would hide that. Otherwise as [`prepare`].
-pub(super) fn look_before_serving(path: &Path) -> Result<(), OpenError> {
+pub(crate) fn look_before_serving(path: &Path) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         return Ok(());
@@ -187,7 +187,7 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Makes a new name survive a power cut: the directory is what holds it.
-pub(super) fn keep_name(path: &Path) -> std::io::Result<()> {
+pub(crate) fn keep_name(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),
         None => Ok(()),

@@ -93,7 +93,7 @@ struct Failure {
 }
 
 impl Health {
-    pub(super) fn new(world: Arc<dyn World>) -> Self {
+    pub(crate) fn new(world: Arc<dyn World>) -> Self {
         Self { world, jobs: Mutex::default() }
     }
 

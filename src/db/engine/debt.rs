@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use super::super::owed::OwedRow;
-use super::super::recording::{self, Recorded, Recording, Verdict};
 use super::super::reserve::Reserve;
 use super::super::tx::{self, Error, Undo};
-use super::super::usage;
 use super::Engine;
 use crate::domain::clock::ClockReading;
+use crate::store::recording::{self, Recorded, Recording, Verdict};
+use crate::store::usage;
 
 /// Rows that are owed and written in one transaction.
 const PAID_ROWS_MAX: usize = 1_000;
 
 impl Engine {
     /// Answers rows without writing them: the disk is full. The rows wait in memory until there is room.
-    pub(super) fn owe(&mut self, rows: Vec<Recording>) {
+    pub(crate) fn owe(&mut self, rows: Vec<Recording>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;
         let (verdicts, changed_at) = match tx::snapshot(&self.connection, now, |tx| recording::verdicts(tx, &rows)) {
@@ -59,7 +59,7 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn pay_unless_full(&mut self) {
+    pub(crate) fn pay_unless_full(&mut self) {
         if !self.reserve.is_full()
             && !self.owed.is_empty()
             && let Err(Error::Full(_)) = self.pay()

@@ -9,13 +9,13 @@ use super::health::{Health, Job};
 use super::tx::Error;
 
 /// The handle to the thread.
-pub(super) struct Periodic {
+pub(crate) struct Periodic {
     stopping: Arc<(Mutex<bool>, Condvar)>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Periodic {
-    pub(super) fn start(name: &str, every: Duration, mut act: impl FnMut() + Send + 'static) -> Result<Self, Error> {
+    pub(crate) fn start(name: &str, every: Duration, mut act: impl FnMut() + Send + 'static) -> Result<Self, Error> {
         let stopping = Arc::new((Mutex::new(false), Condvar::new()));
         let ours = Arc::clone(&stopping);
         let run = move || {
@@ -30,7 +30,7 @@ impl Periodic {
     }
 
     /// The same for a job that reports how it went, where there was something to do.
-    pub(super) fn reporting(
+    pub(crate) fn reporting(
         health: &Arc<Health>,
         job: Job,
         every: Duration,
@@ -48,7 +48,7 @@ impl Periodic {
     }
 
     /// Stops it and waits for it.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         *self.stopping.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stopping.1.notify_all();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {

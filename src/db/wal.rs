@@ -7,7 +7,7 @@ use super::tx::Error;
 
 /// How far a checkpoint goes (`PRAGMA wal_checkpoint`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Moves nothing and reports the counts.
     Noop,
     /// Moves the pages that no reader still needs.
@@ -20,9 +20,9 @@ pub(super) enum Mode {
 
 /// What SQLite reports of one checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// A reader, a writer or another checkpoint was in the way.
-    pub(super) is_busy: bool,
+    pub(crate) is_busy: bool,
     /// Pages in the log and pages of it that are in the file. `None` while another connection runs a checkpoint: SQLite then
     /// answers -1 for both.
     counts: Option<(u64, u64)>,
@@ -33,7 +33,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// [`Error::Full`] and other errors of SQLite where pages cannot be written. A checkpoint that is in the way is no error.
-    pub(super) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
+    pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
         let sql = match mode {
             Mode::Noop => "PRAGMA wal_checkpoint(NOOP)",
             Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
@@ -49,22 +49,22 @@ impl Checkpoint {
     }
 
     /// Whether all pages of the log are in the file.
-    pub(super) fn is_complete(self) -> bool {
+    pub(crate) fn is_complete(self) -> bool {
         !self.is_busy && self.pages_left() == Some(0)
     }
 
     /// Pages in the log; 0 where SQLite did not say.
-    pub(super) fn pages(self) -> u64 {
+    pub(crate) fn pages(self) -> u64 {
         self.counts.map_or(0, |(pages, _)| pages)
     }
 
     /// Pages of the log that are in the file; 0 where SQLite did not say.
-    pub(super) fn moved(self) -> u64 {
+    pub(crate) fn moved(self) -> u64 {
         self.counts.map_or(0, |(_, moved)| moved)
     }
 
     /// Pages of the log that are not in the file; `None` where SQLite did not say.
-    pub(super) fn pages_left(self) -> Option<u64> {
+    pub(crate) fn pages_left(self) -> Option<u64> {
         self.counts.map(|(pages, moved)| pages.saturating_sub(moved))
     }
 }

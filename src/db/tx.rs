@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
-use super::usage::Ledger;
 use crate::domain::clock::ClockReading;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
+use crate::store::usage::Ledger;
 
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
@@ -57,7 +57,7 @@ impl From<rusqlite::Error> for Error {
 
 impl Error {
     /// The error of a file operation of the system.
-    pub(super) fn of_io(what: &str, error: &std::io::Error) -> Self {
+    pub(crate) fn of_io(what: &str, error: &std::io::Error) -> Self {
         let why = format!("{what}: {error}");
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
@@ -82,19 +82,19 @@ impl std::fmt::Display for Error {
 pub struct Tx<'a> {
     connection: &'a Connection,
     /// What the service's writing connection remembers of the usage log.
-    pub(super) ledger: Option<&'a Ledger>,
+    pub(crate) ledger: Option<&'a Ledger>,
     /// Whether what an act wrote can be undone by itself. A savepoint is a fifth of what a decision costs, and acts look
     /// before they write, so at first there is none.
     undo: Undo,
     /// The one time of everything that happens in it.
     pub now: Timestamp,
     /// The same where the clock is believed, and the believed time where the clock is ahead of it.
-    pub(super) earliest: Timestamp,
+    pub(crate) earliest: Timestamp,
 }
 
 /// How an act that fails after it wrote something is undone.
 #[derive(Debug)]
-pub(super) enum Undo {
+pub(crate) enum Undo {
     /// By a savepoint of its own.
     Savepoint,
     /// With the whole transaction, which is told here: its jobs are to run again, one by one and with savepoints.
@@ -103,7 +103,7 @@ pub(super) enum Undo {
 
 impl Tx<'_> {
     /// The only row of a query, or none.
-    pub(super) fn one<T>(
+    pub(crate) fn one<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -115,7 +115,7 @@ impl Tx<'_> {
     }
 
     /// Every row of a query.
-    pub(super) fn all<T>(
+    pub(crate) fn all<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -131,7 +131,7 @@ impl Tx<'_> {
     }
 
     /// The rows of a query, first to last, as long as `see` wants another.
-    pub(super) fn each(
+    pub(crate) fn each(
         &self,
         sql: &str,
         params: impl Params,
@@ -148,17 +148,17 @@ impl Tx<'_> {
     }
 
     /// Whether a query has any row.
-    pub(super) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
+    pub(crate) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
         Ok(self.connection.prepare_cached(sql)?.exists(params)?)
     }
 
     /// Runs a statement; how many rows it touched.
-    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+    pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 
     /// Runs a statement for each of these, prepared once; stops where one fails.
-    pub(super) fn run_each<T, P: Params>(
+    pub(crate) fn run_each<T, P: Params>(
         &self,
         sql: &str,
         each: impl Iterator<Item = T>,
@@ -172,7 +172,7 @@ impl Tx<'_> {
     }
 
     /// Runs `f`, which may write raw pages of the file.
-    pub(super) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let defend = |is_on| self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, is_on);
         defend(false)?;
         let outcome = f();
@@ -218,27 +218,27 @@ impl Tx<'_> {
 ///
 /// # Errors
 /// [`Error::Defect`] where the column holds another word, which its `CHECK` does not let in.
-pub(super) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
     parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
 }
 
 /// A time column.
-pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
     Ok(Timestamp::from_micros(row.get(column)?))
 }
 
 /// A time column that may be null.
-pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Error> {
+pub(crate) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Error> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
 }
 
 /// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
-pub(super) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
 }
 
 /// Runs `f` on one snapshot.
-pub(super) fn snapshot<T>(
+pub(crate) fn snapshot<T>(
     connection: &Connection,
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
@@ -249,7 +249,7 @@ pub(super) fn snapshot<T>(
 }
 
 /// Runs `f` in one transaction of its own and commits.
-pub(super) fn act<T>(
+pub(crate) fn act<T>(
     connection: &Connection,
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
@@ -270,13 +270,13 @@ fn of_commit(error: rusqlite::Error) -> Error {
 }
 
 /// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.
-pub(super) fn begin(connection: &Connection) -> Result<(), Error> {
+pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     Ok(())
 }
 
 /// Runs a job inside a transaction that is open already. Whether the whole of it is to be undone, too.
-pub(super) fn within<T>(
+pub(crate) fn within<T>(
     connection: &Connection,
     ledger: &Ledger,
     undo: Undo,
@@ -289,7 +289,7 @@ pub(super) fn within<T>(
 }
 
 /// Undoes the transaction, where SQLite has not already done so by itself after an error.
-pub(super) fn undo(connection: &Connection) -> Result<(), Error> {
+pub(crate) fn undo(connection: &Connection) -> Result<(), Error> {
     if !connection.is_autocommit() {
         connection.prepare_cached("ROLLBACK")?.execute([])?;
     }

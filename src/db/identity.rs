@@ -62,7 +62,7 @@ struct View {
 }
 
 /// The files of a service, as they were when it opened them.
-pub(super) struct Identity {
+pub(crate) struct Identity {
     database: Known,
     lock: Known,
     /// The write-ahead log and the memory beside it, which are there once a connection has read.
@@ -78,7 +78,7 @@ impl Identity {
     ///
     /// # Errors
     /// [`OpenError::Failed`] where it is gone.
-    pub(super) fn before_opening(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn before_opening(path: &Path) -> Result<Self, OpenError> {
         let failed = |error: std::io::Error| failed(path, &error.to_string());
         let handle = File::open(path).map_err(failed)?;
         let database = Known::now(path).map_err(failed)?;
@@ -93,7 +93,7 @@ impl Identity {
     ///
     /// # Errors
     /// [`OpenError::Failed`] where it was replaced meanwhile.
-    pub(super) fn opened(&self) -> Result<(), OpenError> {
+    pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
         let known = |suffix| Known::now(&file::beside(path, suffix));
         let beside = known("-wal").and_then(|wal| Ok([wal, known("-shm")?]));
@@ -103,25 +103,25 @@ impl Identity {
     }
 
     /// A sentence where a name leads nowhere or to another file. Costs four looks at names, some microseconds.
-    pub(super) fn moved(&self) -> Option<String> {
+    pub(crate) fn moved(&self) -> Option<String> {
         let beside = self.beside.get().into_iter().flatten();
         [&self.database, &self.lock].into_iter().chain(beside).find_map(Known::lost)
     }
 
     /// The same, or a sentence where the file was written over in its place.
-    pub(super) fn changed(&self) -> Option<String> {
+    pub(crate) fn changed(&self) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
     /// The same by a connection, which also knows how far the file may be.
-    pub(super) fn changed_beside(&self, connection: &Connection) -> Option<String> {
+    pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
 
     /// Commits the mark of this run, and moves it into the file, by a connection that waits for nobody. Where somebody else is
     /// in the way, it is tried again at the next look. A sentence where everything was moved and the file by itself lacks the
     /// mark: then somebody has written over it.
-    pub(super) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
+    pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
             return Ok(None);

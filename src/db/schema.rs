@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::connection::{self, Use};
+use super::file;
 use super::same::is_copy_of;
 use super::tx::{self, Error};
-use super::{activity, candidate, check, document, file};
+use crate::store::{activity, candidate, check, document};
 
 /// What marks a SQLite file as this program's (`PRAGMA application_id`): "RPka" in ASCII.
-pub(super) const APPLICATION_ID: i64 = 0x5250_6b61;
+pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 
 /// A schema and the upgrades that lead to it.
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// `PRAGMA user_version` of its files.
     pub version: i64,
     /// The statements that make an empty file one of this version.
@@ -28,7 +29,7 @@ pub(super) struct Schema {
 
 /// A part of the way from one version to the next.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Statements.
     Sql(&'static str),
     /// What statements cannot compute.
@@ -36,23 +37,23 @@ pub(super) enum Step {
 }
 
 /// The schema of this program.
-pub(super) const CURRENT: Schema = Schema {
+pub(crate) const CURRENT: Schema = Schema {
     version: 8,
     sql: include_str!("../../schema.sql"),
     upgrades: &[
-        &[Step::Sql(include_str!("upgrade/2.sql"))],
-        &[Step::Sql(include_str!("upgrade/3.sql"))],
-        &[Step::Sql(include_str!("upgrade/4.sql"))],
-        &[Step::Sql(include_str!("upgrade/5.sql"))],
+        &[Step::Sql(include_str!("../store/upgrade/2.sql"))],
+        &[Step::Sql(include_str!("../store/upgrade/3.sql"))],
+        &[Step::Sql(include_str!("../store/upgrade/4.sql"))],
+        &[Step::Sql(include_str!("../store/upgrade/5.sql"))],
         &[
-            Step::Sql(include_str!("upgrade/6.sql")),
+            Step::Sql(include_str!("../store/upgrade/6.sql")),
             Step::Code(candidate::words::index_all),
             Step::Code(activity::chain_all),
-            Step::Sql(include_str!("upgrade/6_activities.sql")),
+            Step::Sql(include_str!("../store/upgrade/6_activities.sql")),
         ],
-        &[Step::Sql(include_str!("upgrade/7.sql"))],
+        &[Step::Sql(include_str!("../store/upgrade/7.sql"))],
         &[
-            Step::Sql(include_str!("upgrade/8.sql")),
+            Step::Sql(include_str!("../store/upgrade/8.sql")),
             Step::Code(candidate::words::rebuild),
             Step::Code(document::digest::add_missing),
         ],
@@ -60,7 +61,7 @@ pub(super) const CURRENT: Schema = Schema {
 };
 
 /// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
-pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     use_wal(connection)?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if user_version(&tx)? == 0 {
@@ -75,7 +76,7 @@ pub(super) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
 }
 
 /// Puts the file under a write-ahead log, where it is not: a copy made by `appliance backup` is not.
-pub(super) fn use_wal(connection: &Connection) -> Result<(), Error> {
+pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
         Ok(())
@@ -86,7 +87,7 @@ pub(super) fn use_wal(connection: &Connection) -> Result<(), Error> {
 
 /// Takes a file of an older version to this one: a verified copy beside it first (`FILE.before-version-N`), then all
 /// steps in one transaction.
-pub(super) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
+pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
     let connection = connection::open(path, Use::Write)?;
@@ -207,7 +208,7 @@ mod tests {
     fn a_file_of_version_1_ends_at_the_tables_of_a_new_one() {
         let dir = tempfile::tempdir().unwrap();
         let (old, new) = (dir.path().join("old.db"), dir.path().join("new.db"));
-        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        let first = Schema { version: 1, sql: include_str!("../store/upgrade/1.sql"), upgrades: &[] };
         create(&Connection::open(&old).unwrap(), &first).unwrap();
         create(&Connection::open(&new).unwrap(), &CURRENT).unwrap();
         upgrade(&old, &CURRENT, 1).unwrap();
@@ -218,9 +219,9 @@ mod tests {
     fn upgraded_sample() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
-        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        let first = Schema { version: 1, sql: include_str!("../store/upgrade/1.sql"), upgrades: &[] };
         create(&Connection::open(&path).unwrap(), &first).unwrap();
-        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
+        Connection::open(&path).unwrap().execute_batch(include_str!("../store/upgrade/1_sample.sql")).unwrap();
         upgrade(&path, &CURRENT, 1).unwrap();
         (dir, path)
     }
@@ -309,9 +310,9 @@ mod tests {
     fn version_8_finds_candidates_by_words_that_are_folded_anew() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
-        let first = Schema { version: 1, sql: include_str!("upgrade/1.sql"), upgrades: &[] };
+        let first = Schema { version: 1, sql: include_str!("../store/upgrade/1.sql"), upgrades: &[] };
         create(&Connection::open(&path).unwrap(), &first).unwrap();
-        Connection::open(&path).unwrap().execute_batch(include_str!("upgrade/1_sample.sql")).unwrap();
+        Connection::open(&path).unwrap().execute_batch(include_str!("../store/upgrade/1_sample.sql")).unwrap();
         let before = Schema { version: 7, sql: "", upgrades: &CURRENT.upgrades[..6] };
         upgrade(&path, &before, 1).unwrap();
         let words = "UPDATE candidates SET name = 'Γιώργος' WHERE number = 1;

@@ -13,9 +13,9 @@ use super::notice::Notices;
 use super::thread::Periodic;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
-use super::{api_key, session};
 use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
+use crate::store::{api_key, session};
 use crate::world::World;
 
 /// How often the thread reads the clocks. A jump that is shorter is not seen, and does nothing.
@@ -47,7 +47,7 @@ struct State {
 
 impl Clock {
     /// Goes on from the file's heartbeat. A file without one begins now.
-    pub(super) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         let wall = world.now();
         let heartbeat = match tx::snapshot(&connection, wall, heartbeat)? {
@@ -146,7 +146,7 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
 }
 
 /// The thread that reads the clocks, writes the heartbeat, and writes the ends that have come.
-pub(super) fn start(
+pub(crate) fn start(
     path: &Path,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
@@ -180,7 +180,7 @@ pub(super) fn start(
 
 /// Queues the last heartbeat of this process. The writer does what is queued before it stops. Nobody waits here: the
 /// service would accept new jobs for as long as an earlier job takes.
-pub(super) fn stop(clock: &Clock, writer: &Writer) {
+pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());
     }

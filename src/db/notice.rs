@@ -9,14 +9,14 @@ type Hear = dyn Fn(&str) + Send + Sync;
 
 /// The way to the log.
 #[derive(Default)]
-pub(super) struct Notices {
+pub(crate) struct Notices {
     hear: OnceLock<Box<Hear>>,
     waiting: Mutex<Vec<String>>,
 }
 
 impl Notices {
     /// Writes a sentence to the log, now or once there is one.
-    pub(super) fn say(&self, sentence: String) {
+    pub(crate) fn say(&self, sentence: String) {
         if let Some(hear) = self.hear.get() {
             return hear(&sentence);
         }
@@ -27,7 +27,7 @@ impl Notices {
     }
 
     /// From now on sentences go there; those that waited go first.
-    pub(super) fn listen(&self, hear: impl Fn(&str) + Send + Sync + 'static) {
+    pub(crate) fn listen(&self, hear: impl Fn(&str) + Send + Sync + 'static) {
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         waiting.iter().for_each(|sentence| hear(sentence));
         // A service has one log.

@@ -8,11 +8,11 @@ use std::ops::Range;
 
 /// Pages from which the first byte of one that is no b-tree page could look like that of one: it is the first of another
 /// page's number. A file of 137 GB.
-pub(super) const NUMBER_MAX: u32 = 0x01ff_ffff;
+pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
 /// Which bytes of a page belong to none of its rows and to no free block: between the pointers to the rows and the first
 /// row. `None` where it is no page of a table or index.
-pub(super) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,
         10 | 13 => 8,
@@ -26,12 +26,12 @@ pub(super) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Whether anything is left there.
-pub(super) fn is_to_wipe(page: &[u8]) -> bool {
+pub(crate) fn is_to_wipe(page: &[u8]) -> bool {
     unallocated(page).is_some_and(|range| page[range].iter().any(|byte| *byte != 0))
 }
 
 /// The page with nothing there.
-pub(super) fn wiped(page: &[u8]) -> Vec<u8> {
+pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
     let mut wiped = page.to_vec();
     if let Some(range) = unallocated(page) {
         wiped[range].fill(0);
@@ -41,7 +41,7 @@ pub(super) fn wiped(page: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::db::page::*;
 
     /// A leaf of an index with two rows at its end.
     fn leaf() -> Vec<u8> {

@@ -25,7 +25,7 @@ impl std::fmt::Display for Halt {
 }
 
 /// Set once nothing more may be written by this process.
-pub(super) type Broken = Arc<OnceLock<Halt>>;
+pub(crate) type Broken = Arc<OnceLock<Halt>>;
 
 /// How a store was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
-use super::erasure::Erasures;
 use super::file;
 use super::halt::{Broken, Halt};
 use super::health::{Health, Job};
@@ -16,6 +15,7 @@ use super::schema;
 use super::thread::Periodic;
 use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
+use crate::store::erasure::Erasures;
 use crate::world::World;
 
 /// How often the log's size is looked at.
@@ -37,14 +37,14 @@ const MOVE_EVERY: Duration = Duration::from_secs(10);
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
 /// The thread, and the log that it keeps short.
-pub(super) struct Checkpoints {
+pub(crate) struct Checkpoints {
     wal: PathBuf,
     thread: Periodic,
 }
 
 impl Checkpoints {
     /// Starts the thread. It does nothing any more once the writer says that it is broken.
-    pub(super) fn start(
+    pub(crate) fn start(
         path: &Path,
         world: Arc<dyn World>,
         broken: Broken,
@@ -73,11 +73,11 @@ impl Checkpoints {
         Ok(Self { wal, thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
     }
 
-    pub(super) fn wal_bytes(&self) -> u64 {
+    pub(crate) fn wal_bytes(&self) -> u64 {
         bytes(&self.wal)
     }
 
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.thread.stop();
     }
 }

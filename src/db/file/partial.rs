@@ -10,7 +10,7 @@ use super::beside;
 
 /// What to do while another process writes the same partial file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Busy {
+pub(crate) enum Busy {
     /// Wait until it has ended.
     Wait,
     /// Refuse.
@@ -19,7 +19,7 @@ pub(in super::super) enum Busy {
 
 /// What to do where a file already has the final name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Existing {
+pub(crate) enum Existing {
     /// Refuse: nothing is written over.
     Keep,
     /// Put the new file in its place.
@@ -27,7 +27,7 @@ pub(in super::super) enum Existing {
 }
 
 /// A file of mode 0600 that is being written. It is removed when it is dropped before [`Partial::finish`].
-pub(in super::super) struct Partial {
+pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
     /// Locked, which the system undoes when the process ends. Also what is synced: closing another handle would take SQLite's
@@ -41,7 +41,7 @@ impl Partial {
     ///
     /// # Errors
     /// When it cannot be made, or another process writes it and is not waited for.
-    pub(in super::super) fn begin(target: &Path, suffix: &str, busy: Busy) -> Result<Self> {
+    pub(crate) fn begin(target: &Path, suffix: &str, busy: Busy) -> Result<Self> {
         let path = beside(target, suffix);
         loop {
             let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
@@ -66,12 +66,12 @@ impl Partial {
     }
 
     /// Where it is written.
-    pub(in super::super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The file itself.
-    pub(in super::super) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
@@ -79,7 +79,7 @@ impl Partial {
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] where the name is taken and that file is to be kept. When the system refuses.
-    pub(in super::super) fn finish(mut self, existing: Existing) -> Result<()> {
+    pub(crate) fn finish(mut self, existing: Existing) -> Result<()> {
         self.file.sync_all()?;
         if existing == Existing::Keep && is_there(&self.target)? {
             return Err(Error::new(ErrorKind::AlreadyExists, "it is there already"));
@@ -99,7 +99,7 @@ impl Drop for Partial {
 }
 
 /// Whether anything has this name, also a link that leads nowhere.
-pub(in super::super) fn is_there(path: &Path) -> Result<bool> {
+pub(crate) fn is_there(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),

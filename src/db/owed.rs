@@ -3,17 +3,17 @@
 
 use std::collections::VecDeque;
 
-use super::usage::LogEntry;
 use crate::domain::timestamp::Timestamp;
+use crate::store::usage::LogEntry;
 
 /// Bytes of rows that may be owed: some hundred thousand requests. Further requests are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// A row that is owed.
-pub(super) struct OwedRow {
+pub(crate) struct OwedRow {
     /// The time of its request.
-    pub(super) at: Timestamp,
-    pub(super) entry: LogEntry,
+    pub(crate) at: Timestamp,
+    pub(crate) entry: LogEntry,
 }
 
 impl OwedRow {
@@ -24,14 +24,14 @@ impl OwedRow {
 
 /// All rows that are owed, oldest first.
 #[derive(Default)]
-pub(super) struct OwedRows {
+pub(crate) struct OwedRows {
     rows: VecDeque<OwedRow>,
     bytes: usize,
 }
 
 impl OwedRows {
     /// Adds a row. Whether there was room for it.
-    pub(super) fn push(&mut self, row: OwedRow) -> bool {
+    pub(crate) fn push(&mut self, row: OwedRow) -> bool {
         if self.bytes + row.bytes() > BYTES_MAX {
             return false;
         }
@@ -41,22 +41,22 @@ impl OwedRows {
     }
 
     /// The oldest rows, so many at most.
-    pub(super) fn first(&self, rows_max: usize) -> impl ExactSizeIterator<Item = &OwedRow> {
+    pub(crate) fn first(&self, rows_max: usize) -> impl ExactSizeIterator<Item = &OwedRow> {
         self.rows.iter().take(rows_max)
     }
 
     /// Removes the oldest rows.
-    pub(super) fn remove_first(&mut self, rows: usize) {
+    pub(crate) fn remove_first(&mut self, rows: usize) {
         for row in self.rows.drain(..rows.min(self.rows.len())) {
             self.bytes -= row.bytes();
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }

@@ -12,10 +12,10 @@ use super::file;
 use super::tx::Error;
 
 /// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
-pub(super) const SQLITE_VERSION_MIN: i32 = 3_051_003;
+pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 /// How long a connection waits for another process's lock.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause of a command between two tries to get the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
@@ -28,7 +28,7 @@ const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLI
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(crate) enum Use {
     /// Writing, durably.
     Write,
     /// Reading only.
@@ -49,7 +49,7 @@ impl Use {
 ///
 /// # Errors
 /// [`Error::Defect`] or [`Error::Unavailable`] when SQLite cannot.
-pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
+pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
     Ok(connection)
@@ -61,7 +61,7 @@ pub(super) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn open_for_command(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     let connection = open(path, Use::Write)?;
     connection.busy_handler(Some(|tries| {
         std::thread::sleep(LOCK_RETRY);
@@ -74,7 +74,7 @@ pub(super) fn open_for_command(path: &Path) -> Result<Connection, Error> {
 ///
 /// # Errors
 /// [`Error::Unavailable`] or [`Error::Defect`] when SQLite cannot.
-pub(super) fn look(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn look(path: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -85,7 +85,7 @@ pub(super) fn look(path: &Path) -> Result<Connection, Error> {
 ///
 /// # Errors
 /// As [`open_to_read`].
-pub(super) fn look_to_read(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn look_to_read(path: &Path) -> Result<Connection, Error> {
     reach(path, |connection| {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -98,7 +98,7 @@ pub(super) fn look_to_read(path: &Path) -> Result<Connection, Error> {
 /// # Errors
 /// [`Error::Unavailable`] where a write-ahead log beside it has what the file lacks, and cannot be read in such a place; and
 /// when SQLite cannot.
-pub(super) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
+pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     reach(path, |connection| set_up(connection, for_use))
 }
 
@@ -149,7 +149,7 @@ fn unchanging(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`Error::Unavailable`] when the first one cannot be opened.
-pub(super) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<SqliteConnectionManager>, Error> {
+pub(crate) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<SqliteConnectionManager>, Error> {
     let manager = SqliteConnectionManager::file(path).with_flags(FLAGS).with_init(|connection| {
         set_up(connection, Use::Read).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))
     });

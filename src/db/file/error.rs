@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::super::erasure::ListError;
 use super::super::schema;
 use super::super::tx::Error;
+use crate::store::erasure::ListError;
 
 /// Why a file cannot be used. Each is one sentence for the person at the command line.
 #[derive(Debug)]

@@ -21,23 +21,23 @@ pub enum Grade {
 
 impl Grade {
     /// Whether its batch is on the disk before it is answered.
-    pub(super) fn is_durable(self) -> bool {
+    pub(crate) fn is_durable(self) -> bool {
         matches!(self, Self::Durable | Self::Vital)
     }
 
     /// Whether it may take the space of the reserve.
-    pub(super) fn takes_reserve(self) -> bool {
+    pub(crate) fn takes_reserve(self) -> bool {
         matches!(self, Self::Vital | Self::Upkeep)
     }
 }
 
-pub(super) trait Job: Send {
+pub(crate) trait Job: Send {
     fn grade(&self) -> Grade;
     fn run(&mut self, tx: &Tx<'_>) -> Result<(), Error>;
     fn done(self: Box<Self>, outcome: Result<(), Error>);
 }
 
-pub(super) struct Typed<T, F, D> {
+pub(crate) struct Typed<T, F, D> {
     grade: Grade,
     job: F,
     done: D,
@@ -67,7 +67,7 @@ where
 }
 
 impl<T, F, D> Typed<T, F, D> {
-    pub(super) fn new(grade: Grade, job: F, done: D) -> Self {
+    pub(crate) fn new(grade: Grade, job: F, done: D) -> Self {
         Self { grade, job, done, value: None }
     }
 }
@@ -75,18 +75,18 @@ impl<T, F, D> Typed<T, F, D> {
 /// Whom the answers of a batch are handed to, all at once, where that has been told. Waking the runtime for each of them would
 /// let it take the core from the writer as often, which cost a decision a tenth where there is one core for both.
 #[derive(Clone, Default)]
-pub(super) struct Answering(Arc<OnceLock<Box<Hand>>>);
+pub(crate) struct Answering(Arc<OnceLock<Box<Hand>>>);
 
 type Hand = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
 
 impl Answering {
-    pub(super) fn set(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+    pub(crate) fn set(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         // Whoever comes second has the same runtime.
         let _ = self.0.set(Box::new(hand));
     }
 
     /// Has this many answers given there.
-    pub(super) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
+    pub(crate) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
         match self.0.get() {
             Some(hand) if count > 1 => hand(Box::new(answers)),
             _ => answers(),
@@ -94,7 +94,7 @@ impl Answering {
     }
 }
 
-pub(super) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
+pub(crate) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
     for job in batch {
         // Whoever waits may be gone, or fail on the answer; that is no reason to keep the others waiting.
         let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));

@@ -12,21 +12,22 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::clock::Clock;
 use super::connection::{self, Use};
-use super::erasure::Erasures;
 use super::halt::{Broken, Halt};
 use super::identity::Identity;
 use super::job::{Answering, Job, answer_all};
-use super::memory::Memory;
 use super::owed::OwedRows;
-use super::recording::{self, Recording};
 use super::reserve::Reserve;
+use super::schema;
 use super::tx::{self, Error, Tx, Undo};
-use super::usage::Ledger;
 use super::wal::{Checkpoint, Mode};
-use super::{change, schema};
+use crate::store::change;
+use crate::store::erasure::Erasures;
+use crate::store::memory::Memory;
+use crate::store::recording::{self, Recording};
+use crate::store::usage::Ledger;
 
 /// The one connection that changes the file for the service.
-pub(super) struct Engine {
+pub(crate) struct Engine {
     connection: Connection,
     clock: Arc<Clock>,
     memory: Arc<Memory>,
@@ -42,7 +43,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn open(
+    pub(crate) fn open(
         path: &Path,
         clock: Arc<Clock>,
         memory: Arc<Memory>,
@@ -76,7 +77,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Full`] where something stays in the log, because of another process that reads or
     /// of a full disk.
-    pub(super) fn leave(&mut self) -> Result<(), Error> {
+    pub(crate) fn leave(&mut self) -> Result<(), Error> {
         while matches!(self.pay(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
         while matches!(emptied, Err(Error::Full(_))) && self.reserve.release() {
@@ -99,12 +100,12 @@ impl Engine {
     }
 
     /// What hands answers out.
-    pub(super) fn answering(&self) -> Answering {
+    pub(crate) fn answering(&self) -> Answering {
         self.answering.clone()
     }
 
     /// Runs a batch and answers it.
-    pub(super) fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    pub(crate) fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
         if let Some(why) = self.broken.get() {
             return answer_all(batch, &Err(Error::Unavailable(why.to_string())));
         }
@@ -167,7 +168,7 @@ impl Engine {
 
     /// Appends rows of the usage log in one transaction, and answers. A thread of the runtime waits for no other process's
     /// lock: then the rows come back.
-    pub(super) fn record(&mut self, rows: Vec<Recording>, by: By) -> Result<(), Vec<Recording>> {
+    pub(crate) fn record(&mut self, rows: Vec<Recording>, by: By) -> Result<(), Vec<Recording>> {
         if let Some(why) = self.broken.get() {
             recording::answer_all(rows, &Err(Error::Unavailable(why.to_string())));
             return Ok(());
@@ -358,7 +359,7 @@ impl Engine {
 
 /// Whose thread it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(crate) enum By {
     /// One of the runtime, which nothing may hold up.
     Runtime,
     /// The writer's own.

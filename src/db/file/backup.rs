@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::connection::{self, Use};
-use super::super::erasure;
 use super::super::thread::Periodic;
 use super::super::tx::Error;
 use super::partial::{Busy, Existing, Partial, is_there};
 use super::{OpenError, beside, failed, resolve};
+use crate::store::erasure;
 
 /// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
 /// whoever writes, and that is the service.
@@ -40,7 +40,7 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
 ///
 /// # Errors
 /// As [`backup`].
-pub(in super::super) fn backup_if(
+pub(crate) fn backup_if(
     path: &Path,
     target: &Path,
     check: impl FnOnce(&Path) -> Result<(), Error>,

@@ -13,14 +13,14 @@ use std::thread::JoinHandle;
 
 use super::clock::Clock;
 use super::engine::{By, Engine};
-use super::erasure::Erasures;
 use super::halt::{Broken, Halt};
 use super::identity::Identity;
 use super::job::{self, Answering, Grade, Job, Typed};
-use super::memory::Memory;
-use super::recording::{self, Recorded, Recording};
 use super::reserve::Reserve;
 use super::tx::{Error, Tx};
+use crate::store::erasure::Erasures;
+use crate::store::memory::Memory;
+use crate::store::recording::{self, Recorded, Recording};
 
 /// Jobs that may wait, and rows. At some 30,000 a second this is a tenth of a second; past it a caller is better told to
 /// wait.
@@ -77,14 +77,14 @@ impl Shared {
 }
 
 /// The handle to the writing connection and its thread.
-pub(super) struct Writer {
+pub(crate) struct Writer {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
     /// Opens the writing connection and starts the thread.
-    pub(super) fn start(
+    pub(crate) fn start(
         path: &Path,
         clock: Arc<Clock>,
         memory: Arc<Memory>,
@@ -124,7 +124,7 @@ impl Writer {
     }
 
     /// Queues a job for the thread, and wakes it.
-    pub(super) fn submit<T: Send + 'static>(
+    pub(crate) fn submit<T: Send + 'static>(
         &self,
         grade: Grade,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -136,7 +136,7 @@ impl Writer {
     }
 
     /// Has the thread do a job of the store itself, and waits for its end.
-    pub(super) fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
@@ -144,7 +144,7 @@ impl Writer {
     }
 
     /// The same of this grade.
-    pub(super) fn run_as<T: Send + 'static>(
+    pub(crate) fn run_as<T: Send + 'static>(
         &self,
         grade: Grade,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -156,7 +156,7 @@ impl Writer {
 
     /// Queues a job for the thread. Whether it is the first that waits: then whoever calls sees to it that
     /// [`Writer::flush`] is called once the others of this turn are there too, so that they share a transaction.
-    pub(super) fn queue<T: Send + 'static>(
+    pub(crate) fn queue<T: Send + 'static>(
         &self,
         grade: Grade,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -180,7 +180,7 @@ impl Writer {
 
     /// Lets a row wait. Whether it is the first to: then whoever calls sees to it that [`Writer::flush`] is called once
     /// the others of this turn are there too.
-    pub(super) fn record(&self, row: Recording) -> bool {
+    pub(crate) fn record(&self, row: Recording) -> bool {
         let refused = self.shared.refusal(&self.shared.queue());
         let mut rows = self.shared.rows();
         let refused = refused
@@ -196,7 +196,7 @@ impl Writer {
 
     /// Wakes the thread for the jobs that wait, and commits the rows that wait: on this thread where the connection is free
     /// and nothing has to be waited for.
-    pub(super) fn flush(&self) {
+    pub(crate) fn flush(&self) {
         if !self.shared.queue().jobs.is_empty() {
             self.shared.changed.notify_one();
         }
@@ -215,29 +215,29 @@ impl Writer {
     }
 
     /// Has the answers of a batch given by whom this hands them to, instead of by the writer's thread.
-    pub(super) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+    pub(crate) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.shared.answering.set(hand);
     }
 
     /// Writes the rows of the usage log that are owed since the disk was full.
-    pub(super) fn pay_owed_rows(&self) {
+    pub(crate) fn pay_owed_rows(&self) {
         if self.shared.broken.get().is_none() {
             // What fails now is tried again at the next look.
             let _ = self.shared.engine().pay();
         }
     }
 
-    pub(super) fn broken(&self) -> &Broken {
+    pub(crate) fn broken(&self) -> &Broken {
         &self.shared.broken
     }
 
     /// Why the end left something in the write-ahead log, where it did.
-    pub(super) fn left(&self) -> Option<&Error> {
+    pub(crate) fn left(&self) -> Option<&Error> {
         self.shared.left.get()
     }
 
     /// Lets the thread finish what is queued, and waits for it.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.shared.queue().stopping = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {

@@ -39,7 +39,7 @@ pub struct Reserve {
 
 impl Reserve {
     /// The reserve beside the file at this path. Nothing is made yet.
-    pub(super) fn of(path: &Path, world: Arc<dyn World>) -> Self {
+    pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
         Self { path: file::beside(path, ".reserve"), directory, world, is_full, owed_rows }
@@ -56,18 +56,18 @@ impl Reserve {
     }
 
     /// The refusal of an ordinary write while the disk is full.
-    pub(super) fn refusal() -> Error {
+    pub(crate) fn refusal() -> Error {
         Error::Full(FULL.to_owned())
     }
 
     /// Notes that a write found the disk full.
-    pub(super) fn note_full(&self) {
+    pub(crate) fn note_full(&self) {
         self.is_full.store(true, Ordering::Relaxed);
     }
 
     /// Gives some of the space back to the disk. Whether there was any. Not all at once: whatever fills the disk takes what
     /// is given back, and the next act needs some too.
-    pub(super) fn release(&self) -> bool {
+    pub(crate) fn release(&self) -> bool {
         self.note_full();
         let bytes = self.bytes();
         if bytes == 0 {
@@ -80,7 +80,7 @@ impl Reserve {
     }
 
     /// Makes the reserve where there is room for it. With the reserve back, ordinary writes go on.
-    pub(super) fn restore(&self) {
+    pub(crate) fn restore(&self) {
         let Some(disk) = self.disk() else {
             // Whether there is room shows at the next write.
             return self.is_full.store(false, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Reserve {
 
     /// Makes as much of the reserve as there is room for: at the end of the service, so that the next start on a full disk has
     /// something to give up.
-    pub(super) fn restore_some(&self) {
+    pub(crate) fn restore_some(&self) {
         let Some(disk) = self.disk() else { return };
         let bytes = disk.reserve_bytes().min(self.bytes() + disk.free_bytes / 2);
         if bytes > self.bytes() {
@@ -103,7 +103,7 @@ impl Reserve {
     }
 
     /// Whether the disk has less room than the start of a service takes, and the reserve can give some.
-    pub(super) fn is_needed_to_start(&self) -> bool {
+    pub(crate) fn is_needed_to_start(&self) -> bool {
         self.is_there() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }
 
@@ -113,12 +113,12 @@ impl Reserve {
     }
 
     /// Notes how many rows are owed.
-    pub(super) fn set_owed_rows(&self, rows: usize) {
+    pub(crate) fn set_owed_rows(&self, rows: usize) {
         self.owed_rows.store(rows as u64, Ordering::Relaxed);
     }
 
     /// Whether the reserve holds any space.
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.bytes() > 0
     }
 

@@ -16,7 +16,7 @@ use super::tx::Error;
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Watches how much is read, and gives pages back once nothing is.
-pub(super) struct Idle {
+pub(crate) struct Idle {
     reads: Arc<AtomicU64>,
     // Stopped when it is dropped.
     _thread: Periodic,
@@ -24,7 +24,7 @@ pub(super) struct Idle {
 
 impl Idle {
     /// Starts the thread that looks.
-    pub(super) fn start() -> Result<Self, Error> {
+    pub(crate) fn start() -> Result<Self, Error> {
         // The limit of SQLite's memory is one for the process, and setting it frees pages of all its connections.
         let connection = Connection::open_in_memory()?;
         let reads = Arc::new(AtomicU64::new(0));
@@ -41,7 +41,7 @@ impl Idle {
     }
 
     /// Something was read for a request.
-    pub(super) fn note_read(&self) {
+    pub(crate) fn note_read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 }
