@@ -4,6 +4,7 @@
 //! `tests/floors.rs` keeps. `docs/glossary.md` has the words, `docs/contributing.md` the place for each change.
 
 pub mod cli;
+pub mod db;
 pub mod domain;
 pub mod hr;
 pub mod http;

@@ -17,7 +17,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 pub use self::hashing::HashMemory;
-use crate::domain::disk::Disk;
+use crate::domain::disk::DiskSpace;
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
 use crate::domain::timestamp::Timestamp;
 
@@ -54,7 +54,7 @@ pub trait World: Send + Sync {
     fn hashing_cost(&self) -> (u32, u32);
 
     /// The space of the file system that this directory is on; `None` where the system does not tell it.
-    fn disk(&self, directory: &Path) -> Option<Disk>;
+    fn disk(&self, directory: &Path) -> Option<DiskSpace>;
 }
 
 /// The local day that `at` is in.
@@ -191,10 +191,10 @@ impl World for Real {
         (19 * 1_024, 2)
     }
 
-    fn disk(&self, directory: &Path) -> Option<Disk> {
+    fn disk(&self, directory: &Path) -> Option<DiskSpace> {
         let stat = rustix::fs::statvfs(directory).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
-        Some(Disk { free_bytes: bytes(stat.f_bavail), total_bytes: bytes(stat.f_blocks) })
+        Some(DiskSpace { free_bytes: bytes(stat.f_bavail), total_bytes: bytes(stat.f_blocks) })
     }
 }
 
@@ -206,7 +206,7 @@ pub struct Scripted {
     monotonic: Mutex<Duration>,
     random: AtomicU64,
     fixed: Mutex<Option<u8>>,
-    disk: Mutex<Option<Disk>>,
+    disk: Mutex<Option<DiskSpace>>,
 }
 
 impl Scripted {
@@ -227,7 +227,7 @@ impl Scripted {
     }
 
     /// Sets the space of the disk; `None`: it is not known, as at first.
-    pub fn set_disk(&self, disk: Option<Disk>) {
+    pub fn set_disk(&self, disk: Option<DiskSpace>) {
         *self.disk.lock().expect("no test holds this lock while it fails") = disk;
     }
 
@@ -300,7 +300,7 @@ impl World for Scripted {
         (8, 1)
     }
 
-    fn disk(&self, _: &Path) -> Option<Disk> {
+    fn disk(&self, _: &Path) -> Option<DiskSpace> {
         *self.disk.lock().expect("no test holds this lock while it fails")
     }
 }

@@ -1,7 +1,6 @@
-//! What was answered is in the file, even when the process is killed right after; and no secret ever is.
+//! An answered change is in the file, even if the process is killed right after the answer. A secret never is.
 //!
-//! The real binary, on a file and a port of its own, under load from many connections. `APPLIANCE_CRASH_ROUNDS` says
-//! how often it is killed.
+//! The tests run the real binary on a file and a port of its own, under load from many connections.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,6 +14,7 @@ mod history;
 mod load;
 #[path = "crash/repeat.rs"]
 mod repeat;
+mod rounds;
 #[path = "crash/service.rs"]
 mod service;
 
@@ -26,34 +26,35 @@ use serde_json::json;
 use client::{Client, Request};
 use company::Company;
 use history::History;
-use load::{Load, Moment};
+use load::{KillMoment, Load};
 use repeat::Repeats;
+use rounds::rounds;
 use service::{Service, run, run_with_input};
 
-/// How often the service is killed when `APPLIANCE_CRASH_ROUNDS` does not say.
-const ROUNDS: usize = 20;
+/// Rounds with a kill of the service.
+const ROUNDS: usize = rounds(3, 20);
 
-/// Connections with a request each.
+/// Connections with one request each at a time.
 const CONNECTIONS: usize = 64;
 
-/// Requests that are unanswered at the moment of a kill, at least.
+/// The minimum number of unanswered requests at a kill.
 const UNANSWERED_MIN: usize = 32;
 
-/// Kills of one round. One that met the service with too few requests unanswered is looked at like any other, and
-/// does not count.
+/// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other, but does not
+/// end the round.
 const KILLS_MAX: usize = 10;
 
-/// Copies that are made of a file that is being written to.
-const BACKUPS: usize = 3;
+/// Backups that are made under load.
+const BACKUPS: usize = rounds(2, 3);
 
-/// A directory with a file that a company was imported into.
-struct Place {
+/// A file into which a company was imported, in a directory of its own.
+struct ImportedFile {
     db: PathBuf,
     dir: tempfile::TempDir,
 }
 
-impl Place {
-    fn of(company: &Company) -> Self {
+impl ImportedFile {
+    fn with(company: &Company) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (db, document) = (dir.path().join("appliance.db"), dir.path().join("company.json"));
         std::fs::write(&document, company.document().to_string()).unwrap();
@@ -74,7 +75,7 @@ fn check(db: &Path) {
     run(&["check", "--db", text(db)]);
 }
 
-/// A key for each of these users: its id and its text.
+/// Creates a key for each of these users and returns its id and its text.
 fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = String>) -> Vec<(String, String)> {
     let mut admin = Client::connect(service.address).unwrap();
     let make = |(number, user): (usize, String)| {
@@ -86,112 +87,118 @@ fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = Str
     users.enumerate().map(make).collect()
 }
 
-/// The texts of a key for each connection, of the owners in turn.
-fn load_keys(service: &Service, place: &Place, company: &Company) -> Vec<String> {
+/// The texts of the keys of all connections. The keys belong to the owners in turn.
+fn load_keys(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
-    make_keys(service, &place.admin_key(), owners).into_iter().map(|(_, key)| key).collect()
+    make_keys(service, &file.admin_key(), owners).into_iter().map(|(_, key)| key).collect()
 }
 
 #[test]
-fn what_was_answered_is_in_the_file_after_kill_9() {
-    let rounds = std::env::var("APPLIANCE_CRASH_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
-    let company = Arc::new(Company::for_rounds(rounds));
-    let place = Place::of(&company);
-    let mut service = Service::start(&place.db, &[]);
-    let keys = load_keys(&service, &place, &company);
+fn answered_changes_survive_kill_9() {
+    let company = Arc::new(Company::for_rounds(ROUNDS));
+    let file = ImportedFile::with(&company);
+    let mut service = Service::start(&file.db, &[]);
+    let keys = load_keys(&service, &file, &company);
     let (mut history, mut repeats) = (History::default(), Repeats::default());
-    for round in 1..=rounds {
+    for round in 1..=ROUNDS {
         let counts = (0..KILLS_MAX).any(|kill| {
             let load = Load::begin(&company, &service, &keys, &format!("{round}-{kill}"), true);
-            let crash = load.until_killed(&Moment::of_round(round + kill));
+            let crash = load.until_killed(&KillMoment::of_round(round + kill));
             service.require_killed();
-            service = Service::start(&place.db, &[]);
+            service = Service::start(&file.db, &[]);
             println!(
                 "round {round}: {} answered, {} unanswered at the kill",
                 crash.answered.len(),
                 crash.unanswered_at_kill
             );
             history.add(&crash.answered, &crash.unanswered);
-            let findings = history.settle(&place.db, &company);
+            let findings = history.check_and_settle(&file.db, &company);
             assert!(findings.is_empty(), "round {round}: {} findings:\n{}", findings.len(), findings.join("\n"));
-            repeats.send(&service, &place.db, &keys, &crash);
+            repeats.send(&service, &file.db, &keys, &crash);
             history.add(&repeats.answered, &[]);
-            let findings = [std::mem::take(&mut repeats.findings), history.settle(&place.db, &company)].concat();
-            assert!(findings.is_empty(), "round {round}, again: {} findings:\n{}", findings.len(), findings.join("\n"));
-            check(&place.db);
+            let findings =
+                [std::mem::take(&mut repeats.findings), history.check_and_settle(&file.db, &company)].concat();
+            assert!(
+                findings.is_empty(),
+                "round {round}, after the repeats: {} findings:\n{}",
+                findings.len(),
+                findings.join("\n")
+            );
+            check(&file.db);
             if round.is_multiple_of(2) {
-                history::checkpoint(&place.db);
+                history::checkpoint(&file.db);
             }
             crash.unanswered_at_kill >= UNANSWERED_MIN
         });
-        assert!(counts, "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} requests unanswered");
+        assert!(counts, "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} unanswered requests");
     }
     history.require_variety();
     repeats.require_variety();
 }
 
 #[test]
-fn a_backup_made_under_load_holds_every_decision_that_was_answered_before_it_began() {
+fn a_backup_under_load_contains_every_decision_answered_before_it_began() {
     let company = Arc::new(Company::for_rounds(10 * BACKUPS));
-    let place = Place::of(&company);
-    let service = Service::start(&place.db, &[]);
-    let keys = load_keys(&service, &place, &company);
+    let file = ImportedFile::with(&company);
+    let service = Service::start(&file.db, &[]);
+    let keys = load_keys(&service, &file, &company);
     let mut history = History::default();
     for number in 1..=BACKUPS {
-        let target = place.dir.path().join(format!("copy-{number}.db"));
+        let target = file.dir.path().join(format!("copy-{number}.db"));
         let load = Load::begin(&company, &service, &keys, &format!("backup-{number}"), false);
         load.await_decisions(100);
         let before = load.answered();
-        run(&["backup", "--db", text(&place.db), text(&target)]);
+        run(&["backup", "--db", text(&file.db), text(&target)]);
         let during = load::decisions(&load.answered()) - load::decisions(&before);
         let answered = load.stop();
-        println!("backup {number}: {} decisions before, {during} meanwhile", load::decisions(&before));
-        assert!(during > 0, "no decision was answered while the copy was made");
+        println!("backup {number}: {} decisions before, {during} during the backup", load::decisions(&before));
+        assert!(during > 0, "no decision was answered during the backup");
         history.add(&before, &[]);
-        let findings = history.missing(&target);
+        let findings = history.check(&target);
         assert!(findings.is_empty(), "copy {number}: {} findings:\n{}", findings.len(), findings.join("\n"));
         check(&target);
         history.add(&answered[before.len()..], &[]);
     }
-    assert_eq!(history.settle(&place.db, &company), Vec::<String>::new());
-    check(&place.db);
+    assert_eq!(history.check_and_settle(&file.db, &company), Vec::<String>::new());
+    check(&file.db);
 }
 
 #[test]
-fn no_key_cookie_or_password_is_in_the_file_or_in_the_log_as_text() {
-    no_secret_is_kept("text");
+fn neither_the_file_nor_the_text_log_contains_a_key_cookie_or_password() {
+    require_no_secret("text");
 }
 
 #[test]
-fn no_key_cookie_or_password_is_in_the_file_or_in_the_log_as_json() {
-    no_secret_is_kept("json");
+fn neither_the_file_nor_the_json_log_contains_a_key_cookie_or_password() {
+    require_no_secret("json");
 }
 
-fn no_secret_is_kept(log_format: &str) {
+fn require_no_secret(log_format: &str) {
     let company = Company::for_rounds(1);
-    let place = Place::of(&company);
-    let admin_key = place.admin_key();
-    let mut service = Service::start(&place.db, &["--log-format", log_format]);
+    let file = ImportedFile::with(&company);
+    let admin_key = file.admin_key();
+    let mut service = Service::start(&file.db, &["--log-format", log_format]);
     let users = company.organizations.iter().map(|organization| organization.owner_id.clone());
     let keys = make_keys(&service, &admin_key, users);
     let mut secrets = use_keys(&service, &company, &admin_key, &keys);
-    secrets.extend(use_passwords(&service, &place, &company));
+    secrets.extend(use_passwords(&service, &file, &company));
     service.kill();
-    require_absent(&place.db, &secrets, &service.log());
-    let file = [std::fs::read(&place.db).unwrap(), std::fs::read(service::beside(&place.db, "-wal")).unwrap()].concat();
-    // What may be there is found, so what is not found is not there.
+    require_absent(&file.db, &secrets, &service.log());
+    let bytes =
+        [std::fs::read(&file.db).unwrap(), std::fs::read(service::with_suffix(&file.db, "-wal")).unwrap()].concat();
+    // The search finds texts that may be there, so it would find a secret too.
     for (key_id, key) in &keys {
-        assert!(holds(&file, &key[..8]), "the file has each key's start");
-        assert!(holds(&service.log(), key_id), "the log has each key's id");
+        assert!(contains(&bytes, &key[..8]), "the file has the beginning of each key");
+        assert!(contains(&service.log(), key_id), "the log has the id of each key");
     }
-    // The same once everything has moved from the write-ahead log into the file.
-    let mut service = Service::start(&place.db, &["--log-format", log_format]);
+    // The same after a checkpoint has moved everything from the write-ahead log into the file.
+    let mut service = Service::start(&file.db, &["--log-format", log_format]);
     service.terminate();
-    require_absent(&place.db, &secrets, &service.log());
-    assert!(holds(&std::fs::read(&place.db).unwrap(), &keys[0].1[..8]));
+    require_absent(&file.db, &secrets, &service.log());
+    assert!(contains(&std::fs::read(&file.db).unwrap(), &keys[0].1[..8]));
 }
 
-/// Uses keys in every way, good and bad; everything that must not be kept.
+/// Uses keys in every valid and invalid way. Returns the texts that must not be stored.
 fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(String, String)]) -> Vec<String> {
     let mut client = Client::connect(service.address).unwrap();
     let mut ask = |request: Request, status: u16| {
@@ -199,9 +206,9 @@ fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(Stri
     };
     let mut secrets = vec![admin_key.to_owned()];
     for (organization, (key_id, key)) in company.organizations.iter().zip(keys) {
-        let step = |number: usize| organization.wide[number].steps[0].clone();
+        let step = |number: usize| organization.uncontested[number].steps[0].clone();
         let decide =
-            |what: &str, number| Request::new("POST", &format!("/api/v1/candidate-steps/{}/{what}", step(number)));
+            |action: &str, number| Request::new("POST", &format!("/api/v1/candidate-steps/{}/{action}", step(number)));
         let mistyped = format!("{}{}", &key[..key.len() - 1], if key.ends_with('0') { '1' } else { '0' });
         ask(Request::new("GET", "/api/v1/me").with_key(key), 200);
         ask(Request::new("GET", &format!("/api/v1/me?key={key}")).with_key(key), 200);
@@ -218,16 +225,16 @@ fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(Stri
         ask(Request::new("GET", "/api/v1/me").with_key(key), 401);
         secrets.extend([key.clone(), mistyped]);
     }
-    // A key's first characters are kept to show it by.
+    // The first characters of a key are stored, to identify it in lists.
     secrets.iter().map(|secret| secret[8..].to_owned()).collect()
 }
 
-/// Signs in in every way, good and bad; everything that must not be kept.
-fn use_passwords(service: &Service, place: &Place, company: &Company) -> Vec<String> {
+/// Signs in in every valid and invalid way. Returns the texts that must not be stored.
+fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let (right, wrong, old) = ("Tr0ub4dor-and-a-horse", "Tr0ub4dor-or-no-horse", "an-older-battery-staple");
     let email = &company.organizations[0].owner_email;
     for password in [old, right] {
-        run_with_input(&["set-password", "--db", text(&place.db), "--email", email], &format!("{password}\n"));
+        run_with_input(&["set-password", "--db", text(&file.db), "--email", email], &format!("{password}\n"));
     }
     let mut client = Client::connect(service.address).unwrap();
     let mut sign_in = |body: &str, status: u16| {
@@ -251,21 +258,21 @@ fn use_passwords(service: &Service, place: &Place, company: &Company) -> Vec<Str
     [right, wrong, old].map(str::to_owned).into_iter().chain(values).collect()
 }
 
-/// Nothing beside the database, and no line of the log, holds one of these texts.
+/// Nothing with_suffix the database, and no line of the log, contains one of these texts.
 fn require_absent(db: &Path, secrets: &[String], log: &[u8]) {
     for suffix in ["", "-wal", "-shm", ".lock"] {
-        let bytes = std::fs::read(service::beside(db, suffix)).unwrap_or_default();
+        let bytes = std::fs::read(service::with_suffix(db, suffix)).unwrap_or_default();
         for secret in secrets {
-            assert!(!holds(&bytes, secret), "{secret} is in the file's {suffix:?} part");
+            assert!(!contains(&bytes, secret), "{secret} is in the file with the suffix {suffix:?}");
         }
     }
     for secret in secrets {
-        assert!(!holds(log, secret), "{secret} is in the log");
+        assert!(!contains(log, secret), "{secret} is in the log");
     }
 }
 
-fn holds(bytes: &[u8], needle: &str) -> bool {
-    assert!(needle.len() >= 8, "{needle:?} is too short to be looked for");
+fn contains(bytes: &[u8], needle: &str) -> bool {
+    assert!(needle.len() >= 8, "{needle:?} is too short for a search");
     let first = needle.as_bytes()[0];
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|byte| *byte == first) {

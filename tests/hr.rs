@@ -1,8 +1,5 @@
-//! Deliveries to HR systems by the real binary, with the system's clocks, processes and network: nothing is lost or
-//! told twice under another id whoever is killed when, TLS trusts whom it should, the log tells nothing that it must
-//! not, and a stop is a stop.
-//!
-//! `APPLIANCE_CRASH_ROUNDS` says how often the service is killed.
+//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. Kills of either side neither lose a
+//! message nor send it under a second id. TLS trusts the right certificates, the log has no personal data, and a stop is quick.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,8 +22,10 @@ mod admin;
 mod certificate;
 #[path = "hr/chaos.rs"]
 mod chaos;
-#[path = "hr/dice.rs"]
-mod dice;
+#[path = "hr/fixture.rs"]
+mod fixture;
+#[path = "hr/kill_point.rs"]
+mod kill_point;
 #[path = "hr/ledger.rs"]
 mod ledger;
 #[path = "hr/load.rs"]
@@ -35,12 +34,11 @@ mod load;
 mod log;
 #[path = "hr/message.rs"]
 mod message;
-#[path = "hr/moment.rs"]
-mod moment;
+#[path = "hr/random.rs"]
+mod random;
 #[path = "hr/receiver.rs"]
 mod receiver;
-#[path = "hr/setting.rs"]
-mod setting;
+mod rounds;
 #[path = "hr/stop.rs"]
 mod stop;
 #[path = "hr/tls.rs"]

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use appliance::domain::activity::{self, BEGINNING, Link, SALT_BYTES, Subject};
+use appliance::domain::activity::{self, CHAIN_START, ChainLink, SALT_BYTES, Subject};
 use appliance::domain::id::{ActivityId, ApiKeyId, Id, UserId};
 use appliance::domain::timestamp::Timestamp;
 use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior};
@@ -126,7 +126,7 @@ impl Raw {
         let last_at = connection.query_row("SELECT max(at) FROM api_key_usage", [], |row| row.get(0)).unwrap();
         let sql = "SELECT number, hash FROM activities ORDER BY number DESC LIMIT 1";
         let last = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional();
-        let last_activity = last.unwrap().unwrap_or((0, BEGINNING));
+        let last_activity = last.unwrap().unwrap_or((0, CHAIN_START));
         let (hired, uses) = (vec![0; ORGANIZATIONS], vec![(0, None); template.keys.len()]);
         Self { connection, copy, hired, uses, last_at, last_activity }
     }
@@ -185,7 +185,7 @@ impl Raw {
         let id = format!("act_{number:026}");
         let salt = [number.to_be_bytes(), at.to_be_bytes()].concat().try_into().unwrap();
         let detail_hash = activity::detail_hash(&salt, detail);
-        let link = Link {
+        let link = ChainLink {
             number,
             id: &ActivityId::parse(&id).unwrap(),
             at: Timestamp::from_micros(at),

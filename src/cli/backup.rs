@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{DbArg, Failure, say};
-use crate::domain::activity::Head;
+use crate::domain::activity::ChainHead;
 use crate::store::{self, file};
 use crate::world::World;
 
@@ -48,7 +48,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-fn manifest(target: &Path, head: &Head, world: &dyn World) -> String {
+fn manifest(target: &Path, head: &ChainHead, world: &dyn World) -> String {
     let manifest = json!({
         "file": target.file_name().unwrap_or_default().to_string_lossy(),
         "madeAt": world.now().to_string(),

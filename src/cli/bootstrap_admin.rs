@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{DbArg, Failure, act_and_print, name, new_email, say};
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, Scope, Secret};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
@@ -86,7 +86,7 @@ pub(super) fn make(
             user.id
         }
     };
-    let secret = Secret::generate(|bytes| world.fill(bytes));
+    let secret = KeySecret::generate(|bytes| world.fill(bytes));
     let key = NewApiKey {
         id: world.id(),
         secret,

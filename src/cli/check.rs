@@ -1,7 +1,7 @@
 //! `appliance check`: whether a file is sound.
 
 use super::{DbArg, Failure, print, say};
-use crate::domain::activity::Head;
+use crate::domain::activity::ChainHead;
 use crate::store::{self, check, file};
 use crate::world::World;
 
@@ -18,7 +18,7 @@ pub struct Args {
     /// The head of the activity chain as it was noted before, from TARGET.manifest of a backup or from /metrics. It is a
     /// finding where the file's chain does not have it: the chain was rewritten, or the file is older.
     #[arg(long, env = "APPLIANCE_CHAIN_HEAD", value_name = "NUMBER:HASH", value_parser = head)]
-    chain_head: Option<Head>,
+    chain_head: Option<ChainHead>,
 }
 
 /// Runs the command.
@@ -48,6 +48,6 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 }
 
 /// The head of a chain as a flag has it.
-fn head(text: &str) -> Result<Head, String> {
-    Head::parse(text).ok_or_else(|| "a head is a number, a colon and 64 hexadecimal digits".to_owned())
+fn head(text: &str) -> Result<ChainHead, String> {
+    ChainHead::parse(text).ok_or_else(|| "a head is a number, a colon and 64 hexadecimal digits".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::list::{ListArgs, json};
-use crate::domain::hr_delivery::{self, Held};
+use crate::domain::hr_delivery::{self, HeldBy};
 use crate::http::api::shown;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
@@ -49,14 +49,14 @@ fn parts(delivery: &HrDelivery) -> Vec<String> {
 }
 
 /// What holds it, and what came of the last attempt.
-fn why(delivery: &HrDelivery, held: Option<Held>) -> String {
+fn why(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
     let held = held.map(|held| match held {
-        Held::NoIntegration => "the organization has no HR integration".to_owned(),
-        Held::Disabled => "the HR integration is disabled".to_owned(),
-        Held::Earlier(id) => format!("waits for {id}"),
+        HeldBy::NoIntegration => "the organization has no HR integration".to_owned(),
+        HeldBy::Disabled => "the HR integration is disabled".to_owned(),
+        HeldBy::Earlier(id) => format!("waits for {id}"),
     });
     let tried = delivery.last_attempt.as_ref();
-    let tried = tried.map(|attempt| hr_delivery::outcome_words(attempt.status, attempt.error.as_deref()));
+    let tried = tried.map(|attempt| hr_delivery::describe_outcome(attempt.status, attempt.error.as_deref()));
     let reasons: Vec<String> = held.into_iter().chain(tried).collect();
     reasons.join("; ")
 }

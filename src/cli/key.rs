@@ -6,7 +6,7 @@ use serde_json::json;
 use super::list::{ListArgs, json};
 use super::user::no_user;
 use super::{DbArg, Failure, act_and_print, email, name, say, word};
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, Scope, Secret};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
@@ -125,7 +125,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let user = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &args.user))?;
     let user = user.ok_or_else(|| no_user(&args.user))?.record;
-    let secret = Secret::generate(|bytes| world.fill(bytes));
+    let secret = KeySecret::generate(|bytes| world.fill(bytes));
     let mut grant = Grant::of(args.scope.clone());
     grant.scopes.sort_by_key(|scope| Scope::WORDS.iter().position(|word| *word == scope.as_str()));
     grant.scopes.dedup();

@@ -13,8 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, say};
 use crate::domain::disk::{self, UploadLimits};
-use crate::domain::hr_delivery::{self, Schedule};
-use crate::domain::rate::Policy;
+use crate::domain::hr_delivery::{self, RetrySchedule};
+use crate::domain::rate::RatePolicy;
 use crate::domain::usage;
 use crate::hr;
 use crate::http::server::ctx::{Ctx, Settings};
@@ -104,8 +104,8 @@ pub struct Args {
     /// The delays after a delivery to an HR system failed: one more attempt after each, and then an admin has to send it
     /// again.
     #[arg(long, env = "APPLIANCE_HR_RETRY_SCHEDULE", value_name = "DELAYS",
-        default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = Schedule::parse)]
-    hr_retry_schedule: Schedule,
+        default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = RetrySchedule::parse)]
+    hr_retry_schedule: RetrySchedule,
 
     /// How long an attempt to deliver may take in all, from 100ms to 2m.
     #[arg(long, env = "APPLIANCE_HR_TIMEOUT", value_name = "DURATION", default_value = "15s", value_parser = timeout)]
@@ -235,7 +235,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let settings = Settings {
         origin: http::origin(&base_url).unwrap_or_default(),
         base_url,
-        rate: (args.rate_limit > 0).then_some(Policy { per_minute: args.rate_limit }),
+        rate: (args.rate_limit > 0).then_some(RatePolicy { per_minute: args.rate_limit }),
         signups_per_hour: (args.signup_limit > 0).then_some(args.signup_limit),
         uploads: UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: args.attachments_max },
         trusted_proxies: args.trusted_proxy,
@@ -342,7 +342,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 /// The time limit of an attempt.
 fn timeout(text: &str) -> Result<Duration, String> {
-    let duration = hr_delivery::duration(text, HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX);
+    let duration = hr_delivery::parse_duration(text, HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX);
     duration.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
 }
 

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read};
 use serde_json::json;
 
 use super::{DbArg, Failure, email, say};
-use crate::domain::password::{self, Fault};
+use crate::domain::password::{self, PasswordFault};
 use crate::domain::text::Email;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let password = read()?;
-    let refused = |fault: Fault| Failure::new(fault.sentence());
+    let refused = |fault: PasswordFault| Failure::new(fault.sentence());
     password::check_length(&password).map_err(refused)?;
     let nobody = || Failure::new(format!("there is no user with the address {}", args.email.as_str()));
     let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;

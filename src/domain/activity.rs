@@ -14,7 +14,7 @@ use super::words::words;
 pub const SALT_BYTES: usize = 16;
 
 /// The hash before the first row.
-pub const BEGINNING: [u8; 32] = [0; 32];
+pub const CHAIN_START: [u8; 32] = [0; 32];
 
 words! {
     /// What was done.
@@ -171,7 +171,7 @@ pub struct Stamp {
 
 /// One row as the chain sees it.
 #[derive(Debug, Clone)]
-pub struct Link<'a> {
+pub struct ChainLink<'a> {
     /// The order in which it happened, from 1.
     pub number: i64,
     /// The row's id.
@@ -190,7 +190,7 @@ pub struct Link<'a> {
     pub detail_hash: &'a [u8; 32],
 }
 
-impl Link<'_> {
+impl ChainLink<'_> {
     /// The hash of this row behind the one with the hash `previous`. Every column is told with its length, so no two rows
     /// read the same.
     pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
@@ -224,14 +224,14 @@ impl Link<'_> {
 /// The head of the chain: the number and the hash of its last row. Whoever noted it can show later that a file still has
 /// the row, and so every row before it as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// The row's number; 0 where there is none yet.
     pub number: i64,
     /// The row's hash.
     pub hash: [u8; 32],
 }
 
-impl Head {
+impl ChainHead {
     /// The head that a text is: `NUMBER:HASH`, the hash in hexadecimal.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, hex) = text.split_once(':')?;
@@ -252,7 +252,7 @@ impl Head {
     }
 }
 
-impl std::fmt::Display for Head {
+impl std::fmt::Display for ChainHead {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.number, self.hash_text())
     }
@@ -275,7 +275,7 @@ mod tests {
         let subject = Subject::of_organization(OrganizationId::parse("org_1").unwrap());
         let of_role = Subject { role_id: RoleId::parse("role_1"), ..subject.clone() };
         let of_candidate = Subject { candidate_id: CandidateId::parse("role_1"), ..subject.clone() };
-        let link = Link {
+        let link = ChainLink {
             number: 1,
             id: &id,
             at: Timestamp::from_micros(1),
@@ -283,20 +283,20 @@ mod tests {
             user_id: Some(&user),
             api_key_id: None,
             subject: &subject,
-            detail_hash: &BEGINNING,
+            detail_hash: &CHAIN_START,
         };
         let other = detail_hash(&[0; SALT_BYTES], "{}");
         let mut hashes = vec![
-            link.hash(&BEGINNING),
+            link.hash(&CHAIN_START),
             link.hash(&other),
-            Link { number: 2, ..link.clone() }.hash(&BEGINNING),
-            Link { at: Timestamp::from_micros(2), ..link.clone() }.hash(&BEGINNING),
-            Link { action: "role.opened", ..link.clone() }.hash(&BEGINNING),
-            Link { user_id: None, ..link.clone() }.hash(&BEGINNING),
-            Link { subject: &Subject::of_platform(), ..link.clone() }.hash(&BEGINNING),
-            Link { subject: &of_role, ..link.clone() }.hash(&BEGINNING),
-            Link { subject: &of_candidate, ..link.clone() }.hash(&BEGINNING),
-            Link { detail_hash: &other, ..link.clone() }.hash(&BEGINNING),
+            ChainLink { number: 2, ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { at: Timestamp::from_micros(2), ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { action: "role.opened", ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { user_id: None, ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { subject: &Subject::of_platform(), ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { subject: &of_role, ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { subject: &of_candidate, ..link.clone() }.hash(&CHAIN_START),
+            ChainLink { detail_hash: &other, ..link.clone() }.hash(&CHAIN_START),
         ];
         hashes.sort_unstable();
         hashes.dedup();
@@ -305,14 +305,14 @@ mod tests {
 
     #[test]
     fn a_head_reads_back_and_nothing_else_does() {
-        let head = Head { number: 12, hash: [0xa7; 32] };
-        assert_eq!(Head::parse(&head.to_string()), Some(head));
-        assert_eq!(Head::parse(&head.to_string().to_uppercase()), Some(head));
+        let head = ChainHead { number: 12, hash: [0xa7; 32] };
+        assert_eq!(ChainHead::parse(&head.to_string()), Some(head));
+        assert_eq!(ChainHead::parse(&head.to_string().to_uppercase()), Some(head));
         let hash = "a7".repeat(32);
         for text in ["", "12", ":", "12:", &hash, &format!("-1:{hash}"), &format!("12:{hash}0"), &format!("x:{hash}")] {
-            assert_eq!(Head::parse(text), None, "{text}");
+            assert_eq!(ChainHead::parse(text), None, "{text}");
         }
-        assert_eq!(Head::parse(&format!("12:{}", "zz".repeat(32))), None);
+        assert_eq!(ChainHead::parse(&format!("12:{}", "zz".repeat(32))), None);
     }
 
     #[test]

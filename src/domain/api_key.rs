@@ -114,9 +114,9 @@ impl Grant {
 
 /// A key's text. Its `Debug` prints nothing of it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct KeySecret(String);
 
-impl Secret {
+impl KeySecret {
     /// A new key from a source of random bytes. Bytes that would favour some characters are passed over, so each of
     /// the 62 is equally likely.
     pub fn generate(mut random: impl FnMut(&mut [u8])) -> Self {
@@ -162,15 +162,15 @@ pub fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for KeySecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("KeySecret(…)")
     }
 }
 
 words! {
     /// Why a key that is in the file does not count.
-    WhyRefused {
+    KeyRefusal {
         /// It was revoked.
         Revoked = "revoked",
         /// It has expired.
@@ -248,27 +248,27 @@ mod tests {
 
     #[test]
     fn a_new_key_is_42_characters_and_reads_back() {
-        let key = Secret::generate(scripted());
+        let key = KeySecret::generate(scripted());
         assert_eq!(key.reveal().len(), 4 + 32 + 6);
-        assert_eq!(Secret::parse(key.reveal()), Some(key.clone()));
+        assert_eq!(KeySecret::parse(key.reveal()), Some(key.clone()));
         assert_eq!(key.start(), &key.reveal()[..8]);
-        assert_eq!(format!("{key:?}"), "Secret(…)");
+        assert_eq!(format!("{key:?}"), "KeySecret(…)");
     }
 
     #[test]
     fn every_single_mistyped_character_is_noticed() {
-        let key = Secret::generate(scripted());
+        let key = KeySecret::generate(scripted());
         for place in 0..key.reveal().len() {
             for wrong in "0aZ_ ".chars() {
                 let mut text: Vec<char> = key.reveal().chars().collect();
                 if text[place] != wrong {
                     text[place] = wrong;
-                    assert_eq!(Secret::parse(&text.iter().collect::<String>()), None);
+                    assert_eq!(KeySecret::parse(&text.iter().collect::<String>()), None);
                 }
             }
         }
-        assert_eq!(Secret::parse(&key.reveal()[..41]), None);
-        assert_eq!(Secret::parse(&format!("{}0", key.reveal())), None);
+        assert_eq!(KeySecret::parse(&key.reveal()[..41]), None);
+        assert_eq!(KeySecret::parse(&format!("{}0", key.reveal())), None);
     }
 
     #[test]

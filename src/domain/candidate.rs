@@ -11,7 +11,7 @@ use super::role::RoleStatus;
 /// # Errors
 /// `conflict` where the role is not open, where nobody could be anywhere in its pipeline, where they were erased, or have
 /// applied to it.
-pub fn apply(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
+pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
     match role {
         _ if is_erased => Err(Refusal::Conflict("the candidate with this email was erased; nobody is reached by it")),
         RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
@@ -29,7 +29,7 @@ pub fn apply(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool)
 
 /// One step of a role's pipeline, as an application gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
+pub struct StepTemplate {
     /// The role's step.
     pub id: RoleStepId,
     /// Its name.
@@ -39,13 +39,13 @@ pub struct Template {
 }
 
 /// The steps of a new application, copied from the role's, first to last: the candidate is at the first.
-pub fn first_steps(role_steps: Vec<Template>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
+pub fn first_steps(role_steps: Vec<StepTemplate>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
     let statuses = application::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
     let steps = role_steps.into_iter().zip(statuses).zip(1..);
     steps.map(|((step, status), order)| copied(new_id(), step, status, order)).collect()
 }
 
-fn copied(id: CandidateStepId, step: Template, status: StepStatus, order: i64) -> CandidateStep {
+fn copied(id: CandidateStepId, step: StepTemplate, status: StepStatus, order: i64) -> CandidateStep {
     CandidateStep {
         id,
         role_step_id: step.id,
@@ -66,7 +66,7 @@ fn copied(id: CandidateStepId, step: Template, status: StepStatus, order: i64) -
 ///
 /// # Errors
 /// `conflict` where the candidate was erased, or the address is taken.
-pub fn change(is_erased: bool, is_taken: bool) -> Result<(), Refusal> {
+pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal> {
     if is_erased {
         return Err(Refusal::Conflict("the candidate was erased; there is nothing left to change"));
     }
@@ -80,7 +80,7 @@ pub fn change(is_erased: bool, is_taken: bool) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// `conflict` where it has ended.
-pub fn withdraw(status: ApplicationStatus) -> Result<(), Refusal> {
+pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
     match status {
         ApplicationStatus::InProgress => Ok(()),
         ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected; it has ended")),
@@ -107,7 +107,7 @@ mod tests {
             (RoleStatus::Filled, 1, false, false, Some("filled")),
             (RoleStatus::Closed, 1, false, true, Some("closed")),
         ] {
-            let found = apply(role, steps, is_erased, has_applied).err().map(|refusal| refusal.sentence());
+            let found = require_addable(role, steps, is_erased, has_applied).err().map(|refusal| refusal.sentence());
             assert_eq!(found.is_some(), words.is_some(), "{role:?}");
             assert!(found.unwrap_or_default().contains(words.unwrap_or_default()), "{role:?}");
         }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_new_application_is_at_its_first_step_and_counts_its_steps_from_one() {
-        let template = |name: &str| Template {
+        let template = |name: &str| StepTemplate {
             id: RoleStepId::parse(name).unwrap(),
             name: name.to_owned(),
             step_type: StepType::Other,
@@ -133,16 +133,19 @@ mod tests {
 
     #[test]
     fn an_erased_candidate_stays_as_they_are_and_an_address_has_one_owner() {
-        assert!(change(false, false).is_ok());
-        assert!(change(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
-        assert!(change(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));
+        assert!(require_changeable(false, false).is_ok());
+        assert!(require_changeable(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
+        assert!(require_changeable(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));
     }
 
     #[test]
     fn only_a_running_application_is_taken_back_and_the_refusal_says_what_it_is() {
-        assert!(withdraw(ApplicationStatus::InProgress).is_ok());
+        assert!(require_withdrawable(ApplicationStatus::InProgress).is_ok());
         for status in [ApplicationStatus::NotSelected, ApplicationStatus::Hired, ApplicationStatus::Withdrawn] {
-            assert!(withdraw(status).is_err_and(|refusal| refusal.sentence().contains(status.as_str())), "{status:?}");
+            assert!(
+                require_withdrawable(status).is_err_and(|refusal| refusal.sentence().contains(status.as_str())),
+                "{status:?}"
+            );
         }
     }
 }

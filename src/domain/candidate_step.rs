@@ -1,7 +1,7 @@
 //! Decisions on a candidate at a step: reject and hire (`POST /api/v1/candidate-steps/{id}/reject`, `…/hire`) here, and what
 //! moves a candidate on or puts them back in the files beside (`…/validate`, `…/reopen`).
 //!
-//! The store loads [`Facts`], the rule says what becomes of them or refuses, the store saves it. Nothing here knows
+//! The store loads [`StepFacts`], the rule says what becomes of them or refuses, the store saves it. Nothing here knows
 //! how either is done.
 
 use super::id::{ApplicationId, CandidateId, CandidateStepId, OrganizationId, RoleId, RoleStepId};
@@ -115,7 +115,7 @@ pub struct HireRecord {
 
 /// Everything a decision looks at, as it stands in the transaction that will carry it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct StepFacts {
     /// The organization that owns it all.
     pub organization_id: OrganizationId,
     /// Whether that organization wants an external position id with each hire.
@@ -204,7 +204,7 @@ pub enum Remark {
     Reason(String),
 }
 
-impl Facts {
+impl StepFacts {
     /// The step that the decision is about.
     pub fn addressed_step(&self) -> &CandidateStep {
         &self.steps[self.addressed]
@@ -295,7 +295,7 @@ pub fn current(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&Ca
 ///
 /// # Errors
 /// `forbidden` without authority over the steps, `conflict` where the step is already rejected.
-pub fn reject(facts: &Facts, wish: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn reject(facts: &StepFacts, wish: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     if facts.addressed_step().status == StepStatus::Rejected {
         return Err(Refusal::Conflict("the step is already rejected"));
@@ -319,7 +319,7 @@ pub fn reject(facts: &Facts, wish: &RejectInput, now: Timestamp) -> Result<Decis
 /// `forbidden` without authority over the steps; `conflict` where the candidate is already hired or rejected for the
 /// role, or has withdrawn; `bad_request` where the positions are filled, the role is not open, or the organization
 /// wants an external position id and there is none.
-pub fn hire(facts: &Facts, wish: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn hire(facts: &StepFacts, wish: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_undecided(facts)?;
     require_room(facts.seats)?;
@@ -349,7 +349,7 @@ pub fn hire(facts: &Facts, wish: &HireInput, now: Timestamp) -> Result<Decision,
     Ok(facts.decided(steps, last, ApplicationStatus::Hired, Some(record), facts.seats.taken()))
 }
 
-fn require_undecided(facts: &Facts) -> Result<(), Refusal> {
+fn require_undecided(facts: &StepFacts) -> Result<(), Refusal> {
     match facts.application_status {
         ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate is already hired for this role")),
         ApplicationStatus::NotSelected => Err(Refusal::Conflict("the candidate is already rejected for this role")),

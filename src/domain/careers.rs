@@ -108,9 +108,9 @@ impl Filter {
     }
 
     /// The roles that its search finds. The words of each are looked at once, however much is asked of them then.
-    pub fn searched<'a>(&self, listings: &'a [Listing]) -> Searched<'_, 'a> {
+    pub fn searched<'a>(&self, listings: &'a [Listing]) -> SearchResult<'_, 'a> {
         let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
-        Searched { filter: self, listings }
+        SearchResult { filter: self, listings }
     }
 
     /// Whether each word of the search begins one of the role's.
@@ -127,12 +127,12 @@ impl Filter {
 
 /// The roles that a search finds.
 #[derive(Debug)]
-pub struct Searched<'f, 'a> {
+pub struct SearchResult<'f, 'a> {
     filter: &'f Filter,
     listings: Vec<&'a Listing>,
 }
 
-impl<'a> Searched<'_, 'a> {
+impl<'a> SearchResult<'_, 'a> {
     /// Those of them that fit what was chosen, in their order.
     pub fn chosen(&self) -> Vec<&'a Listing> {
         self.fitting(None).collect()
@@ -164,14 +164,14 @@ impl<'a> Searched<'_, 'a> {
 
 /// A page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct ListPage {
     /// Its number, from 1.
     pub number: usize,
     /// How many there are, at least one.
     pub count: usize,
 }
 
-impl Page {
+impl ListPage {
     /// The page of a list of so many rows that is nearest to the one that was asked for.
     pub fn of(rows: usize, wanted: usize) -> Self {
         let count = rows.div_ceil(PAGE_ROWS).max(1);
@@ -279,7 +279,7 @@ mod tests {
             (101, 0, 1, 3, 50),
             (101, usize::MAX, 3, 3, 1),
         ] {
-            let page = Page::of(rows_count, wanted);
+            let page = ListPage::of(rows_count, wanted);
             assert_eq!((page.number, page.count), (number, count), "{rows_count} {wanted}");
             assert_eq!(page.rows(&rows[..rows_count]).len(), on_it, "{rows_count} {wanted}");
         }

@@ -44,7 +44,7 @@ impl ByteOrder {
 
 /// A text file as UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded<'a> {
+pub struct DecodedText<'a> {
     /// The text in UTF-8, without a byte order mark. Bytes that no charset explains are left as they are.
     pub bytes: Cow<'a, [u8]>,
     /// The name of the charset that the file was in, where it was not UTF-8.
@@ -53,19 +53,19 @@ pub struct Decoded<'a> {
 
 /// Decodes a text file. A file that has any character of several bytes in UTF-8 is taken for UTF-8, even where other
 /// bytes of it are not: read as windows-1252, each such character would become two wrong ones.
-pub fn decode(bytes: &[u8]) -> Decoded<'_> {
+pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     if let Some(order) = ByteOrder::of(bytes) {
         return match utf16(order, &bytes[2..]) {
-            Some(text) => Decoded { bytes: Cow::Owned(text.into_bytes()), from: Some("UTF-16") },
-            None => Decoded { bytes: Cow::Borrowed(bytes), from: None },
+            Some(text) => DecodedText { bytes: Cow::Owned(text.into_bytes()), from: Some("UTF-16") },
+            None => DecodedText { bytes: Cow::Borrowed(bytes), from: None },
         };
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let has_utf8 = bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
     let is_utf8 = has_utf8 || std::str::from_utf8(bytes).is_ok();
     match (!is_utf8).then(|| windows_1252(bytes)).flatten() {
-        Some(text) => Decoded { bytes: Cow::Owned(text.into_bytes()), from: Some("windows-1252") },
-        None => Decoded { bytes: Cow::Borrowed(bytes), from: None },
+        Some(text) => DecodedText { bytes: Cow::Owned(text.into_bytes()), from: Some("windows-1252") },
+        None => DecodedText { bytes: Cow::Borrowed(bytes), from: None },
     }
 }
 
@@ -107,14 +107,14 @@ mod tests {
             (big, Some("UTF-16")),
             (windows, Some("windows-1252")),
         ] {
-            assert_eq!(decode(&bytes), Decoded { bytes: Cow::Borrowed(text.as_bytes()), from }, "{bytes:?}");
+            assert_eq!(decode(&bytes), DecodedText { bytes: Cow::Borrowed(text.as_bytes()), from }, "{bytes:?}");
         }
     }
 
     #[test]
     fn bytes_that_no_charset_explains_stay_as_they_are() {
         for bytes in [&b"Zo\xc3\xab \x96"[..], b"\xff\xfea", b"\xff\xfe\0\xd8", b"a\x81", b""] {
-            assert_eq!(decode(bytes), Decoded { bytes: Cow::Borrowed(bytes), from: None }, "{bytes:?}");
+            assert_eq!(decode(bytes), DecodedText { bytes: Cow::Borrowed(bytes), from: None }, "{bytes:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub const SETTLING: Duration = Duration::from_secs(60 * 60);
 
 words! {
     /// Why the wall clock is not believed.
-    Doubt {
+    ClockDoubt {
         /// The service started less than an hour ago.
         Start = "start",
         /// The wall clock has jumped, and uptime does not explain it yet.
@@ -28,13 +28,13 @@ words! {
 }
 
 /// The believed time after this much uptime.
-pub fn follow(believed: Timestamp, wall: Timestamp, elapsed: Duration) -> Timestamp {
+pub fn advance_believed(believed: Timestamp, wall: Timestamp, elapsed: Duration) -> Timestamp {
     wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))
 }
 
 /// The clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading {
+pub struct ClockReading {
     /// The wall clock.
     pub wall: Timestamp,
     /// The believed time.
@@ -43,18 +43,18 @@ pub struct Reading {
     pub uptime: Duration,
 }
 
-impl Reading {
+impl ClockReading {
     /// Whether the wall clock is as uptime has it.
     pub fn agrees(&self) -> bool {
         self.distance() <= TOLERANCE
     }
 
     /// Why nothing may be done yet that cannot be undone.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn doubt(&self) -> Option<ClockDoubt> {
         if !self.agrees() {
-            Some(Doubt::Clock)
+            Some(ClockDoubt::Clock)
         } else if self.uptime < SETTLING {
-            Some(Doubt::Start)
+            Some(ClockDoubt::Start)
         } else {
             None
         }
@@ -89,32 +89,32 @@ mod tests {
         {
             let elapsed = DAY * uptime;
             let ahead = NOW.plus(DAY * jump).plus(elapsed);
-            let believed = follow(NOW, ahead, elapsed);
-            assert_eq!(Reading { wall: ahead, believed, uptime: elapsed }.agrees(), agrees, "{jump} days ahead");
+            let believed = advance_believed(NOW, ahead, elapsed);
+            assert_eq!(ClockReading { wall: ahead, believed, uptime: elapsed }.agrees(), agrees, "{jump} days ahead");
             let behind = NOW.minus(DAY * jump).plus(elapsed);
-            let believed = follow(NOW, behind, elapsed);
+            let believed = advance_believed(NOW, behind, elapsed);
             assert!(believed >= NOW);
-            assert_eq!(Reading { wall: behind, believed, uptime: elapsed }.agrees(), agrees, "{jump} days behind");
+            assert_eq!(ClockReading { wall: behind, believed, uptime: elapsed }.agrees(), agrees, "{jump} days behind");
         }
     }
 
     #[test]
     fn a_jump_that_is_taken_back_has_not_happened() {
         let two_seconds = Duration::from_secs(2);
-        let believed = follow(NOW, NOW.plus(DAY * 360), two_seconds);
-        let believed = follow(believed, NOW.plus(two_seconds), Duration::ZERO);
-        let reading = Reading { wall: NOW.plus(two_seconds), believed, uptime: SETTLING };
+        let believed = advance_believed(NOW, NOW.plus(DAY * 360), two_seconds);
+        let believed = advance_believed(believed, NOW.plus(two_seconds), Duration::ZERO);
+        let reading = ClockReading { wall: NOW.plus(two_seconds), believed, uptime: SETTLING };
         assert_eq!((reading.doubt(), reading.wait()), (None, Duration::ZERO));
     }
 
     #[test]
     fn no_clock_is_believed_in_the_first_hour() {
-        let at = |uptime: u64| Reading { wall: NOW, believed: NOW, uptime: Duration::from_secs(uptime) };
-        assert_eq!((at(3_599).doubt(), at(3_599).wait()), (Some(Doubt::Start), Duration::from_secs(1)));
+        let at = |uptime: u64| ClockReading { wall: NOW, believed: NOW, uptime: Duration::from_secs(uptime) };
+        assert_eq!((at(3_599).doubt(), at(3_599).wait()), (Some(ClockDoubt::Start), Duration::from_secs(1)));
         assert_eq!(at(3_600).doubt(), None);
-        let off = Reading { wall: NOW.plus(TOLERANCE * 2), ..at(0) };
-        assert_eq!((off.doubt(), off.wait()), (Some(Doubt::Clock), SETTLING));
-        assert_eq!(Reading { wall: NOW.plus(TOLERANCE), ..at(3_600) }.doubt(), None);
-        assert_eq!((off.earliest(), Reading { wall: NOW.minus(DAY), ..at(0) }.earliest()), (NOW, NOW.minus(DAY)));
+        let off = ClockReading { wall: NOW.plus(TOLERANCE * 2), ..at(0) };
+        assert_eq!((off.doubt(), off.wait()), (Some(ClockDoubt::Clock), SETTLING));
+        assert_eq!(ClockReading { wall: NOW.plus(TOLERANCE), ..at(3_600) }.doubt(), None);
+        assert_eq!((off.earliest(), ClockReading { wall: NOW.minus(DAY), ..at(0) }.earliest()), (NOW, NOW.minus(DAY)));
     }
 }

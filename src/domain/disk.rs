@@ -2,7 +2,7 @@
 
 /// The space of the file system that holds the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Disk {
+pub struct DiskSpace {
     /// Bytes that this process can still write.
     pub free_bytes: u64,
     /// Bytes in all.
@@ -21,7 +21,7 @@ const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 /// The same as a share of a smaller disk.
 const MIN_FREE_DIVISOR: u64 = 20;
 
-impl Disk {
+impl DiskSpace {
     /// How large the reserve is on this disk.
     pub fn reserve_bytes(self) -> u64 {
         RESERVE_BYTES_MAX.min(self.total_bytes / RESERVE_DIVISOR)
@@ -45,7 +45,7 @@ pub struct UploadLimits {
 
 impl UploadLimits {
     /// Whether the disk has room for another `bytes` of an upload. Where the disk's space is not known, it has.
-    pub fn has_free_space(self, disk: Option<Disk>, bytes: u64) -> bool {
+    pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);
         disk.free_bytes >= self.min_free_bytes.unwrap_or_else(default).saturating_add(bytes)
@@ -78,8 +78,8 @@ mod tests {
 
     const GB: u64 = 1_000_000_000;
 
-    fn disk(free_bytes: u64, total_bytes: u64) -> Disk {
-        Disk { free_bytes, total_bytes }
+    fn disk(free_bytes: u64, total_bytes: u64) -> DiskSpace {
+        DiskSpace { free_bytes, total_bytes }
     }
 
     #[test]

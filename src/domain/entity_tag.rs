@@ -1,7 +1,7 @@
 //! Tags of answers: whether a caller has the newest one already.
 
 /// Whether an `If-None-Match` list names the tag, weakly compared (RFC 9110 §13.1.2).
-pub fn names(list: &str, tag: &str) -> bool {
+pub fn lists_tag(list: &str, tag: &str) -> bool {
     list.trim() == "*" || list.split(',').any(|one| weakly(one.trim()) == tag)
 }
 
@@ -17,10 +17,10 @@ mod tests {
     #[test]
     fn a_list_of_tags_names_one_of_them() {
         for list in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*", " * ", "\"b\",W/\"a\""] {
-            assert!(names(list, "\"a\""), "{list}");
+            assert!(lists_tag(list, "\"a\""), "{list}");
         }
         for list in ["", "a", "\"b\"", "\"A\"", "\"a\"x", "W/W/\"a\""] {
-            assert!(!names(list, "\"a\""), "{list}");
+            assert!(!lists_tag(list, "\"a\""), "{list}");
         }
     }
 }

@@ -11,13 +11,13 @@ use super::timestamp::Timestamp;
 pub const REASON_CHARACTERS_MAX: usize = 1_000;
 
 /// What stands where a candidate's name was.
-pub const NAME: &str = "Erased";
+pub const ERASED_NAME: &str = "Erased";
 
 /// Where the addresses of erased candidates are: nobody can have one there (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
 
 /// Whether an address can only stand for one that was erased.
-pub fn is_nobodys(email: &Email) -> bool {
+pub fn is_erased_address(email: &Email) -> bool {
     email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'))
 }
 
@@ -37,7 +37,7 @@ impl Privacy {
         self.erased_at?;
         if self.hold_reason.is_some() {
             Some("a candidate who is erased has nothing left to hold, and no holdReason")
-        } else if name != NAME || !is_nobodys(email) {
+        } else if name != ERASED_NAME || !is_erased_address(email) {
             Some("a candidate who is erased has the name Erased and an address at erased.invalid")
         } else if status == ApplicationStatus::InProgress {
             Some("the application of a candidate who is erased does not go on; one like that is Withdrawn")
@@ -49,7 +49,7 @@ impl Privacy {
 
 /// What is known of a candidate who is to be erased, held or released.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct ErasureFacts {
     /// The candidate's number in the file.
     pub number: i64,
     /// Why they are held, where they are.
@@ -60,14 +60,14 @@ pub struct Facts {
 
 /// How far a candidate has changed: when something about them last did, and the last activity about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Changed {
+pub struct LastChange {
     /// The time of the last change.
     pub at: Timestamp,
     /// The number of the last activity, 0 without one. A clock that was wrong does not alter it.
     pub activity: i64,
 }
 
-impl Changed {
+impl LastChange {
     /// The later of each of the two.
     pub fn or_later(self, other: Self) -> Self {
         Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
@@ -82,7 +82,7 @@ impl Changed {
 
 /// What an erasure comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Erasure {
+pub enum ErasureDecision {
     /// It is to be carried out.
     Now,
     /// It was, at this time.
@@ -93,13 +93,13 @@ pub enum Erasure {
 ///
 /// # Errors
 /// `conflict` where the candidate is held.
-pub fn erase(facts: &Facts) -> Result<Erasure, Refusal> {
+pub fn erase(facts: &ErasureFacts) -> Result<ErasureDecision, Refusal> {
     match facts.erased_at {
-        Some(at) => Ok(Erasure::Before(at)),
+        Some(at) => Ok(ErasureDecision::Before(at)),
         None if facts.hold_reason.is_some() => {
             Err(Refusal::Conflict("the candidate is held; release the hold before erasing them"))
         }
-        None => Ok(Erasure::Now),
+        None => Ok(ErasureDecision::Now),
     }
 }
 
@@ -107,7 +107,7 @@ pub fn erase(facts: &Facts) -> Result<Erasure, Refusal> {
 ///
 /// # Errors
 /// `conflict` where the candidate is erased: there is nothing left to hold.
-pub fn hold(facts: &Facts, reason: &str) -> Result<bool, Refusal> {
+pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
     if facts.erased_at.is_some() {
         return Err(Refusal::Conflict("the candidate is erased; there is nothing left to hold"));
     }
@@ -116,7 +116,7 @@ pub fn hold(facts: &Facts, reason: &str) -> Result<bool, Refusal> {
 
 /// The address that a candidate has once erased. It tells who it was only to whoever knows their id. Another candidate may
 /// have been given the very same: the next `attempt` makes another.
-pub fn address(id: &CandidateId, number: i64, attempt: usize) -> String {
+pub fn erased_address(id: &CandidateId, number: i64, attempt: usize) -> String {
     // Ids are told apart by case and addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
     match attempt {
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
     use crate::domain::id::Id;
 
-    fn facts(hold_reason: Option<&str>, erased_at: Option<i64>) -> Facts {
-        Facts {
+    fn facts(hold_reason: Option<&str>, erased_at: Option<i64>) -> ErasureFacts {
+        ErasureFacts {
             number: 7,
             hold_reason: hold_reason.map(str::to_owned),
             erased_at: erased_at.map(Timestamp::from_micros),
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn who_is_not_held_is_erased_and_only_once() {
-        assert_eq!(erase(&facts(None, None)), Ok(Erasure::Now));
-        assert_eq!(erase(&facts(None, Some(5))), Ok(Erasure::Before(Timestamp::from_micros(5))));
+        assert_eq!(erase(&facts(None, None)), Ok(ErasureDecision::Now));
+        assert_eq!(erase(&facts(None, Some(5))), Ok(ErasureDecision::Before(Timestamp::from_micros(5))));
         assert!(matches!(erase(&facts(Some("a case"), None)), Err(Refusal::Conflict(_))));
     }
 
     #[test]
     fn a_candidate_has_changed_since_by_time_or_by_activity() {
-        let changed = |at, activity| Changed { at: Timestamp::from_micros(at), activity };
+        let changed = |at, activity| LastChange { at: Timestamp::from_micros(at), activity };
         let recorded = changed(5, 7);
         for (now, is_beyond) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
             assert_eq!(changed(now.0, now.1).is_beyond(recorded), is_beyond, "{now:?}");
@@ -175,19 +175,19 @@ mod tests {
             privacy.contradiction(name, &Email::parse(email).unwrap(), status).is_none()
         };
         let here = "cand_1@erased.invalid";
-        assert!(agrees(&erased(None), NAME, here, Hired));
-        assert!(!agrees(&erased(Some("a case")), NAME, here, Hired));
+        assert!(agrees(&erased(None), ERASED_NAME, here, Hired));
+        assert!(!agrees(&erased(Some("a case")), ERASED_NAME, here, Hired));
         assert!(!agrees(&erased(None), "Ada", here, Hired));
-        assert!(!agrees(&erased(None), NAME, "ada@example.org", Hired));
-        assert!(!agrees(&erased(None), NAME, "ada@noterased.invalid", Hired));
-        assert!(!agrees(&erased(None), NAME, here, InProgress));
+        assert!(!agrees(&erased(None), ERASED_NAME, "ada@example.org", Hired));
+        assert!(!agrees(&erased(None), ERASED_NAME, "ada@noterased.invalid", Hired));
+        assert!(!agrees(&erased(None), ERASED_NAME, here, InProgress));
         let held = Privacy { hold_reason: Some("a case".to_owned()), erased_at: None };
         assert!(agrees(&held, "Ada", "ada@example.org", InProgress));
     }
 
     #[test]
     fn addresses_of_the_erased_are_addresses_and_no_two_are_the_same() {
-        let shown = |id: &str, number, attempt| address(&CandidateId::parse(id).unwrap(), number, attempt);
+        let shown = |id: &str, number, attempt| erased_address(&CandidateId::parse(id).unwrap(), number, attempt);
         assert_eq!(shown("cand_01", 7, 0), "cand_01@erased.invalid");
         let all = [shown("a", 1, 0), shown("A", 2, 0), shown("a", 1, 1), shown("A", 2, 1), shown("a", 1, 2)];
         let mut keys: Vec<String> = all.iter().map(|text| Email::parse(text).unwrap().key().to_owned()).collect();

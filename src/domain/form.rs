@@ -14,17 +14,17 @@ use super::timestamp::Timestamp;
 pub const ID_RANDOM_BYTES: usize = 16;
 
 /// Nobody reads and fills a form in less than this; programs do.
-pub const AGE_MIN: Duration = Duration::from_secs(3);
+pub const FORM_AGE_MIN: Duration = Duration::from_secs(3);
 
 /// A form is good for this long: a day is enough to look for one's papers.
-pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+pub const FORM_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Characters of a signed form: whatever is longer is none.
 const SIGNED_CHARACTERS_MAX: usize = 128;
 
 /// A form as it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct SignedForm {
     /// What tells it from every other one.
     pub id: String,
     /// When it was made.
@@ -33,7 +33,7 @@ pub struct Form {
 
 /// How a form's age is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
+pub enum FormAge {
     /// It was sent sooner than anybody fills one.
     TooYoung,
     /// It was made within the last day.
@@ -42,7 +42,7 @@ pub enum Age {
     TooOld,
 }
 
-impl Form {
+impl SignedForm {
     /// A new one, of random bytes that nobody can guess.
     pub fn new(random: &[u8; ID_RANDOM_BYTES], now: Timestamp) -> Self {
         Self { id: id::token(random), made_at: now }
@@ -74,13 +74,13 @@ impl Form {
     }
 
     /// How its age is.
-    pub fn age(&self, now: Timestamp) -> Age {
+    pub fn age(&self, now: Timestamp) -> FormAge {
         let age = now.since(self.made_at);
         match age {
-            _ if now < self.made_at => Age::TooOld,
-            age if age < AGE_MIN => Age::TooYoung,
-            age if age <= AGE_MAX => Age::Good,
-            _ => Age::TooOld,
+            _ if now < self.made_at => FormAge::TooOld,
+            age if age < FORM_AGE_MIN => FormAge::TooYoung,
+            age if age <= FORM_AGE_MAX => FormAge::Good,
+            _ => FormAge::TooOld,
         }
     }
 
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_form_is_read_back_and_nothing_like_it_is() {
-        let form = Form::new(&[3; ID_RANDOM_BYTES], at(1_700_000_000_000_000));
+        let form = SignedForm::new(&[3; ID_RANDOM_BYTES], at(1_700_000_000_000_000));
         let text = form.signed(&SECRET, "link");
-        assert_eq!(Form::read(&SECRET, "link", &text), Some(form.clone()));
+        assert_eq!(SignedForm::read(&SECRET, "link", &text), Some(form.clone()));
         assert!(text.len() <= SIGNED_CHARACTERS_MAX, "{text}");
-        assert_eq!(Form::read(&[8; 32], "link", &text), None, "another file's secret");
-        assert_eq!(Form::read(&SECRET, "other", &text), None, "another link");
-        let later = Form { made_at: at(1_700_000_000_000_001), ..form.clone() };
+        assert_eq!(SignedForm::read(&[8; 32], "link", &text), None, "another file's secret");
+        assert_eq!(SignedForm::read(&SECRET, "other", &text), None, "another link");
+        let later = SignedForm { made_at: at(1_700_000_000_000_001), ..form.clone() };
         let (id, rest) = text.split_once('.').unwrap();
         let (time, signature) = rest.split_once('.').unwrap();
         for forged in [
@@ -137,21 +137,21 @@ mod tests {
             format!("{}{text}", "0".repeat(200)),
             format!("{id}.{time}.é{}", &signature[2..]),
         ] {
-            assert_eq!(Form::read(&SECRET, "link", &forged), None, "{forged}");
+            assert_eq!(SignedForm::read(&SECRET, "link", &forged), None, "{forged}");
         }
     }
 
     #[test]
     fn a_form_is_good_from_three_seconds_to_a_day() {
-        let form = Form { id: "f".to_owned(), made_at: at(0) };
-        let (least, most) = (AGE_MIN.as_micros() as i64, AGE_MAX.as_micros() as i64);
+        let form = SignedForm { id: "f".to_owned(), made_at: at(0) };
+        let (least, most) = (FORM_AGE_MIN.as_micros() as i64, FORM_AGE_MAX.as_micros() as i64);
         for (now, age) in [
-            (-1, Age::TooOld),
-            (0, Age::TooYoung),
-            (least - 1, Age::TooYoung),
-            (least, Age::Good),
-            (most, Age::Good),
-            (most + 1, Age::TooOld),
+            (-1, FormAge::TooOld),
+            (0, FormAge::TooYoung),
+            (least - 1, FormAge::TooYoung),
+            (least, FormAge::Good),
+            (most, FormAge::Good),
+            (most + 1, FormAge::TooOld),
         ] {
             assert_eq!(form.age(at(now)), age, "{now}");
         }

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 /// Whether a value can be the host of an http URL. An empty host is none (RFC 9110 §4.2.1). A comma is refused although
 /// the grammar has it: no host name holds one, and it is the mark of two fields that were joined.
-pub fn is_valid(value: &[u8]) -> bool {
+pub fn is_valid_host(value: &[u8]) -> bool {
     if let Some(literal) = value.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|byte| *byte == b']') else { return false };
         let (address, port) = (&literal[..end], &literal[end + 1..]);
@@ -66,7 +66,7 @@ mod tests {
             "b%C3%BCcher.example",
             "a!b",
         ] {
-            assert!(is_valid(valid.as_bytes()), "{valid}");
+            assert!(is_valid_host(valid.as_bytes()), "{valid}");
         }
     }
 
@@ -120,8 +120,8 @@ mod tests {
             "a|b",
             "bücher.example",
         ] {
-            assert!(!is_valid(invalid.as_bytes()), "{invalid}");
+            assert!(!is_valid_host(invalid.as_bytes()), "{invalid}");
         }
-        assert!(!is_valid(b"a\xff"));
+        assert!(!is_valid_host(b"a\xff"));
     }
 }

@@ -1,7 +1,7 @@
 //! Deliveries to HR systems: what they tell, when they are tried again, what an attempt makes of them. Whose turn it is:
-//! `hr_turn`.
+//! `hr_dispatch`.
 //!
-//! How an attempt is made is not known here; it is handed in as an [`Attempt`].
+//! How an attempt is made is not known here; it is handed in as an [`DeliveryAttempt`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub const STATUS_GONE: u16 = 410;
 
 words! {
     /// What the HR system is told.
-    Event {
+    DeliveryEvent {
         /// A candidate was hired.
         Hired = "candidate.hired",
         /// A hire was reversed.
@@ -42,7 +42,7 @@ words! {
 
 words! {
     /// What has become of a delivery.
-    State {
+    DeliveryState {
         /// It is to be sent, or held until it may be.
         Pending = "pending",
         /// The HR system has taken it.
@@ -53,23 +53,23 @@ words! {
 }
 
 /// The duration that a setting such as `15s` or `2h` means, where it is within these bounds.
-pub fn duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
+pub fn parse_duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
     let duration: SignedDuration = text.trim().parse().ok()?;
     Duration::try_from(duration).ok().filter(|duration| bounds.contains(duration))
 }
 
 /// The delays between attempts: the first follows the first attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schedule(Vec<Duration>);
+pub struct RetrySchedule(Vec<Duration>);
 
-impl Schedule {
+impl RetrySchedule {
     /// The schedule as a setting has it: `5s,5m,2h`.
     ///
     /// # Errors
     /// A sentence for the usage message: no delay, more than 30, one that is none, or one over 168 hours.
     pub fn parse(text: &str) -> Result<Self, String> {
         let delays = text.split(',').map(|part| {
-            duration(part, DELAY_MIN..=DELAY_MAX).ok_or_else(|| {
+            parse_duration(part, DELAY_MIN..=DELAY_MAX).ok_or_else(|| {
                 format!(
                     "`{part}` is no delay between 1ms and 168h; a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"
                 )
@@ -90,7 +90,7 @@ impl Schedule {
 
 /// What came of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempt {
+pub struct DeliveryAttempt {
     /// When it began.
     pub at: Timestamp,
     /// How long it took.
@@ -107,7 +107,7 @@ pub struct Attempt {
     pub timed_out: bool,
 }
 
-impl Attempt {
+impl DeliveryAttempt {
     /// Whether the HR system has taken the message: a whole answer of class 2xx.
     pub fn is_delivered(&self) -> bool {
         self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
@@ -115,7 +115,7 @@ impl Attempt {
 }
 
 /// What came of an attempt in words, for the log and the command line.
-pub fn outcome_words(status: Option<u16>, error: Option<&str>) -> String {
+pub fn describe_outcome(status: Option<u16>, error: Option<&str>) -> String {
     match (status, error) {
         (Some(status), None) => format!("answered {status}"),
         (Some(status), Some(error)) => format!("answered {status}: {error}"),
@@ -125,7 +125,7 @@ pub fn outcome_words(status: Option<u16>, error: Option<&str>) -> String {
 
 /// What an attempt makes of its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum AttemptOutcome {
     /// It is delivered.
     Delivered,
     /// It is tried again then.
@@ -138,8 +138,8 @@ pub enum Next {
 
 /// When a delivery is tried next that waits for `next`: no later than the schedule allows from now. A clock that was once
 /// ahead would put it off by as much. `failed` counts its failed attempts; the last one began at `last_attempt_at`.
-pub fn bounded(
-    schedule: &Schedule,
+pub fn bounded_attempt_time(
+    schedule: &RetrySchedule,
     failed: u32,
     last_attempt_at: Option<Timestamp>,
     next: Timestamp,
@@ -160,25 +160,32 @@ pub fn bounded(
 
 /// What an attempt makes of its delivery. `failed` counts the attempts since it was queued that failed, with this one;
 /// `jitter` is random, 0 adds nothing to the delay and `u16::MAX` a tenth.
-pub fn next(event: Event, schedule: &Schedule, failed: u32, attempt: &Attempt, now: Timestamp, jitter: u16) -> Next {
+pub fn outcome_of(
+    event: DeliveryEvent,
+    schedule: &RetrySchedule,
+    failed: u32,
+    attempt: &DeliveryAttempt,
+    now: Timestamp,
+    jitter: u16,
+) -> AttemptOutcome {
     if attempt.is_delivered() {
-        return Next::Delivered;
+        return AttemptOutcome::Delivered;
     }
     if attempt.status == Some(STATUS_GONE) {
-        return Next::Gone;
+        return AttemptOutcome::Gone;
     }
-    match schedule.delay(failed).filter(|_| event != Event::Ping) {
-        None => Next::Failed,
+    match schedule.delay(failed).filter(|_| event != DeliveryEvent::Ping) {
+        None => AttemptOutcome::Failed,
         Some(delay) => {
             let delay = delay + delay / JITTER_PART * u32::from(jitter) / u32::from(u16::MAX);
             let wanted = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
-            Next::Again(now.plus(delay.max(wanted)))
+            AttemptOutcome::Again(now.plus(delay.max(wanted)))
         }
     }
 }
 
 /// What a `Retry-After` field says (RFC 9110 §10.2.3): seconds, or a date, 24 hours at most. `None` for any other text.
-pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than a number has are longer than a day, too.
@@ -191,7 +198,7 @@ pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
 
 /// Why a pending delivery is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum HeldBy {
     /// Its organization has no integration (any more).
     NoIntegration,
     /// Its organization's integration is disabled.
@@ -202,21 +209,21 @@ pub enum Held {
 
 /// What decides whether a delivery may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct DeliveryFacts {
     /// What it tells.
-    pub event: Event,
+    pub event: DeliveryEvent,
     /// What has become of it.
-    pub state: State,
+    pub state: DeliveryState,
     /// Whether its organization's integration is enabled; `None` where there is none.
     pub enabled: Option<bool>,
     /// The first earlier delivery of its application that has not arrived.
     pub earlier: Option<DeliveryId>,
 }
 
-impl Standing {
+impl DeliveryFacts {
     /// What holds it; `None` where nothing does, or it is not pending.
-    pub fn held(&self) -> Option<Held> {
-        if self.state == State::Pending { self.obstacle() } else { None }
+    pub fn held(&self) -> Option<HeldBy> {
+        if self.state == DeliveryState::Pending { self.obstacle() } else { None }
     }
 
     /// `POST …/hr-deliveries/{id}/retry`: passes where it can be sent now.
@@ -226,12 +233,12 @@ impl Standing {
     /// application has to go first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
-            (State::Delivered, _) => "the delivery has arrived; there is nothing to send again",
-            (_, Some(Held::NoIntegration)) => "the organization has no HR integration; save one first",
-            (_, Some(Held::Disabled)) => {
+            (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",
+            (_, Some(HeldBy::NoIntegration)) => "the organization has no HR integration; save one first",
+            (_, Some(HeldBy::Disabled)) => {
                 "the organization's HR integration is disabled; save it with enabled true first"
             }
-            (_, Some(Held::Earlier(_))) => {
+            (_, Some(HeldBy::Earlier(_))) => {
                 "an earlier delivery of this application has not arrived; retry that one first"
             }
             (_, None) => return Ok(()),
@@ -240,11 +247,11 @@ impl Standing {
     }
 
     /// What is in its way. A ping goes while the integration is disabled, too: it is there to try it.
-    fn obstacle(&self) -> Option<Held> {
+    fn obstacle(&self) -> Option<HeldBy> {
         match (self.enabled, &self.earlier) {
-            (None, _) => Some(Held::NoIntegration),
-            (Some(false), _) if self.event != Event::Ping => Some(Held::Disabled),
-            (_, Some(earlier)) => Some(Held::Earlier(earlier.clone())),
+            (None, _) => Some(HeldBy::NoIntegration),
+            (Some(false), _) if self.event != DeliveryEvent::Ping => Some(HeldBy::Disabled),
+            (_, Some(earlier)) => Some(HeldBy::Earlier(earlier.clone())),
             (_, None) => None,
         }
     }
@@ -257,12 +264,12 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
 
-    fn schedule() -> Schedule {
-        Schedule::parse("5s, 5m,24h").unwrap()
+    fn schedule() -> RetrySchedule {
+        RetrySchedule::parse("5s, 5m,24h").unwrap()
     }
 
-    fn answered(status: u16) -> Attempt {
-        Attempt {
+    fn answered(status: u16) -> DeliveryAttempt {
+        DeliveryAttempt {
             at: NOW,
             duration: Duration::from_millis(3),
             status: Some(status),
@@ -273,25 +280,25 @@ mod tests {
         }
     }
 
-    fn after(failed: u32, attempt: &Attempt, jitter: u16) -> Next {
-        next(Event::Hired, &schedule(), failed, attempt, NOW, jitter)
+    fn after(failed: u32, attempt: &DeliveryAttempt, jitter: u16) -> AttemptOutcome {
+        outcome_of(DeliveryEvent::Hired, &schedule(), failed, attempt, NOW, jitter)
     }
 
-    fn again_in(duration: Duration) -> Next {
-        Next::Again(NOW.plus(duration))
+    fn again_in(duration: Duration) -> AttemptOutcome {
+        AttemptOutcome::Again(NOW.plus(duration))
     }
 
     #[test]
     fn only_a_whole_answer_of_class_2xx_delivers() {
         for status in [200, 201, 204, 299] {
-            assert_eq!(after(1, &answered(status), 0), Next::Delivered, "{status}");
+            assert_eq!(after(1, &answered(status), 0), AttemptOutcome::Delivered, "{status}");
         }
         for status in [199, 300, 301, 304, 400, 404, 429, 500, 503] {
             assert_eq!(after(1, &answered(status), 0), again_in(Duration::from_secs(5)), "{status}");
         }
-        let broken_off = Attempt { error: Some("the answer broke off".to_owned()), ..answered(200) };
+        let broken_off = DeliveryAttempt { error: Some("the answer broke off".to_owned()), ..answered(200) };
         assert_eq!(after(1, &broken_off, 0), again_in(Duration::from_secs(5)));
-        assert_eq!(after(1, &answered(410), 0), Next::Gone);
+        assert_eq!(after(1, &answered(410), 0), AttemptOutcome::Gone);
     }
 
     #[test]
@@ -301,8 +308,12 @@ mod tests {
             assert_eq!(after(failed, &answered(500), 0), again_in(least));
             assert_eq!(after(failed, &answered(500), u16::MAX), again_in(most));
         }
-        assert_eq!(after(4, &answered(500), 0), Next::Failed);
-        assert_eq!(next(Event::Ping, &schedule(), 1, &answered(500), NOW, 0), Next::Failed, "a ping is tried once");
+        assert_eq!(after(4, &answered(500), 0), AttemptOutcome::Failed);
+        assert_eq!(
+            outcome_of(DeliveryEvent::Ping, &schedule(), 1, &answered(500), NOW, 0),
+            AttemptOutcome::Failed,
+            "a ping is tried once"
+        );
     }
 
     #[test]
@@ -322,20 +333,20 @@ mod tests {
             (1, Some(at(month)), at(3 * month), at(day)),
             (9, Some(at(month)), at(month), at(0)),
         ] {
-            let bounded = bounded(&schedule(), failed, last_attempt_at, next, NOW);
+            let bounded = bounded_attempt_time(&schedule(), failed, last_attempt_at, next, NOW);
             assert_eq!(bounded, expected, "{failed} {last_attempt_at:?} {next}");
         }
     }
 
     #[test]
     fn the_hr_system_may_ask_for_more_time_but_not_for_less_and_for_a_day_at_most() {
-        let wants = |seconds| Attempt { retry_after: Some(Duration::from_secs(seconds)), ..answered(503) };
+        let wants = |seconds| DeliveryAttempt { retry_after: Some(Duration::from_secs(seconds)), ..answered(503) };
         for (failed, wanted, given) in
             [(1, 4, 5), (1, 5, 5), (1, 6, 6), (2, 10, 300), (1, 86_400, 86_400), (1, 86_401, 86_400)]
         {
             assert_eq!(after(failed, &wants(wanted), 0), again_in(Duration::from_secs(given)), "{wanted}");
         }
-        assert_eq!(after(4, &wants(10), 0), Next::Failed);
+        assert_eq!(after(4, &wants(10), 0), AttemptOutcome::Failed);
     }
 
     #[test]
@@ -355,17 +366,17 @@ mod tests {
             ("1.5", None),
             ("soon", None),
         ] {
-            assert_eq!(retry_after(text, NOW), wanted, "{text:?}");
+            assert_eq!(parse_retry_after(text, NOW), wanted, "{text:?}");
         }
     }
 
     #[test]
     fn a_schedule_is_a_list_of_delays() {
-        assert_eq!(Schedule::parse("1ms,168h").unwrap().0, [Duration::from_millis(1), DELAY_MAX]);
-        assert!(Schedule::parse(&["1s"; 30].join(",")).is_ok());
+        assert_eq!(RetrySchedule::parse("1ms,168h").unwrap().0, [Duration::from_millis(1), DELAY_MAX]);
+        assert!(RetrySchedule::parse(&["1s"; 30].join(",")).is_ok());
         let too_many = ["1s"; 31].join(",");
         for bad in ["", "5", "5s,", "-5s", "0s", "168h 1s", "7x", "5x", "1s;2s", &too_many] {
-            assert!(Schedule::parse(bad).is_err(), "{bad}");
+            assert!(RetrySchedule::parse(bad).is_err(), "{bad}");
         }
     }
 
@@ -373,19 +384,26 @@ mod tests {
     fn what_is_held_says_by_what_and_what_is_sent_again_must_be_able_to_go() {
         let earlier = || Some(DeliveryId::parse("evt_1").unwrap());
         for (event, state, enabled, earlier, held, may_retry) in [
-            (Event::Hired, State::Pending, Some(true), None, None, true),
-            (Event::Hired, State::Pending, None, None, Some(Held::NoIntegration), false),
-            (Event::Hired, State::Pending, Some(false), earlier(), Some(Held::Disabled), false),
-            (Event::Hired, State::Pending, Some(true), earlier(), earlier().map(Held::Earlier), false),
-            (Event::Hired, State::Failed, Some(true), None, None, true),
-            (Event::Hired, State::Failed, Some(false), None, None, false),
-            (Event::Hired, State::Failed, None, None, None, false),
-            (Event::Hired, State::Delivered, Some(true), None, None, false),
-            (Event::Ping, State::Pending, Some(false), None, None, true),
-            (Event::Ping, State::Failed, Some(false), None, None, true),
-            (Event::Ping, State::Failed, None, None, None, false),
+            (DeliveryEvent::Hired, DeliveryState::Pending, Some(true), None, None, true),
+            (DeliveryEvent::Hired, DeliveryState::Pending, None, None, Some(HeldBy::NoIntegration), false),
+            (DeliveryEvent::Hired, DeliveryState::Pending, Some(false), earlier(), Some(HeldBy::Disabled), false),
+            (
+                DeliveryEvent::Hired,
+                DeliveryState::Pending,
+                Some(true),
+                earlier(),
+                earlier().map(HeldBy::Earlier),
+                false,
+            ),
+            (DeliveryEvent::Hired, DeliveryState::Failed, Some(true), None, None, true),
+            (DeliveryEvent::Hired, DeliveryState::Failed, Some(false), None, None, false),
+            (DeliveryEvent::Hired, DeliveryState::Failed, None, None, None, false),
+            (DeliveryEvent::Hired, DeliveryState::Delivered, Some(true), None, None, false),
+            (DeliveryEvent::Ping, DeliveryState::Pending, Some(false), None, None, true),
+            (DeliveryEvent::Ping, DeliveryState::Failed, Some(false), None, None, true),
+            (DeliveryEvent::Ping, DeliveryState::Failed, None, None, None, false),
         ] {
-            let standing = Standing { event, state, enabled, earlier };
+            let standing = DeliveryFacts { event, state, enabled, earlier };
             assert_eq!((standing.held(), standing.require_retry().is_ok()), (held, may_retry), "{standing:?}");
         }
     }

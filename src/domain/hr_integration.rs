@@ -5,7 +5,7 @@
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::signature::Secret;
+use super::signature::SigningSecret;
 use super::timestamp::Timestamp;
 
 /// The longest URL of an HR system: what browsers and proxies pass without complaint.
@@ -100,9 +100,9 @@ pub struct Integration {
     /// Where deliveries go.
     pub url: TargetUrl,
     /// What signs them; without one nothing is sent.
-    pub secret: Option<Secret>,
+    pub secret: Option<SigningSecret>,
     /// The secret before that one, which signs too until then.
-    pub previous_secret: Option<(Secret, Timestamp)>,
+    pub previous_secret: Option<(SigningSecret, Timestamp)>,
     /// Whether they are sent. Never without a secret.
     pub enabled: bool,
     /// Why the service itself has disabled it.
@@ -111,7 +111,7 @@ pub struct Integration {
 
 impl Integration {
     /// The secrets that sign at this time, the current one first.
-    pub fn signing_secrets(&self, now: Timestamp) -> Vec<Secret> {
+    pub fn signing_secrets(&self, now: Timestamp) -> Vec<SigningSecret> {
         let previous = self.previous_secret.iter().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
         self.secret.iter().chain(previous).cloned().collect()
     }
@@ -119,34 +119,39 @@ impl Integration {
 
 /// What an admin wants an integration to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct IntegrationInput {
     /// Where deliveries are to go.
     pub url: TargetUrl,
     /// What is to sign them.
-    pub secret: SecretWish,
+    pub secret: SecretInput,
     /// Whether they are to be sent; `None`: as it is, or as it would be had the service not disabled it.
     pub enabled: Option<bool>,
 }
 
 /// What an admin wants with the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SecretWish {
+pub enum SecretInput {
     /// It stays; where there is none, one is made.
     Keep,
     /// This one.
-    Given(Secret),
+    Given(SigningSecret),
     /// A new one.
     Rotate,
 }
 
 /// `PUT …/hr-integration`: what it is after that. A secret that is replaced signs beside the new one for
 /// [`PREVIOUS_SECRET_FOR`]. Where the new one was made here, and so is to be shown this once, it is `made_secret`.
-pub fn put(before: Option<&Integration>, wish: &Wish, made_secret: &Secret, now: Timestamp) -> (Integration, bool) {
+pub fn put(
+    before: Option<&Integration>,
+    wish: &IntegrationInput,
+    made_secret: &SigningSecret,
+    now: Timestamp,
+) -> (Integration, bool) {
     let known = before.and_then(|before| before.secret.clone());
     let (secret, is_made) = match (&wish.secret, &known) {
-        (SecretWish::Keep, Some(known)) => (known.clone(), false),
-        (SecretWish::Given(given), _) => (given.clone(), false),
-        (SecretWish::Keep, None) | (SecretWish::Rotate, _) => (made_secret.clone(), true),
+        (SecretInput::Keep, Some(known)) => (known.clone(), false),
+        (SecretInput::Given(given), _) => (given.clone(), false),
+        (SecretInput::Keep, None) | (SecretInput::Rotate, _) => (made_secret.clone(), true),
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
@@ -235,18 +240,18 @@ mod tests {
         }
     }
 
-    fn secret(byte: u8) -> Secret {
-        Secret::generate(|bytes| bytes.fill(byte))
+    fn secret(byte: u8) -> SigningSecret {
+        SigningSecret::generate(|bytes| bytes.fill(byte))
     }
 
-    fn wish(secret: SecretWish) -> Wish {
-        Wish { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: None }
+    fn wish(secret: SecretInput) -> IntegrationInput {
+        IntegrationInput { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: None }
     }
 
     #[test]
     fn an_integration_is_enabled_unless_an_admin_has_switched_it_off() {
-        let (url, now) = (wish(SecretWish::Keep).url, Timestamp::from_micros(0));
-        let off = |reason: Option<&str>, secret: Option<Secret>| {
+        let (url, now) = (wish(SecretInput::Keep).url, Timestamp::from_micros(0));
+        let off = |reason: Option<&str>, secret: Option<SigningSecret>| {
             let disabled_reason = reason.map(str::to_owned);
             Integration { url: url.clone(), secret, previous_secret: None, enabled: false, disabled_reason }
         };
@@ -259,7 +264,7 @@ mod tests {
             (Some(&off(Some("gone"), Some(secret(1)))), None, true),
             (Some(&off(None, None)), None, true),
         ] {
-            let wish = Wish { enabled: wanted, ..wish(SecretWish::Keep) };
+            let wish = IntegrationInput { enabled: wanted, ..wish(SecretInput::Keep) };
             assert_eq!(put(before, &wish, &secret(2), now).0.enabled, enabled, "{before:?} {wanted:?}");
         }
     }
@@ -267,25 +272,25 @@ mod tests {
     #[test]
     fn a_secret_is_made_where_there_is_none_or_a_new_one_is_wanted() {
         let now = Timestamp::from_micros(0);
-        let (first, is_made) = put(None, &wish(SecretWish::Keep), &secret(1), now);
+        let (first, is_made) = put(None, &wish(SecretInput::Keep), &secret(1), now);
         assert_eq!((first.signing_secrets(now), is_made), (vec![secret(1)], true));
-        let (same, is_made) = put(Some(&first), &wish(SecretWish::Keep), &secret(2), now);
+        let (same, is_made) = put(Some(&first), &wish(SecretInput::Keep), &secret(2), now);
         assert_eq!((same.signing_secrets(now), is_made), (vec![secret(1)], false));
-        let (rotated, is_made) = put(Some(&first), &wish(SecretWish::Rotate), &secret(2), now);
+        let (rotated, is_made) = put(Some(&first), &wish(SecretInput::Rotate), &secret(2), now);
         assert_eq!((rotated.signing_secrets(now), is_made), (vec![secret(2), secret(1)], true));
-        let (given, is_made) = put(None, &wish(SecretWish::Given(secret(3))), &secret(2), now);
+        let (given, is_made) = put(None, &wish(SecretInput::Given(secret(3))), &secret(2), now);
         assert_eq!((given.signing_secrets(now), is_made), (vec![secret(3)], false));
     }
 
     #[test]
     fn a_replaced_secret_signs_for_a_day_more_and_changes_in_between_leave_it() {
         let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
-        let (first, _) = put(None, &wish(SecretWish::Given(secret(1))), &secret(9), at(0));
-        let (second, _) = put(Some(&first), &wish(SecretWish::Given(secret(2))), &secret(9), at(0));
-        let (kept, _) = put(Some(&second), &wish(SecretWish::Given(secret(2))), &secret(9), at(100));
+        let (first, _) = put(None, &wish(SecretInput::Given(secret(1))), &secret(9), at(0));
+        let (second, _) = put(Some(&first), &wish(SecretInput::Given(secret(2))), &secret(9), at(0));
+        let (kept, _) = put(Some(&second), &wish(SecretInput::Given(secret(2))), &secret(9), at(100));
         assert_eq!(kept.signing_secrets(at(86_399)), [secret(2), secret(1)]);
         assert_eq!(kept.signing_secrets(at(86_400)), [secret(2)]);
-        let (third, _) = put(Some(&kept), &wish(SecretWish::Rotate), &secret(3), at(200));
+        let (third, _) = put(Some(&kept), &wish(SecretInput::Rotate), &secret(3), at(200));
         assert_eq!(third.signing_secrets(at(300)), [secret(3), secret(2)]);
     }
 }

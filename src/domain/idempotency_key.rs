@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
 /// The longest key, in characters.
-pub const CHARACTERS_MAX: usize = 255;
+pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
 /// How long an answer is kept for a repeat: longer than any client tries again.
-pub const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a caller names a request by, so that it is carried out once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl IdempotencyKey {
             None => field.to_owned(),
         };
         let is_printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-        (is_printable && (1..=CHARACTERS_MAX).contains(&text.len())).then_some(Self(text))
+        (is_printable && (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len())).then_some(Self(text))
     }
 
     /// The text.
@@ -63,27 +63,27 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
 }
 
 /// What a key is kept as once the candidate is erased whom its request was about: enough to know it again.
-pub fn erased(key: &str) -> String {
+pub fn erased_key(key: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// What a request was answered, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredResponse {
     /// Of what was asked.
     pub fingerprint: [u8; 32],
     /// The answer's status.
     pub status: u16,
     /// The answer's body.
-    pub answer: Answer,
+    pub answer: StoredBody,
     /// Whose personal data the answer has.
     pub candidate_id: Option<CandidateId>,
 }
 
 /// The body of an answer, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum StoredBody {
     /// The whole of it.
     Whole(String),
     /// It held a secret, so only the id of what was made is kept.
@@ -92,7 +92,7 @@ pub enum Answer {
     Erased,
 }
 
-impl Kept {
+impl StoredResponse {
     /// What a repeat is given. An answer that was erased is gone whatever was asked, because what was asked is not known
     /// any more.
     ///
@@ -101,23 +101,23 @@ impl Kept {
     /// a secret, naming what was made.
     pub fn answer_to(&self, fingerprint: &[u8; 32]) -> Result<&str, Refusal> {
         match &self.answer {
-            Answer::Erased => Err(Refusal::Gone("the answer was erased with the candidate whom it was about")),
+            StoredBody::Erased => Err(Refusal::Gone("the answer was erased with the candidate whom it was about")),
             _ if self.fingerprint != *fingerprint => Err(Refusal::IdempotencyKeyReused),
-            Answer::Secret(id) => Err(Refusal::MadeBefore(id.clone())),
-            Answer::Whole(text) => Ok(text),
+            StoredBody::Secret(id) => Err(Refusal::MadeBefore(id.clone())),
+            StoredBody::Whole(text) => Ok(text),
         }
     }
 }
 
 /// The time after which an answer that was kept then still counts.
-pub fn counts_after(now: Timestamp) -> Timestamp {
-    let kept_for = i64::try_from(KEPT_FOR.as_micros()).unwrap_or(i64::MAX);
+pub fn valid_since(now: Timestamp) -> Timestamp {
+    let kept_for = i64::try_from(STORED_FOR.as_micros()).unwrap_or(i64::MAX);
     Timestamp::from_micros(now.micros().saturating_sub(kept_for))
 }
 
 /// Whether a refusal is stored for repeats: one that came of the state of things. A caller's rights are asked anew each time,
 /// and so is every 404: a thing that the caller may not see is answered like one that is not there.
-pub fn is_of_state(refusal: &Refusal) -> bool {
+pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,
         Refusal::BadRequest(..)
@@ -174,16 +174,17 @@ mod tests {
 
     #[test]
     fn a_repeat_is_given_what_is_kept() {
-        let kept = |answer: Answer| Kept { fingerprint: [1; 32], status: 200, answer, candidate_id: None };
+        let kept =
+            |answer: StoredBody| StoredResponse { fingerprint: [1; 32], status: 200, answer, candidate_id: None };
         let (same, other) = ([1; 32], [2; 32]);
-        let whole = kept(Answer::Whole("{}".to_owned()));
+        let whole = kept(StoredBody::Whole("{}".to_owned()));
         assert_eq!(whole.answer_to(&same), Ok("{}"));
         assert_eq!(whole.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
-        let secret = kept(Answer::Secret("key_1".to_owned()));
+        let secret = kept(StoredBody::Secret("key_1".to_owned()));
         assert_eq!(secret.answer_to(&same), Err(Refusal::MadeBefore("key_1".to_owned())));
         assert_eq!(secret.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
         for fingerprint in [same, other] {
-            assert!(matches!(kept(Answer::Erased).answer_to(&fingerprint), Err(Refusal::Gone(_))));
+            assert!(matches!(kept(StoredBody::Erased).answer_to(&fingerprint), Err(Refusal::Gone(_))));
         }
     }
 
@@ -204,7 +205,7 @@ mod tests {
             (Refusal::UnsupportedMediaType, false),
             (Refusal::UnsupportedContent(""), false),
         ] {
-            assert_eq!(is_of_state(&refusal), kept, "{refusal:?}");
+            assert_eq!(is_storable(&refusal), kept, "{refusal:?}");
         }
     }
 }

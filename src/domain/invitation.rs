@@ -37,7 +37,7 @@ pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timesta
 
 /// What whoever follows a link to a public role of a portal finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum LinkTarget {
     /// The form.
     Open,
     /// The link is over, the role is not: its page gives a new one.
@@ -47,18 +47,18 @@ pub enum Way {
 }
 
 /// Where a link leads: nowhere where its role was never opened. `is_alive` is what [`is_alive`] says.
-pub fn way(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<Way> {
+pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {
         RoleStatus::Draft => None,
-        RoleStatus::Open if !has_steps => Some(Way::Closed),
-        RoleStatus::Open if is_alive => Some(Way::Open),
-        RoleStatus::Open => Some(Way::Expired),
-        RoleStatus::Filled | RoleStatus::Closed => Some(Way::Closed),
+        RoleStatus::Open if !has_steps => Some(LinkTarget::Closed),
+        RoleStatus::Open if is_alive => Some(LinkTarget::Open),
+        RoleStatus::Open => Some(LinkTarget::Expired),
+        RoleStatus::Filled | RoleStatus::Closed => Some(LinkTarget::Closed),
     }
 }
 
 /// What is wrong with a text that is no language tag.
-pub const NO_LOCALE: &str = "must be a language tag such as en, de-CH or zh-Hant";
+pub const LOCALE_MUST_BE: &str = "must be a language tag such as en, de-CH or zh-Hant";
 
 /// Whether a text is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
 pub fn is_locale(text: &str) -> bool {
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn a_link_leads_to_the_form_while_its_role_takes_applications() {
         for (role, has_steps, is_alive, expected) in [
-            (RoleStatus::Open, true, true, Some(Way::Open)),
-            (RoleStatus::Open, true, false, Some(Way::Expired)),
-            (RoleStatus::Open, false, true, Some(Way::Closed)),
-            (RoleStatus::Filled, true, true, Some(Way::Closed)),
-            (RoleStatus::Closed, true, false, Some(Way::Closed)),
+            (RoleStatus::Open, true, true, Some(LinkTarget::Open)),
+            (RoleStatus::Open, true, false, Some(LinkTarget::Expired)),
+            (RoleStatus::Open, false, true, Some(LinkTarget::Closed)),
+            (RoleStatus::Filled, true, true, Some(LinkTarget::Closed)),
+            (RoleStatus::Closed, true, false, Some(LinkTarget::Closed)),
             (RoleStatus::Draft, true, true, None),
         ] {
-            assert_eq!(way(role, has_steps, is_alive), expected, "{role:?}");
+            assert_eq!(link_target(role, has_steps, is_alive), expected, "{role:?}");
         }
     }
 }

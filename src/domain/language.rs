@@ -5,7 +5,7 @@ const ENTRIES_MAX: usize = 32;
 
 /// The place, among `known` tags of one subtag each, of the language that a page speaks: the one that was asked for by name,
 /// else the best of an `Accept-Language` (RFC 9110 §12.5.4), else the first. A tag such as `de-CH` is `de` (BCP 47).
-pub fn choose(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
+pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
     named.or_else(|| accepted.and_then(|list| best(known, list))).unwrap_or(0)
 }
@@ -46,7 +46,7 @@ mod tests {
             (None, Some("*"), "en"),
             (None, Some("de;q=x, ,;q=1,en"), "en"),
         ] {
-            assert_eq!(known[choose(&known, named, accepted)], expected, "{named:?} {accepted:?}");
+            assert_eq!(known[choose_language(&known, named, accepted)], expected, "{named:?} {accepted:?}");
         }
     }
 }

@@ -20,7 +20,7 @@ words! {
 }
 
 /// What is wrong with content that is none of them.
-pub const NO_LOGO: &str = "the body must be a picture: PNG, JPEG, WebP or GIF";
+pub const LOGO_MUST_BE: &str = "the body must be a picture: PNG, JPEG, WebP or GIF";
 
 /// Of which kind a content is, by its first bytes (WHATWG MIME Sniffing §6.1); `None` for another.
 pub fn type_of(content: &[u8]) -> Option<LogoType> {

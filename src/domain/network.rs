@@ -17,7 +17,7 @@ pub struct Network {
 }
 
 /// The networks that an address belongs to, narrowest first, each with the factor of its limit.
-pub fn of(address: IpAddr) -> impl Iterator<Item = (Network, u32)> + Clone {
+pub fn containing(address: IpAddr) -> impl Iterator<Item = (Network, u32)> + Clone {
     let levels: &[(u8, u32)] = if address.is_ipv4() { &[(32, 1)] } else { &LEVELS };
     levels.iter().map(move |(prefix_length, factor)| (Network::new(address, *prefix_length), *factor))
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn networks(text: &str) -> Vec<(Network, u32)> {
-        of(text.parse().unwrap()).collect()
+        containing(text.parse().unwrap()).collect()
     }
 
     #[test]

@@ -47,7 +47,7 @@ const RUN_CHARACTERS_MIN: usize = 3;
 
 /// What is wrong with a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum PasswordFault {
     /// It has this many characters, fewer or more than are taken.
     Length(usize),
     /// It repeats fewer than twelve characters.
@@ -58,7 +58,7 @@ pub enum Fault {
     Common,
 }
 
-impl Fault {
+impl PasswordFault {
     /// What is wrong, in words for the user.
     pub fn sentence(self) -> String {
         match self {
@@ -82,27 +82,31 @@ impl Fault {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check(password: &str, email: &Email, name: &str) -> Result<(), Fault> {
+pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
     if repeats(&characters) {
-        return Err(Fault::Repeats);
+        return Err(PasswordFault::Repeats);
     }
     let common: Vec<Vec<char>> = words(COMMON.lines().filter(|line| !line.starts_with('#')));
     if pieces(&characters, &common) < PIECES_MIN {
-        return Err(Fault::Common);
+        return Err(PasswordFault::Common);
     }
     let own: Vec<Vec<char>> = own_words(email, name).into_iter().chain(common).collect();
-    if pieces(&characters, &own) < PIECES_MIN { Err(Fault::OfUser) } else { Ok(()) }
+    if pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
 /// Passes for a password that is neither too short nor too long: this needs nothing of the user.
 ///
 /// # Errors
-/// [`Fault::Length`].
-pub fn check_length(password: &str) -> Result<(), Fault> {
+/// [`PasswordFault::Length`].
+pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     let characters = password.chars().count();
-    if (CHARACTERS_MIN..=CHARACTERS_MAX).contains(&characters) { Ok(()) } else { Err(Fault::Length(characters)) }
+    if (CHARACTERS_MIN..=CHARACTERS_MAX).contains(&characters) {
+        Ok(())
+    } else {
+        Err(PasswordFault::Length(characters))
+    }
 }
 
 /// The user's address and name, whole and in parts.
@@ -185,7 +189,7 @@ fn year(rest: &[char]) -> usize {
 mod tests {
     use super::*;
 
-    fn verdict(password: &str) -> Result<(), Fault> {
+    fn verdict(password: &str) -> Result<(), PasswordFault> {
         check(password, &Email::parse("Ada.Lovelace@acme.example").unwrap(), "Ada Lovelace")
     }
 
@@ -226,7 +230,7 @@ mod tests {
             "superman-batman",
             "football2020",
         ] {
-            assert_eq!(verdict(password), Err(Fault::Common), "{password}");
+            assert_eq!(verdict(password), Err(PasswordFault::Common), "{password}");
         }
     }
 
@@ -242,7 +246,7 @@ mod tests {
             "121212121212",
             &many,
         ] {
-            assert_eq!(verdict(password), Err(Fault::Repeats), "{password}");
+            assert_eq!(verdict(password), Err(PasswordFault::Repeats), "{password}");
         }
     }
 
@@ -260,7 +264,7 @@ mod tests {
             "acme.example1",
             "ada@acme.example",
         ] {
-            assert_eq!(verdict(password), Err(Fault::OfUser), "{password}");
+            assert_eq!(verdict(password), Err(PasswordFault::OfUser), "{password}");
         }
     }
 
@@ -288,7 +292,10 @@ mod tests {
     fn a_password_has_12_to_1000_characters() {
         let long: String = (0..1_001).map(|n| char::from(b'a' + (n * n % 26) as u8)).collect();
         assert_eq!(verdict("tin boat old"), Ok(()));
-        assert_eq!((verdict("tin boat ol"), verdict(&long)), (Err(Fault::Length(11)), Err(Fault::Length(1_001))));
+        assert_eq!(
+            (verdict("tin boat ol"), verdict(&long)),
+            (Err(PasswordFault::Length(11)), Err(PasswordFault::Length(1_001)))
+        );
         assert_eq!(verdict(&long[..1_000]), Ok(()));
     }
 

@@ -14,7 +14,7 @@ use super::timestamp::Timestamp;
 
 /// What was done to an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum ActKind {
     /// A step was passed.
     Validated,
     /// A step was rejected, of a candidate who was hired too.
@@ -29,9 +29,9 @@ pub enum Act {
 
 /// Something that was done, as the record has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct PastAct {
     /// What.
-    pub act: Act,
+    pub act: ActKind,
     /// When.
     pub at: Timestamp,
     /// The step that it was done at, by its place from 0; none where it is about the application.
@@ -41,14 +41,14 @@ pub struct Done {
     /// Where it was then.
     pub status_after: ApplicationStatus,
     /// The steps that changed, by their places from 0, as they were.
-    pub steps_before: Vec<(usize, Stand)>,
+    pub steps_before: Vec<(usize, StepState)>,
     /// The same as they were then.
-    pub steps_after: Vec<(usize, Stand)>,
+    pub steps_after: Vec<(usize, StepState)>,
 }
 
 /// Where a candidate is with a step, and when it was rejected or passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stand {
+pub struct StepState {
     /// Where they are with it.
     pub status: StepStatus,
     /// Since when, where it is rejected or validated.
@@ -57,20 +57,20 @@ pub struct Stand {
 
 /// Where an application and its steps are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct ApplicationState {
     /// The application.
     pub status: ApplicationStatus,
     /// Its steps, first to last.
-    pub steps: Vec<Stand>,
+    pub steps: Vec<StepState>,
 }
 
 /// All that is known of how an application came to be where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
+pub struct ApplicationHistory {
     /// Where it is.
-    pub now: Standing,
+    pub now: ApplicationState,
     /// What was done to it, the oldest first. One that came by import has been decided on before that, maybe.
-    pub done: Vec<Done>,
+    pub done: Vec<PastAct>,
 }
 
 /// What the candidate sees.
@@ -101,8 +101,8 @@ impl Progress {
     /// Of an application that nobody has decided on or moved: it is, or was, at the first of so many steps.
     pub fn untouched(steps: usize, status: ApplicationStatus) -> Self {
         let status_of = |place| if place == 0 { StepStatus::InProgress } else { StepStatus::Pending };
-        let steps = (0..steps).map(|place| Stand { status: status_of(place), at: None });
-        told(&Standing { status, steps: steps.collect() })
+        let steps = (0..steps).map(|place| StepState { status: status_of(place), at: None });
+        progress_of(&ApplicationState { status, steps: steps.collect() })
     }
 }
 
@@ -110,21 +110,21 @@ impl Progress {
 ///
 /// Whoever took the application back on their page (`withdrawn_at`) sees for good what they saw then, and that they did:
 /// what is decided later is not about them any more.
-pub fn seen(
-    history: &History,
+pub fn visible_progress(
+    history: &ApplicationHistory,
     withdrawn_at: Option<Timestamp>,
     visible_after: Option<Duration>,
     now: Timestamp,
 ) -> Progress {
     let delay = Delay { visible_after, now: withdrawn_at.unwrap_or(now) };
-    let before_withdrawal = |done: &&Done| withdrawn_at.is_none_or(|at| done.at < at);
+    let before_withdrawal = |done: &&PastAct| withdrawn_at.is_none_or(|at| done.at < at);
     let origin = origin(history);
     let done = history.done.iter().filter(before_withdrawal);
     let mut shown = follow(origin, done, &delay);
     if withdrawn_at.is_some() {
         shown.status = ApplicationStatus::Withdrawn;
     }
-    told(&shown)
+    progress_of(&shown)
 }
 
 /// Whether a decision is old enough to be seen.
@@ -140,7 +140,7 @@ impl Delay {
 }
 
 /// Where the application was before anything of it was on record.
-fn origin(history: &History) -> Standing {
+fn origin(history: &ApplicationHistory) -> ApplicationState {
     let mut standing = history.now.clone();
     for done in history.done.iter().rev() {
         standing.status = done.status_before;
@@ -149,8 +149,8 @@ fn origin(history: &History) -> Standing {
     standing
 }
 
-impl Standing {
-    fn put(&mut self, steps: &[(usize, Stand)]) {
+impl ApplicationState {
+    fn put(&mut self, steps: &[(usize, StepState)]) {
         for (place, stand) in steps {
             if let Some(step) = self.steps.get_mut(*place) {
                 *step = *stand;
@@ -162,7 +162,7 @@ impl Standing {
     /// does not show, which the record has as it was left.
     fn put_before(&mut self, place: usize) {
         for step in self.steps.iter_mut().skip(place + 1).filter(|step| step.status != StepStatus::Rejected) {
-            *step = Stand { status: StepStatus::Pending, at: None };
+            *step = StepState { status: StepStatus::Pending, at: None };
         }
     }
 
@@ -176,7 +176,7 @@ impl Standing {
 }
 
 /// What is seen once all of this was done.
-fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &Delay) -> Standing {
+fn follow<'a>(origin: ApplicationState, done: impl Iterator<Item = &'a PastAct>, delay: &Delay) -> ApplicationState {
     let mut real = origin;
     let (mut shown, mut is_hiding) = undecided(&real, delay);
     // Where an application that is not selected is again once nothing of it is rejected.
@@ -184,7 +184,7 @@ fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &De
     // The steps at which a hire was reversed, for all to see.
     let mut reversed = Vec::new();
     for done in done {
-        let is_decision = matches!(done.act, Act::Rejected | Act::Hired);
+        let is_decision = matches!(done.act, ActKind::Rejected | ActKind::Hired);
         is_hiding |= is_decision && delay.hides(done.at);
         real.status = done.status_after;
         real.put(&done.steps_after);
@@ -193,7 +193,7 @@ fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &De
             continue;
         }
         reversed.retain(|place| Some(*place) != done.step);
-        if done.act == Act::Rejected && done.status_before == ApplicationStatus::Hired {
+        if done.act == ActKind::Rejected && done.status_before == ApplicationStatus::Hired {
             reversed.extend(done.step);
         }
         shown.clone_from(&real);
@@ -205,13 +205,19 @@ fn follow<'a>(origin: Standing, done: impl Iterator<Item = &'a Done>, delay: &De
 }
 
 /// What shows of something that was done behind a decision that does not show: what is possible without that.
-fn follow_behind(shown: &mut Standing, base: ApplicationStatus, reversed: &[usize], real: &Standing, done: &Done) {
+fn follow_behind(
+    shown: &mut ApplicationState,
+    base: ApplicationStatus,
+    reversed: &[usize],
+    real: &ApplicationState,
+    done: &PastAct,
+) {
     let is_running = shown.status == ApplicationStatus::InProgress;
     match done.act {
         // Who is moved on is not decided on: whatever was decided before has been undone.
-        Act::Validated if is_running => shown.steps.clone_from(&real.steps),
-        Act::Withdrawn if is_running => shown.status = ApplicationStatus::Withdrawn,
-        Act::Reopened if done.step.is_some_and(|place| shown.is_rejected(place)) => {
+        ActKind::Validated if is_running => shown.steps.clone_from(&real.steps),
+        ActKind::Withdrawn if is_running => shown.status = ApplicationStatus::Withdrawn,
+        ActKind::Reopened if done.step.is_some_and(|place| shown.is_rejected(place)) => {
             shown.put(&done.steps_after);
             if let Some(place) = done.step.filter(|place| reversed.contains(place)) {
                 shown.put_before(place);
@@ -232,7 +238,7 @@ fn before_rejection(status: ApplicationStatus) -> ApplicationStatus {
 
 /// What is seen of an application as it came, which may have been decided on elsewhere; and whether any of that does not
 /// show. Nothing but the steps tells when, and nothing where the candidate was: they are taken to have been at that step.
-fn undecided(origin: &Standing, delay: &Delay) -> (Standing, bool) {
+fn undecided(origin: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut shown = origin.clone();
     let mut is_hiding = false;
     let last = shown.steps.len().saturating_sub(1);
@@ -243,7 +249,7 @@ fn undecided(origin: &Standing, delay: &Delay) -> (Standing, bool) {
             is_hiding = true;
             let is_elsewhere = shown.steps.iter().any(|step| step.status == StepStatus::InProgress);
             let status = if is_elsewhere { StepStatus::Pending } else { StepStatus::InProgress };
-            shown.steps[place] = Stand { status, at: None };
+            shown.steps[place] = StepState { status, at: None };
         }
     }
     if is_hiding && !shown.has_rejection() {
@@ -253,12 +259,12 @@ fn undecided(origin: &Standing, delay: &Delay) -> (Standing, bool) {
 }
 
 /// A standing in the candidate's words.
-fn told(standing: &Standing) -> Progress {
+fn progress_of(standing: &ApplicationState) -> Progress {
     let of = |wanted| standing.steps.iter().position(|step| step.status == wanted);
     let here = of(StepStatus::InProgress).or_else(|| of(StepStatus::Pending));
     let is_running = standing.status == ApplicationStatus::InProgress;
     let is_hired = standing.status == ApplicationStatus::Hired;
-    let stage = |(place, step): (usize, &Stand)| {
+    let stage = |(place, step): (usize, &StepState)| {
         let stage = match step.status {
             StepStatus::Validated => Stage::Done,
             StepStatus::Rejected => Stage::Ended,

@@ -12,7 +12,7 @@ pub const OUTCOME_TYPES_MAX: usize = 50;
 
 /// How many applications there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Applications {
+pub struct ApplicationCounts {
     /// In progress.
     pub in_progress: i64,
     /// Ended in a hire.
@@ -23,7 +23,7 @@ pub struct Applications {
     pub withdrawn: i64,
 }
 
-impl Applications {
+impl ApplicationCounts {
     /// All of them.
     pub fn total(self) -> i64 {
         self.in_progress + self.hired + self.not_selected + self.withdrawn

@@ -9,7 +9,7 @@ const DAILY_PART: i64 = 20;
 
 /// A candidate who was found due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Noted {
+pub struct DueCandidate {
     /// When the retention found them due.
     pub due_since: Timestamp,
     /// Since when their time counted then: the last decision about them.
@@ -18,7 +18,7 @@ pub struct Noted {
     pub is_confirmed: bool,
 }
 
-impl Noted {
+impl DueCandidate {
     /// Whether this still is what makes them due: since when their time counts now, where they are due.
     pub fn holds(&self, counted_from: Option<Timestamp>) -> bool {
         counted_from == Some(self.counted_from)
@@ -32,7 +32,7 @@ impl Noted {
 
 /// The figures of an organization's day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Day {
+pub struct RetentionDay {
     /// Candidates who are not erased.
     pub candidates: i64,
     /// Those who would be erased today without an admin's word.
@@ -41,7 +41,7 @@ pub struct Day {
     pub erased: i64,
 }
 
-impl Day {
+impl RetentionDay {
     /// Whether they are so many that an admin has to confirm them first.
     pub fn needs_confirmation(&self) -> bool {
         let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
@@ -68,7 +68,7 @@ mod tests {
             (30, 1, 20, true),
             (30, 0, 20, false),
         ] {
-            let day = Day { candidates, unconfirmed, erased };
+            let day = RetentionDay { candidates, unconfirmed, erased };
             assert_eq!(day.needs_confirmation(), needs, "{day:?}");
         }
     }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn who_is_due_is_ripe_on_a_later_day_if_the_reason_still_holds() {
         let at = Timestamp::from_micros;
-        let noted = Noted { due_since: at(50), counted_from: at(10), is_confirmed: false };
+        let noted = DueCandidate { due_since: at(50), counted_from: at(10), is_confirmed: false };
         assert!(!noted.is_ripe(at(50)) && noted.is_ripe(at(51)));
         assert!(noted.holds(Some(at(10))) && !noted.holds(Some(at(11))) && !noted.holds(None));
     }

@@ -14,7 +14,7 @@ pub const STEPS_MAX: usize = 50;
 ///
 /// # Errors
 /// `conflict` where the pipeline has all the steps that it may; `validation_error` for a place beyond its end.
-pub fn place(steps: usize, wished: Option<i64>) -> Result<usize, Refusal> {
+pub fn new_step_order(steps: usize, wished: Option<i64>) -> Result<usize, Refusal> {
     if steps >= STEPS_MAX {
         return Err(Refusal::ConflictWith(format!("the role has {steps} steps; remove one before another is added")));
     }
@@ -30,7 +30,7 @@ pub fn place(steps: usize, wished: Option<i64>) -> Result<usize, Refusal> {
 ///
 /// # Errors
 /// `validation_error` that names a step which is missing, there twice, or not in the pipeline.
-pub fn require_each_once(steps: &[RoleStepId], wished: &[Option<RoleStepId>]) -> Result<Vec<RoleStepId>, Refusal> {
+pub fn require_complete_order(steps: &[RoleStepId], wished: &[Option<RoleStepId>]) -> Result<Vec<RoleStepId>, Refusal> {
     let wrong = |detail: String| Refusal::invalid("stepIds", detail);
     let mut order = Vec::with_capacity(steps.len());
     for (index, step) in wished.iter().enumerate() {
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn a_step_is_added_at_any_place_up_to_one_behind_the_last() {
-        assert_eq!(place(0, None), Ok(1));
-        assert_eq!(place(3, None), Ok(4));
+        assert_eq!(new_step_order(0, None), Ok(1));
+        assert_eq!(new_step_order(3, None), Ok(4));
         for wished in 1..=4 {
-            assert_eq!(place(3, Some(wished)), Ok(usize::try_from(wished).unwrap()));
+            assert_eq!(new_step_order(3, Some(wished)), Ok(usize::try_from(wished).unwrap()));
         }
         for wished in [5, 0, -1, i64::MIN] {
-            assert!(matches!(place(3, Some(wished)), Err(Refusal::Invalid(_))), "{wished}");
+            assert!(matches!(new_step_order(3, Some(wished)), Err(Refusal::Invalid(_))), "{wished}");
         }
-        assert_eq!(place(STEPS_MAX - 1, None), Ok(STEPS_MAX));
-        assert!(matches!(place(STEPS_MAX, Some(1)), Err(Refusal::ConflictWith(_))));
+        assert_eq!(new_step_order(STEPS_MAX - 1, None), Ok(STEPS_MAX));
+        assert!(matches!(new_step_order(STEPS_MAX, Some(1)), Err(Refusal::ConflictWith(_))));
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let id = |text: &str| RoleStepId::parse(text).unwrap();
         let steps = [id("a"), id("b"), id("c")];
         let order = |wished: &[&str]| {
-            require_each_once(&steps, &wished.iter().map(|text| RoleStepId::parse(text)).collect::<Vec<_>>())
+            require_complete_order(&steps, &wished.iter().map(|text| RoleStepId::parse(text)).collect::<Vec<_>>())
         };
         assert_eq!(order(&["c", "a", "b"]), Ok(vec![id("c"), id("a"), id("b")]));
         let cases: [(&[&str], &str); 5] = [
@@ -95,7 +95,7 @@ mod tests {
             let refusal = order(wished).unwrap_err();
             assert!(refusal.sentence().contains(words), "{wished:?}: {refusal:?}");
         }
-        assert_eq!(require_each_once(&[], &[]), Ok(Vec::new()));
+        assert_eq!(require_complete_order(&[], &[]), Ok(Vec::new()));
     }
 
     #[test]

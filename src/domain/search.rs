@@ -78,7 +78,7 @@ fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
 }
 
 /// What a candidate is found by: each word once, and whether it is one of the name.
-pub fn of_candidate(name: &str, email: &str) -> Vec<(String, bool)> {
+pub fn candidate_words(name: &str, email: &str) -> Vec<(String, bool)> {
     let mut found = BTreeMap::new();
     for (word, is_in_name) in all_words(name, email) {
         *found.entry(word).or_insert(false) |= is_in_name;
@@ -87,7 +87,7 @@ pub fn of_candidate(name: &str, email: &str) -> Vec<(String, bool)> {
 }
 
 /// What a search is for: each of its words once, of which every one is to be found. `None` where they are too many.
-pub fn of_search(text: &str) -> Option<Vec<String>> {
+pub fn search_words(text: &str) -> Option<Vec<String>> {
     let mut words = words(text);
     words.sort_unstable();
     words.dedup();
@@ -99,7 +99,7 @@ pub fn of_search(text: &str) -> Option<Vec<String>> {
 
 /// A beginning of words that a candidate is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beginning {
+pub struct WordPrefix {
     /// The beginning.
     pub text: String,
     /// Whether only words of the name count.
@@ -107,16 +107,16 @@ pub struct Beginning {
 }
 
 /// Whether a candidate is found by all of these.
-pub fn is_found_by(name: &str, email: &str, beginnings: &[Beginning]) -> bool {
+pub fn matches_all(name: &str, email: &str, beginnings: &[WordPrefix]) -> bool {
     let words: Vec<(String, bool)> = all_words(name, email).collect();
-    let has = |word: &(String, bool), wanted: &Beginning| {
+    let has = |word: &(String, bool), wanted: &WordPrefix| {
         (word.1 || !wanted.in_name_only) && word.0.starts_with(&wanted.text)
     };
     beginnings.iter().all(|wanted| words.iter().any(|word| has(word, wanted)))
 }
 
 /// The least text that is behind all that begin with this word.
-pub fn behind(word: &str) -> String {
+pub fn prefix_end(word: &str) -> String {
     // No letter or digit is behind the last character there is.
     format!("{word}\u{10ffff}")
 }
@@ -162,39 +162,39 @@ mod tests {
 
     #[test]
     fn a_candidate_is_found_by_each_word_once() {
-        let found = of_candidate("Ada Ada Lovelace", "ada@example.org");
+        let found = candidate_words("Ada Ada Lovelace", "ada@example.org");
         let expected = [("ada", true), ("example", false), ("lovelace", true), ("org", false)];
         assert_eq!(found, expected.map(|(word, in_name)| (word.to_owned(), in_name)));
         let many: Vec<String> = (0..100).map(|n| format!("w{n}")).collect();
-        assert_eq!(of_candidate(&many.join(" "), "").len(), WORDS_OF_CANDIDATE_MAX);
+        assert_eq!(candidate_words(&many.join(" "), "").len(), WORDS_OF_CANDIDATE_MAX);
     }
 
     #[test]
     fn a_search_has_each_word_once_and_only_the_longer_of_two_that_begin_alike() {
-        assert_eq!(of_search("Ann smith ANNA Anna"), Some(vec!["anna".to_owned(), "smith".to_owned()]));
-        assert_eq!(of_search(" ... "), Some(Vec::new()));
+        assert_eq!(search_words("Ann smith ANNA Anna"), Some(vec!["anna".to_owned(), "smith".to_owned()]));
+        assert_eq!(search_words(" ... "), Some(Vec::new()));
         let many = |count: usize| (10..10 + count).map(|n| format!("w{n} ")).collect::<String>();
-        assert!(of_search(&many(WORDS_OF_SEARCH_MAX)).is_some());
-        assert!(of_search(&many(WORDS_OF_SEARCH_MAX + 1)).is_none());
+        assert!(search_words(&many(WORDS_OF_SEARCH_MAX)).is_some());
+        assert!(search_words(&many(WORDS_OF_SEARCH_MAX + 1)).is_none());
     }
 
     #[test]
     fn a_word_is_the_beginning_of_one_of_the_candidates() {
         let found = |text: &str, in_name_only| {
-            is_found_by("Zoë Lovelace", "zl@example.org", &[Beginning { text: text.to_owned(), in_name_only }])
+            matches_all("Zoë Lovelace", "zl@example.org", &[WordPrefix { text: text.to_owned(), in_name_only }])
         };
         assert!(found("zo", true) && found("ex", false) && found("zl", false));
         assert!(!found("ex", true) && !found("oe", false));
-        let both = ["love", "org"].map(|text| Beginning { text: text.to_owned(), in_name_only: false });
-        assert!(is_found_by("Zoë Lovelace", "zl@example.org", &both));
-        assert!(!is_found_by("Zoë Lovelace", "zl@example.net", &both));
+        let both = ["love", "org"].map(|text| WordPrefix { text: text.to_owned(), in_name_only: false });
+        assert!(matches_all("Zoë Lovelace", "zl@example.org", &both));
+        assert!(!matches_all("Zoë Lovelace", "zl@example.net", &both));
     }
 
     #[test]
     fn all_that_begin_with_a_word_are_before_what_is_behind_it() {
         for longer in ["ann", "anna", "annzzz", "ann王"] {
-            assert!(longer >= "ann" && longer < behind("ann").as_str(), "{longer}");
+            assert!(longer >= "ann" && longer < prefix_end("ann").as_str(), "{longer}");
         }
-        assert!("ano" > behind("ann").as_str());
+        assert!("ano" > prefix_end("ann").as_str());
     }
 }

@@ -18,14 +18,14 @@ pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) 
 
 /// Where a request says that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin<'a> {
+pub struct RequestOrigin<'a> {
     /// `Sec-Fetch-Site`, which a browser sets and no page can.
     pub sec_fetch_site: Option<&'a str>,
     /// `Origin`.
     pub origin: Option<&'a str>,
 }
 
-impl Origin<'_> {
+impl RequestOrigin<'_> {
     /// Whether the request says anything of where it comes from.
     pub fn is_told(&self) -> bool {
         self.sec_fetch_site.is_some() || self.origin.is_some()
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn only_the_same_origin_passes_and_silence_does_not() {
         let own = "https://jobs.example.com";
-        let verdict = |sec_fetch_site, origin| Origin { sec_fetch_site, origin }.require_same(own).is_ok();
+        let verdict = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
         assert!(verdict(Some("same-origin"), None));
         assert!(verdict(None, Some("https://jobs.example.com")));
         for site in ["cross-site", "same-site", "none", ""] {

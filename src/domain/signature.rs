@@ -35,9 +35,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 
 /// What signs a delivery, shared with the HR system. Its `Debug` prints nothing of it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SigningSecret(String);
 
-impl Secret {
+impl SigningSecret {
     /// The secret that a text holds: `whsec_` and the base 64 of at least one byte, 255 characters in all at most.
     pub fn parse(text: &str) -> Option<Self> {
         let is_short_enough = text.len() <= SECRET_CHARACTERS_MAX;
@@ -76,21 +76,21 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SigningSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
+        f.write_str("SigningSecret")
     }
 }
 
 /// The value of `webhook-timestamp`: whole seconds since 1970.
-pub fn timestamp(at: Timestamp) -> String {
+pub fn timestamp_header(at: Timestamp) -> String {
     at.micros().div_euclid(1_000_000).to_string()
 }
 
 /// The value of `webhook-signature`: a signature for each secret, so that while one is being replaced a receiver that
 /// knows either can verify.
-pub fn header(secrets: &[Secret], id: &DeliveryId, at: Timestamp, body: &[u8]) -> String {
-    let at = timestamp(at);
+pub fn signature_header(secrets: &[SigningSecret], id: &DeliveryId, at: Timestamp, body: &[u8]) -> String {
+    let at = timestamp_header(at);
     let content: [&[u8]; 5] = [id.as_str().as_bytes(), b".", at.as_bytes(), b".", body];
     let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(&content)).collect();
     signatures.join(" ")
@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn the_example_of_the_specification_is_signed_as_it_says() {
-        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let id = DeliveryId::parse("msg_p5jXN8AQM9LWM0D4loKWxJek").unwrap();
         let at = Timestamp::from_micros(1_614_265_330_999_999);
-        let header = header(std::slice::from_ref(&secret), &id, at, br#"{"test": 2432232314}"#);
+        let header = signature_header(std::slice::from_ref(&secret), &id, at, br#"{"test": 2432232314}"#);
         assert_eq!(header, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-        let both = super::header(&[secret.clone(), secret], &id, at, br#"{"test": 2432232314}"#);
+        let both = signature_header(&[secret.clone(), secret], &id, at, br#"{"test": 2432232314}"#);
         assert_eq!(both, format!("{header} {header}"));
     }
 
@@ -116,27 +116,27 @@ mod tests {
     fn a_secret_is_its_prefix_and_base_64() {
         let longest = format!("whsec_{}", "A".repeat(248));
         for good in ["whsec_c2VjcmV0", "whsec_YQ==", "whsec_YQ", "whsec_YR==", "whsec_+/+/", &longest] {
-            assert_eq!(Secret::parse(good).unwrap().reveal(), good);
+            assert_eq!(SigningSecret::parse(good).unwrap().reveal(), good);
         }
         let too_long = format!("whsec_{}", "A".repeat(252));
         for bad in
             ["", "whsec_", "c2VjcmV0", "WHSEC_c2VjcmV0", "whsec_ä", "whsec_-_-_", "whsec_a", "whsec_YQ===", &too_long]
         {
-            assert!(Secret::parse(bad).is_none(), "{bad:?}");
+            assert!(SigningSecret::parse(bad).is_none(), "{bad:?}");
         }
     }
 
     #[test]
     fn a_secret_is_made_of_32_bytes_and_not_printed() {
-        let secret = Secret::generate(|bytes| bytes.fill(0xff));
+        let secret = SigningSecret::generate(|bytes| bytes.fill(0xff));
         assert_eq!(secret.reveal(), "whsec_//////////////////////////////////////////8=");
-        assert!(secret.is_strong() && Secret::parse(secret.reveal()) == Some(secret.clone()));
-        assert_eq!(format!("{secret:?}"), "Secret");
+        assert!(secret.is_strong() && SigningSecret::parse(secret.reveal()) == Some(secret.clone()));
+        assert_eq!(format!("{secret:?}"), "SigningSecret");
     }
 
     #[test]
     fn an_admin_gives_at_least_24_bytes() {
-        let of_bytes = |count: usize| Secret(format!("whsec_{}", STANDARD.encode(vec![7; count])));
+        let of_bytes = |count: usize| SigningSecret(format!("whsec_{}", STANDARD.encode(vec![7; count])));
         assert!(of_bytes(24).is_strong() && !of_bytes(23).is_strong());
     }
 }

@@ -23,7 +23,7 @@ const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
 
 /// A field of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
+pub enum FormField {
     /// Who applies.
     Name,
     /// Where they are reached.
@@ -40,7 +40,7 @@ pub enum Field {
     Consent,
 }
 
-impl Field {
+impl FormField {
     /// All of them, in the order of the form.
     pub const ALL: [Self; 7] = [Self::Name, Self::Email, Self::Phone, Self::Links, Self::Note, Self::Cv, Self::Consent];
 
@@ -60,7 +60,7 @@ impl Field {
 
 /// What can be wrong with a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum FieldFault {
     /// It is not there, or blank.
     Missing,
     /// It has too many characters; a list: one of its entries. Holds how many it may have.
@@ -75,7 +75,7 @@ pub enum Fault {
     NoLink,
 }
 
-impl Fault {
+impl FieldFault {
     /// What is wrong, for programs: a sentence without its subject.
     pub fn sentence(self) -> String {
         match self {
@@ -91,7 +91,7 @@ impl Fault {
 
 /// The fields as they were typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Typed {
+pub struct TypedSignup {
     /// Who applies.
     pub name: String,
     /// Where they are reached.
@@ -108,7 +108,7 @@ pub struct Typed {
 
 /// What somebody applies with, once nothing is at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedSignup {
     /// Who applies.
     pub name: String,
     /// Where they are reached.
@@ -121,28 +121,28 @@ pub struct Checked {
     pub note: String,
 }
 
-impl Typed {
+impl TypedSignup {
     /// What was typed, without the blanks around it.
     ///
     /// # Errors
     /// Every field that is at fault, once, in the order of the form.
-    pub fn check(&self) -> Result<Checked, Vec<(Field, Fault)>> {
+    pub fn check(&self) -> Result<CheckedSignup, Vec<(FormField, FieldFault)>> {
         let mut faults = Vec::new();
-        let mut note = |field, fault: Option<Fault>| faults.extend(fault.map(|fault| (field, fault)));
+        let mut note = |field, fault: Option<FieldFault>| faults.extend(fault.map(|fault| (field, fault)));
         let name = self.name.trim();
-        note(Field::Name, required(name, NAME_CHARACTERS_MAX));
+        note(FormField::Name, required(name, NAME_CHARACTERS_MAX));
         let (email, fault) = address(self.email.trim());
-        note(Field::Email, fault);
+        note(FormField::Email, fault);
         let phone = self.phone.trim();
-        note(Field::Phone, line(phone, PHONE_CHARACTERS_MAX));
+        note(FormField::Phone, line(phone, PHONE_CHARACTERS_MAX));
         let links: Vec<&str> = self.links.iter().map(|link| link.trim()).filter(|link| !link.is_empty()).collect();
-        note(Field::Links, all_links(&links));
+        note(FormField::Links, all_links(&links));
         let text = lines(&self.note);
-        note(Field::Note, paragraphs(&text));
-        note(Field::Consent, (!self.consents).then_some(Fault::Missing));
+        note(FormField::Note, paragraphs(&text));
+        note(FormField::Consent, (!self.consents).then_some(FieldFault::Missing));
         match email.filter(|_| faults.is_empty()) {
             None => Err(faults),
-            Some(email) => Ok(Checked {
+            Some(email) => Ok(CheckedSignup {
                 name: name.to_owned(),
                 email,
                 phone: phone.to_owned(),
@@ -153,34 +153,34 @@ impl Typed {
     }
 }
 
-fn required(text: &str, characters_max: usize) -> Option<Fault> {
-    if text.is_empty() { Some(Fault::Missing) } else { line(text, characters_max) }
+fn required(text: &str, characters_max: usize) -> Option<FieldFault> {
+    if text.is_empty() { Some(FieldFault::Missing) } else { line(text, characters_max) }
 }
 
 /// A text of one line, which reads as it is stored.
-fn line(text: &str, characters_max: usize) -> Option<Fault> {
+fn line(text: &str, characters_max: usize) -> Option<FieldFault> {
     match () {
-        () if text::characters(text) > characters_max => Some(Fault::TooLong(characters_max)),
-        () => plain::flaw_of_line(text).map(Fault::Unreadable),
+        () if text::characters(text) > characters_max => Some(FieldFault::TooLong(characters_max)),
+        () => plain::flaw_of_line(text).map(FieldFault::Unreadable),
     }
 }
 
-fn address(text: &str) -> (Option<Email>, Option<Fault>) {
-    let email = Email::parse(text).filter(|email| !erasure::is_nobodys(email));
+fn address(text: &str) -> (Option<Email>, Option<FieldFault>) {
+    let email = Email::parse(text).filter(|email| !erasure::is_erased_address(email));
     let fault = match &email {
         Some(_) => None,
-        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(Fault::NoAddress)),
+        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NoAddress)),
     };
     (email, fault)
 }
 
-fn all_links(links: &[&str]) -> Option<Fault> {
+fn all_links(links: &[&str]) -> Option<FieldFault> {
     match () {
-        () if links.len() > LINKS_MAX => Some(Fault::TooMany(LINKS_MAX)),
+        () if links.len() > LINKS_MAX => Some(FieldFault::TooMany(LINKS_MAX)),
         () if links.iter().any(|link| text::characters(link) > LINK_CHARACTERS_MAX) => {
-            Some(Fault::TooLong(LINK_CHARACTERS_MAX))
+            Some(FieldFault::TooLong(LINK_CHARACTERS_MAX))
         }
-        () if links.iter().any(|link| !is_link(link)) => Some(Fault::NoLink),
+        () if links.iter().any(|link| !is_link(link)) => Some(FieldFault::NoLink),
         () => None,
     }
 }
@@ -201,16 +201,16 @@ fn lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
 
-fn paragraphs(text: &str) -> Option<Fault> {
+fn paragraphs(text: &str) -> Option<FieldFault> {
     match () {
-        () if text::characters(text) > NOTE_CHARACTERS_MAX => Some(Fault::TooLong(NOTE_CHARACTERS_MAX)),
-        () => plain::flaw_of_lines(text).map(Fault::Unreadable),
+        () if text::characters(text) > NOTE_CHARACTERS_MAX => Some(FieldFault::TooLong(NOTE_CHARACTERS_MAX)),
+        () => plain::flaw_of_lines(text).map(FieldFault::Unreadable),
     }
 }
 
 /// What becomes of an application that nothing is wrong with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SignupOutcome {
     /// A new candidate, and their application.
     NewCandidate,
     /// The application of a candidate who has that address; what they are called stays.
@@ -222,7 +222,7 @@ pub enum Outcome {
 
 /// Who has the address that was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
+pub enum AddressHolder {
     /// Nobody.
     Nobody,
     /// A candidate of the organization.
@@ -235,11 +235,11 @@ pub enum Holder {
 }
 
 /// What becomes of it.
-pub fn decide(holder: Holder) -> Outcome {
+pub fn decide(holder: AddressHolder) -> SignupOutcome {
     match holder {
-        Holder::Nobody => Outcome::NewCandidate,
-        Holder::Candidate { has_applied: false, is_erased: false } => Outcome::NewApplication,
-        Holder::Candidate { .. } => Outcome::Later,
+        AddressHolder::Nobody => SignupOutcome::NewCandidate,
+        AddressHolder::Candidate { has_applied: false, is_erased: false } => SignupOutcome::NewApplication,
+        AddressHolder::Candidate { .. } => SignupOutcome::Later,
     }
 }
 
@@ -247,22 +247,22 @@ pub fn decide(holder: Holder) -> Outcome {
 mod tests {
     use super::*;
 
-    fn typed() -> Typed {
-        Typed {
+    fn typed() -> TypedSignup {
+        TypedSignup {
             name: "Ada Lovelace".to_owned(),
             email: "ada@example.org".to_owned(),
             consents: true,
-            ..Typed::default()
+            ..TypedSignup::default()
         }
     }
 
-    fn faults(typed: &Typed) -> Vec<(Field, Fault)> {
+    fn faults(typed: &TypedSignup) -> Vec<(FormField, FieldFault)> {
         typed.check().err().unwrap_or_default()
     }
 
     #[test]
     fn what_was_typed_is_kept_without_the_blanks_around_it() {
-        let checked = Typed {
+        let checked = TypedSignup {
             name: "  Ada ".to_owned(),
             email: " Ada@Example.org\n".to_owned(),
             phone: " +44 20 ".to_owned(),
@@ -282,12 +282,16 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_at_once_in_the_order_of_the_form() {
-        let none = Typed::default();
+        let none = TypedSignup::default();
         assert_eq!(
             faults(&none),
-            [(Field::Name, Fault::Missing), (Field::Email, Fault::Missing), (Field::Consent, Fault::Missing)]
+            [
+                (FormField::Name, FieldFault::Missing),
+                (FormField::Email, FieldFault::Missing),
+                (FormField::Consent, FieldFault::Missing)
+            ]
         );
-        let all = Typed {
+        let all = TypedSignup {
             name: "a\0".to_owned(),
             email: "ada".to_owned(),
             phone: "1\u{7}".to_owned(),
@@ -295,29 +299,45 @@ mod tests {
             note: "\u{1b}".to_owned(),
             consents: false,
         };
-        let fields: Vec<Field> = faults(&all).into_iter().map(|(field, _)| field).collect();
-        assert_eq!(fields, [Field::Name, Field::Email, Field::Phone, Field::Links, Field::Note, Field::Consent]);
+        let fields: Vec<FormField> = faults(&all).into_iter().map(|(field, _)| field).collect();
+        assert_eq!(
+            fields,
+            [
+                FormField::Name,
+                FormField::Email,
+                FormField::Phone,
+                FormField::Links,
+                FormField::Note,
+                FormField::Consent
+            ]
+        );
     }
 
     #[test]
     fn each_text_has_its_limit_in_characters() {
         let long = |count: usize| "ä".repeat(count);
         for (typed, fault) in [
-            (Typed { name: long(255), ..typed() }, None),
-            (Typed { name: long(256), ..typed() }, Some((Field::Name, Fault::TooLong(255)))),
-            (Typed { email: format!("{}@b", long(252)), ..typed() }, None),
-            (Typed { email: format!("{}@b", long(253)), ..typed() }, Some((Field::Email, Fault::TooLong(254)))),
-            (Typed { phone: long(50), ..typed() }, None),
-            (Typed { phone: long(51), ..typed() }, Some((Field::Phone, Fault::TooLong(50)))),
-            (Typed { note: long(5_000), ..typed() }, None),
-            (Typed { note: long(5_001), ..typed() }, Some((Field::Note, Fault::TooLong(5_000)))),
-            (Typed { links: vec![format!("https://{}", long(492))], ..typed() }, None),
+            (TypedSignup { name: long(255), ..typed() }, None),
+            (TypedSignup { name: long(256), ..typed() }, Some((FormField::Name, FieldFault::TooLong(255)))),
+            (TypedSignup { email: format!("{}@b", long(252)), ..typed() }, None),
             (
-                Typed { links: vec![format!("https://{}", long(493))], ..typed() },
-                Some((Field::Links, Fault::TooLong(500))),
+                TypedSignup { email: format!("{}@b", long(253)), ..typed() },
+                Some((FormField::Email, FieldFault::TooLong(254))),
             ),
-            (Typed { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
-            (Typed { links: vec!["http://a".to_owned(); 6], ..typed() }, Some((Field::Links, Fault::TooMany(5)))),
+            (TypedSignup { phone: long(50), ..typed() }, None),
+            (TypedSignup { phone: long(51), ..typed() }, Some((FormField::Phone, FieldFault::TooLong(50)))),
+            (TypedSignup { note: long(5_000), ..typed() }, None),
+            (TypedSignup { note: long(5_001), ..typed() }, Some((FormField::Note, FieldFault::TooLong(5_000)))),
+            (TypedSignup { links: vec![format!("https://{}", long(492))], ..typed() }, None),
+            (
+                TypedSignup { links: vec![format!("https://{}", long(493))], ..typed() },
+                Some((FormField::Links, FieldFault::TooLong(500))),
+            ),
+            (TypedSignup { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
+            (
+                TypedSignup { links: vec!["http://a".to_owned(); 6], ..typed() },
+                Some((FormField::Links, FieldFault::TooMany(5))),
+            ),
         ] {
             assert_eq!(faults(&typed), fault.into_iter().collect::<Vec<_>>());
         }
@@ -330,18 +350,21 @@ mod tests {
         {
             let text = format!("a{c}b");
             for (typed, field) in [
-                (Typed { name: text.clone(), ..typed() }, Field::Name),
-                (Typed { email: format!("{text}@b.example"), ..typed() }, Field::Email),
-                (Typed { phone: text.clone(), ..typed() }, Field::Phone),
+                (TypedSignup { name: text.clone(), ..typed() }, FormField::Name),
+                (TypedSignup { email: format!("{text}@b.example"), ..typed() }, FormField::Email),
+                (TypedSignup { phone: text.clone(), ..typed() }, FormField::Phone),
             ] {
                 let found = faults(&typed);
-                assert!(matches!(found[..], [(found, Fault::Unreadable(_))] if found == field), "{c:?}: {found:?}");
+                assert!(
+                    matches!(found[..], [(found, FieldFault::Unreadable(_))] if found == field),
+                    "{c:?}: {found:?}"
+                );
             }
             // Nobody is told apart by their note.
-            assert_eq!(faults(&Typed { note: text, ..typed() }), []);
+            assert_eq!(faults(&TypedSignup { note: text, ..typed() }), []);
         }
         for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
-            let typed = Typed { name: good.to_owned(), phone: good.to_owned(), ..typed() };
+            let typed = TypedSignup { name: good.to_owned(), phone: good.to_owned(), ..typed() };
             assert_eq!(faults(&typed), [], "{good}");
         }
     }
@@ -375,14 +398,14 @@ mod tests {
 
     #[test]
     fn an_address_alone_changes_nothing_of_an_application() {
-        assert_eq!(decide(Holder::Nobody), Outcome::NewCandidate);
+        assert_eq!(decide(AddressHolder::Nobody), SignupOutcome::NewCandidate);
         for (has_applied, is_erased, outcome) in [
-            (false, false, Outcome::NewApplication),
-            (true, false, Outcome::Later),
-            (false, true, Outcome::Later),
-            (true, true, Outcome::Later),
+            (false, false, SignupOutcome::NewApplication),
+            (true, false, SignupOutcome::Later),
+            (false, true, SignupOutcome::Later),
+            (true, true, SignupOutcome::Later),
         ] {
-            assert_eq!(decide(Holder::Candidate { has_applied, is_erased }), outcome);
+            assert_eq!(decide(AddressHolder::Candidate { has_applied, is_erased }), outcome);
         }
     }
 }

@@ -17,7 +17,7 @@ pub const NETWORK_FAILURES_FREE: u32 = 50;
 
 /// Failures of one account within an hour from all networks that it does not know. One line alone reaches fewer than 20 an
 /// hour, so it cannot use them up; 2,400 guesses a day find no password of 12 characters that is not a common one.
-pub const STRANGERS_FAILURES_PER_HOUR: u32 = 100;
+pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
 /// How long an account knows a network or device from which it has succeeded.
 pub const FAMILIAR_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);

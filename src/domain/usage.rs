@@ -25,18 +25,18 @@ pub const RETENTION_DAYS_MAX: u32 = 36_525;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The path as a row has it: cut behind the last whole character that fits.
-pub fn kept_path(path: &str) -> &str {
+pub fn stored_path(path: &str) -> &str {
     &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
 }
 
 /// The time from which on rows are kept: so many days back.
-pub fn kept_since(now: Timestamp, days: u32) -> Timestamp {
+pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
     now.minus(DAY * days)
 }
 
 /// The time of the next row: now, or the next microsecond after the last row where the clock has not moved past it,
 /// so times only grow, whatever the clock does.
-pub fn next_at(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
+pub fn next_row_time(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
 }
 
@@ -61,27 +61,27 @@ mod tests {
     #[test]
     fn times_grow_even_when_the_clock_stands_or_steps_back() {
         let at = Timestamp::from_micros;
-        assert_eq!(next_at(None, at(5)), at(5));
-        assert_eq!(next_at(Some(at(4)), at(5)), at(5));
-        assert_eq!(next_at(Some(at(5)), at(5)), at(6));
-        assert_eq!(next_at(Some(at(90)), at(5)), at(91));
+        assert_eq!(next_row_time(None, at(5)), at(5));
+        assert_eq!(next_row_time(Some(at(4)), at(5)), at(5));
+        assert_eq!(next_row_time(Some(at(5)), at(5)), at(6));
+        assert_eq!(next_row_time(Some(at(90)), at(5)), at(91));
     }
 
     #[test]
     fn a_path_is_cut_at_the_last_whole_character_that_fits() {
         let long = "/".repeat(PATH_BYTES_MAX);
-        assert_eq!(kept_path("/api"), "/api");
-        assert_eq!(kept_path(&long), long);
-        assert_eq!(kept_path(&format!("{long}x")), long);
-        assert_eq!(kept_path(&format!("{}é", &long[1..])), &long[1..]);
+        assert_eq!(stored_path("/api"), "/api");
+        assert_eq!(stored_path(&long), long);
+        assert_eq!(stored_path(&format!("{long}x")), long);
+        assert_eq!(stored_path(&format!("{}é", &long[1..])), &long[1..]);
     }
 
     #[test]
     fn rows_are_kept_for_whole_days_up_to_now() {
         let now = Timestamp::from_micros(86_400_000_000 * 400 + 5);
-        assert_eq!(kept_since(now, 400), Timestamp::from_micros(5));
-        assert_eq!(kept_since(now, 1), Timestamp::from_micros(86_400_000_000 * 399 + 5));
-        assert!(kept_since(now, RETENTION_DAYS_MAX) < Timestamp::from_micros(0));
+        assert_eq!(retained_since(now, 400), Timestamp::from_micros(5));
+        assert_eq!(retained_since(now, 1), Timestamp::from_micros(86_400_000_000 * 399 + 5));
+        assert!(retained_since(now, RETENTION_DAYS_MAX) < Timestamp::from_micros(0));
     }
 
     #[test]

@@ -133,14 +133,14 @@ impl Admin {
 
 /// How far a user reaches: all the way where they are an admin who is not disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
+pub struct AccountState {
     /// What they are on the platform.
     pub platform_role: PlatformRole,
     /// Whether they are not disabled.
     pub enabled: bool,
 }
 
-impl Reach {
+impl AccountState {
     fn is_admin(self) -> bool {
         self.enabled && self.platform_role == PlatformRole::Admin
     }
@@ -151,7 +151,7 @@ impl Reach {
 ///
 /// # Errors
 /// `conflict`.
-pub fn require_admin_left(before: Reach, after: Reach, another: bool) -> Result<(), Refusal> {
+pub fn require_admin_remains(before: AccountState, after: AccountState, another: bool) -> Result<(), Refusal> {
     if before.is_admin() && !after.is_admin() && !another {
         return Err(Refusal::Conflict(
             "this is the last admin who is enabled, so they can neither be disabled nor demoted; make another one first",
@@ -162,14 +162,14 @@ pub fn require_admin_left(before: Reach, after: Reach, another: bool) -> Result<
 
 /// What a caller is to an organization that they may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct CallerRoles {
     /// What they are in it; nothing for a platform admin who is no member.
     pub org_role: Option<OrgRole>,
     /// What they are on the platform.
     pub platform_role: PlatformRole,
 }
 
-impl Standing {
+impl CallerRoles {
     /// Passes for whoever may manage the organization's roles and candidates: everyone but a plain member.
     ///
     /// # Errors
@@ -212,17 +212,17 @@ mod tests {
 
     #[test]
     fn the_last_enabled_admin_stays_one() {
-        let reach = |platform_role, enabled| Reach { platform_role, enabled };
+        let reach = |platform_role, enabled| AccountState { platform_role, enabled };
         let (admin, off) = (reach(PlatformRole::Admin, true), reach(PlatformRole::Admin, false));
         let (user, user_off) = (reach(PlatformRole::User, true), reach(PlatformRole::User, false));
         for after in [off, user, user_off] {
-            assert!(matches!(require_admin_left(admin, after, false), Err(Refusal::Conflict(_))));
-            assert!(require_admin_left(admin, after, true).is_ok());
+            assert!(matches!(require_admin_remains(admin, after, false), Err(Refusal::Conflict(_))));
+            assert!(require_admin_remains(admin, after, true).is_ok());
             for before in [off, user, user_off] {
-                assert!(require_admin_left(before, after, false).is_ok(), "who is none cannot be the last");
+                assert!(require_admin_remains(before, after, false).is_ok(), "who is none cannot be the last");
             }
         }
-        assert!(require_admin_left(admin, admin, false).is_ok() && require_admin_left(off, admin, false).is_ok());
+        assert!(require_admin_remains(admin, admin, false).is_ok() && require_admin_remains(off, admin, false).is_ok());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::budget::Budget;
 use super::connection::{self, Fault, Route, Stream};
-use crate::domain::hr_delivery::{self, Attempt};
+use crate::domain::hr_delivery::{self, DeliveryAttempt};
 use crate::domain::hr_integration::{Integration, Target};
 use crate::domain::signature;
 use crate::domain::text;
@@ -49,7 +49,12 @@ struct Answer {
 }
 
 /// Posts a delivery to where the integration says. `now` is when it begins.
-pub(super) async fn make(route: &Route, integration: &Integration, delivery: &Delivery, now: Timestamp) -> Attempt {
+pub(super) async fn make(
+    route: &Route,
+    integration: &Integration,
+    delivery: &Delivery,
+    now: Timestamp,
+) -> DeliveryAttempt {
     let started = Instant::now();
     let mut answer = Answer::default();
     let posting = post(route, integration, delivery, now, &mut answer);
@@ -59,7 +64,7 @@ pub(super) async fn make(route: &Route, integration: &Integration, delivery: &De
         Ok(()) => (remark(answer.status), false),
         Err(fault) => (Some(one_line(&fault.sentence)), fault.timed_out),
     };
-    Attempt {
+    DeliveryAttempt {
         at: now,
         duration: started.elapsed(),
         status: answer.status,
@@ -85,7 +90,7 @@ async fn post(
     let (response, _connection) = send(stream, request).await?;
     answer.status = Some(response.status().as_u16());
     let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    answer.retry_after = retry_after.and_then(|text| hr_delivery::retry_after(text, now));
+    answer.retry_after = retry_after.and_then(|text| hr_delivery::parse_retry_after(text, now));
     within(phase, "while the answer's body was read", read(response.into_body(), &mut answer.body)).await??;
     Ok(())
 }
@@ -101,7 +106,7 @@ fn request(
     let uri: Uri = target.path.parse().map_err(|_| impossible())?;
     let host = HeaderValue::from_str(&target.authority).map_err(|_| impossible())?;
     let body = Bytes::copy_from_slice(delivery.payload.as_bytes());
-    let signatures = signature::header(&integration.signing_secrets(now), &delivery.id, now, &body);
+    let signatures = signature::signature_header(&integration.signing_secrets(now), &delivery.id, now, &body);
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
@@ -113,7 +118,7 @@ fn request(
     fields.insert(header::CONNECTION, HeaderValue::from_static("close"));
     for (name, value) in [
         ("webhook-id", delivery.id.as_str()),
-        ("webhook-timestamp", &signature::timestamp(now)),
+        ("webhook-timestamp", &signature::timestamp_header(now)),
         ("webhook-signature", &signatures),
     ] {
         let value = HeaderValue::from_str(value).expect("ids, digits and base 64 are plain ASCII");

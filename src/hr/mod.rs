@@ -14,7 +14,7 @@ mod worker;
 
 use std::time::Duration;
 
-use crate::domain::hr_delivery::Schedule;
+use crate::domain::hr_delivery::RetrySchedule;
 pub use network::{Later, Network, System};
 pub use worker::Worker;
 
@@ -22,7 +22,7 @@ pub use worker::Worker;
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The delays between attempts.
-    pub schedule: Schedule,
+    pub schedule: RetrySchedule,
     /// How long an attempt may take, from looking up the host to the end of the answer.
     pub timeout: Duration,
     /// Whether private and other special addresses may be reached.

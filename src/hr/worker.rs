@@ -14,9 +14,9 @@ use super::attempt;
 use super::connection::Route;
 use super::tls::Tls;
 use super::{Network, Settings};
-use crate::domain::hr_delivery::{self, Attempt, Next};
+use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt};
+use crate::domain::hr_dispatch;
 use crate::domain::hr_integration::Integration;
-use crate::domain::hr_turn;
 use crate::domain::id::OrganizationId;
 use crate::store::health::Job;
 use crate::store::outbox::{self, Delivery};
@@ -40,7 +40,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Threads that look up hosts, which may hang: as many as attempts at once, for an organization's turn ends only when
 /// its look-up has.
-const LOOK_UP_THREADS_MAX: usize = hr_turn::ATTEMPTS_MAX;
+const LOOK_UP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
 /// How long that is waited for: longer than any resolver tries.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(120);
@@ -237,7 +237,7 @@ impl Deliveries {
         let looked = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
             due.retain(|one| !busy.contains(&one.organization_id));
-            let chosen = hr_turn::choose(due, under_way.len(), suspects);
+            let chosen = hr_dispatch::next_organizations(due, under_way.len(), suspects);
             let turns = chosen.into_iter().map(|one| Turn {
                 // What cannot be read of one organization keeps nobody else's turn from coming.
                 found: found(tx, &one.organization_id),
@@ -282,7 +282,7 @@ impl Deliveries {
         integration: &Integration,
         delivery: &Delivery,
         look_up: mpsc::Sender<Infallible>,
-    ) -> Attempt {
+    ) -> DeliveryAttempt {
         let route = Route {
             network: Arc::clone(&self.network),
             tls: Arc::clone(&self.tls),
@@ -295,8 +295,13 @@ impl Deliveries {
 
     /// Records an attempt. It is with the operating system before the organization's next turn: a power cut may lose
     /// it, and then the message is sent once more.
-    async fn record(&self, delivery: &Delivery, integration: &Integration, attempt: &Attempt) -> Result<(), Error> {
-        let outcome = hr_delivery::outcome_words(attempt.status, attempt.error.as_deref());
+    async fn record(
+        &self,
+        delivery: &Delivery,
+        integration: &Integration,
+        attempt: &DeliveryAttempt,
+    ) -> Result<(), Error> {
+        let outcome = hr_delivery::describe_outcome(attempt.status, attempt.error.as_deref());
         let line = format!("HR delivery {} of {}: {outcome}", delivery.id, delivery.organization_id);
         let mut jitter = [0; 2];
         self.world.fill(&mut jitter);
@@ -332,11 +337,11 @@ fn found(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(De
 }
 
 /// What an attempt made of its delivery: the word that it is counted by, and the words for the log.
-fn told(next: Next) -> (&'static str, String) {
+fn told(next: AttemptOutcome) -> (&'static str, String) {
     match next {
-        Next::Delivered => ("delivered", "delivered".to_owned()),
-        Next::Again(at) => ("again", format!("next attempt at {at}")),
-        Next::Failed => ("failed", "failed, until an admin sends it again".to_owned()),
-        Next::Gone => ("gone", "the integration is disabled".to_owned()),
+        AttemptOutcome::Delivered => ("delivered", "delivered".to_owned()),
+        AttemptOutcome::Again(at) => ("again", format!("next attempt at {at}")),
+        AttemptOutcome::Failed => ("failed", "failed, until an admin sends it again".to_owned()),
+        AttemptOutcome::Gone => ("gone", "the integration is disabled".to_owned()),
     }
 }

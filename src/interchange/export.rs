@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 use super::json;
 use crate::domain::candidate_step::CandidateStep;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
-use crate::domain::signature::Secret;
+use crate::domain::signature::SigningSecret;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
@@ -171,7 +171,7 @@ fn organization<'s>(
 ) -> Result<Organization<'s>, Error> {
     let organization = organization.record;
     let integration = store::hr_integration::find(source.tx, &organization.id)?;
-    let shown = |secret: Secret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
+    let shown = |secret: SigningSecret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
     let (id, again) = (organization.id.clone(), organization.id.clone());
     let members = Box::new(move || store::membership::of_organization(source.tx, &id));
     let roles = Box::new(move || store::role::of_organization(source.tx, &again));

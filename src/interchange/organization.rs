@@ -13,7 +13,7 @@ use crate::domain::organization::{
     DECISION_VISIBLE_AFTER_HOURS, DECISION_VISIBLE_AFTER_HOURS_DEFAULT, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX,
     PRIVACY_NOTICE_CHARACTERS_MAX, RETENTION_DAYS, TIME_ZONE_DEFAULT, is_hex_color,
 };
-use crate::domain::signature::{SECRET_CHARACTERS_MAX, Secret};
+use crate::domain::signature::{SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
 use crate::store::{candidate, hr_integration, membership, organization};
@@ -166,7 +166,7 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
     let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
     let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
-    let secret = fields.optional("secret", &must_be, |value| Secret::parse(value.as_str()?));
+    let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
     let enabled = fields.truth("enabled");
     let secret = secret?;
     // Without a secret nothing could be signed: it waits, disabled, until somebody sets one.

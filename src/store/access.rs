@@ -3,16 +3,20 @@
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::{OrgRole, Principal, Standing};
+use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
 /// What the caller is to an organization; `None` where it is not there or not to be seen.
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn to_organization(tx: &Tx<'_>, who: &Principal, organization: &OrganizationId) -> Result<Option<Standing>, Error> {
+pub fn to_organization(
+    tx: &Tx<'_>,
+    who: &Principal,
+    organization: &OrganizationId,
+) -> Result<Option<CallerRoles>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM organizations o
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
@@ -25,7 +29,7 @@ pub fn to_organization(tx: &Tx<'_>, who: &Principal, organization: &Organization
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, Standing)>, Error> {
+pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
                JOIN organizations o ON o.id = r.organization_id
@@ -42,7 +46,7 @@ pub fn to_candidate(
     tx: &Tx<'_>,
     who: &Principal,
     candidate: &CandidateId,
-) -> Result<Option<(OrganizationId, Standing)>, Error> {
+) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM candidates c
                JOIN organizations o ON o.id = c.organization_id
@@ -59,7 +63,7 @@ pub fn to_candidate_role(
     tx: &Tx<'_>,
     who: &Principal,
     application: &ApplicationId,
-) -> Result<Option<(OrganizationId, Standing)>, Error> {
+) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM candidate_roles a
                JOIN organizations o ON o.id = a.organization_id
@@ -76,7 +80,7 @@ pub fn to_candidate_step(
     tx: &Tx<'_>,
     who: &Principal,
     step: &CandidateStepId,
-) -> Result<Option<(OrganizationId, Standing)>, Error> {
+) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM candidate_role_steps s
                JOIN candidate_roles a ON a.id = s.candidate_role_id
@@ -112,7 +116,7 @@ pub struct Visible {
     /// When it was made.
     pub created_at: Timestamp,
     /// What the caller is in it.
-    pub standing: Standing,
+    pub standing: CallerRoles,
 }
 
 /// What [`visible`] reads.
@@ -176,9 +180,9 @@ fn visible(row: &Row<'_>, who: &Principal) -> Result<Visible, Error> {
     })
 }
 
-fn standing(row: &Row<'_>, who: &Principal) -> Result<(OrganizationId, Standing), Error> {
+fn standing(row: &Row<'_>, who: &Principal) -> Result<(OrganizationId, CallerRoles), Error> {
     let organization = tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?;
     let org_role: Option<String> = row.get(1)?;
     let org_role = org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?;
-    Ok((organization, Standing { org_role, platform_role: who.platform_role }))
+    Ok((organization, CallerRoles { org_role, platform_role: who.platform_role }))
 }

@@ -7,9 +7,9 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::tx::{self, Error, Tx};
-use crate::domain::activity::{self, Action, BEGINNING, Head, Link, SALT_BYTES, Stamp, Subject};
-use crate::domain::hr_delivery::Event;
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::activity::{self, Action, CHAIN_START, ChainHead, ChainLink, SALT_BYTES, Stamp, Subject};
+use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{
     ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, UserId,
 };
@@ -25,10 +25,10 @@ pub fn stamp(world: &dyn World) -> Stamp {
 }
 
 /// What an HR system is told of something that was done, if anything.
-pub(super) fn event(action: Action) -> Option<Event> {
+pub(super) fn event(action: Action) -> Option<DeliveryEvent> {
     match action {
-        Action::Hired => Some(Event::Hired),
-        Action::HireReversed => Some(Event::HireReversed),
+        Action::Hired => Some(DeliveryEvent::Hired),
+        Action::HireReversed => Some(DeliveryEvent::HireReversed),
         _ => None,
     }
 }
@@ -81,11 +81,11 @@ pub fn append(
     subject: &Subject,
     detail: &str,
 ) -> Result<(), Error> {
-    let Head { number: last, hash: previous } = head(tx)?;
+    let ChainHead { number: last, hash: previous } = head(tx)?;
     let user_id = who.map(|who| &who.user_id);
     let api_key_id = who.and_then(Principal::api_key_id);
     let detail_hash = activity::detail_hash(&stamp.salt, detail);
-    let link = Link {
+    let link = ChainLink {
         number: last + 1,
         id: &stamp.id,
         at: tx.now,
@@ -126,13 +126,13 @@ pub fn append(
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn head(tx: &Tx<'_>) -> Result<Head, Error> {
+pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     let sql = "SELECT number, hash
                FROM activities
                ORDER BY number DESC
                LIMIT 1";
-    let head = tx.one(sql, [], |row| Ok(Head { number: row.get(0)?, hash: row.get(1)? }))?;
-    Ok(head.unwrap_or(Head { number: 0, hash: BEGINNING }))
+    let head = tx.one(sql, [], |row| Ok(ChainHead { number: row.get(0)?, hash: row.get(1)? }))?;
+    Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
 /// A sentence where the chain is not the one that this head was noted of: the row is gone, or has another hash. A chain
@@ -140,14 +140,14 @@ pub fn head(tx: &Tx<'_>) -> Result<Head, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn departure(tx: &Tx<'_>, noted: &Head) -> Result<Option<String>, Error> {
+pub fn departure(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, Error> {
     let sql = "SELECT hash
                FROM activities
                WHERE number = $1";
     let number = noted.number;
     Ok(match tx.one(sql, [number], |row| Ok(row.get::<_, [u8; 32]>(0)?))? {
         Some(hash) if hash == noted.hash => None,
-        None if number == 0 && noted.hash == BEGINNING => None,
+        None if number == 0 && noted.hash == CHAIN_START => None,
         Some(_) => {
             Some(format!("activities: row {number} has another hash than was noted, so the chain was rewritten"))
         }
@@ -208,7 +208,7 @@ fn id<I: Id>(row: &Row<'_>, column: usize) -> Result<Option<I>, Error> {
 
 impl Chained {
     fn hash(&self, detail_hash: &[u8; 32], previous: &[u8; 32]) -> [u8; 32] {
-        let link = Link {
+        let link = ChainLink {
             number: self.number,
             id: &self.id,
             at: self.at,
@@ -253,7 +253,7 @@ pub(super) fn emptied(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, E
 /// When SQLite fails.
 pub(super) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
-    let (mut number, mut previous) = (0, BEGINNING);
+    let (mut number, mut previous) = (0, CHAIN_START);
     loop {
         let rows = tx.all(CHAINED, [number], chained)?;
         let Some(end) = rows.last() else { return Ok(findings) };
@@ -282,11 +282,11 @@ pub(super) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<Strin
 ///
 /// # Errors
 /// When SQLite fails.
-pub(super) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "UPDATE activities
                SET detail_hash = $1, hash = $2
                WHERE number = $3";
-    let (mut number, mut previous) = (0, BEGINNING);
+    let (mut number, mut previous) = (0, CHAIN_START);
     loop {
         let rows = tx.all(CHAINED, [number], chained)?;
         if rows.is_empty() {

@@ -3,10 +3,10 @@
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, usage, user};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp};
-use crate::domain::api_key::{self, Grant, Scope, Secret, WhyRefused};
+use crate::domain::api_key::{self, Grant, KeyRefusal, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{Auth, OrgRole, PlatformRole, Principal};
@@ -17,7 +17,7 @@ pub struct NewApiKey {
     /// Its id.
     pub id: ApiKeyId,
     /// Its text, of which only the digest and the first characters are stored.
-    pub secret: Secret,
+    pub secret: KeySecret,
     /// The user it acts as, who must exist.
     pub user_id: UserId,
     /// Its label.
@@ -79,7 +79,7 @@ pub(super) enum Found {
     /// It counts: who calls with it, and when it ends.
     Counts(Principal, Option<Timestamp>),
     /// It is there and does not count.
-    Refused(ApiKeyId, WhyRefused),
+    Refused(ApiKeyId, KeyRefusal),
     /// There is none.
     Unknown,
 }
@@ -100,9 +100,9 @@ pub(super) fn look_up(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Found, Error> {
         let has_ended = tx::time_or_none(row, 10)?.is_some();
         let id = tx::word(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?, ApiKeyId::parse)?;
         let why = match () {
-            () if !is_enabled => Some(WhyRefused::Revoked),
-            () if has_ended || !api_key::is_alive(is_enabled, expires_at, tx.now) => Some(WhyRefused::Expired),
-            () if !is_users_enabled => Some(WhyRefused::UserDisabled),
+            () if !is_enabled => Some(KeyRefusal::Revoked),
+            () if has_ended || !api_key::is_alive(is_enabled, expires_at, tx.now) => Some(KeyRefusal::Expired),
+            () if !is_users_enabled => Some(KeyRefusal::UserDisabled),
             () => None,
         };
         if let Some(why) = why {
@@ -136,7 +136,7 @@ pub fn has_expired(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
 }
 
 /// The same of any key.
-pub(super) fn any_has_expired(tx: &Tx<'_>) -> Result<bool, Error> {
+pub(crate) fn any_has_expired(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
                WHERE ended_at IS NULL AND expires_at <= $1";

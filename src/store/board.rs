@@ -2,10 +2,10 @@
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
-use crate::domain::report::Applications;
+use crate::domain::report::ApplicationCounts;
 use crate::domain::timestamp::Timestamp;
 
 /// A step that a role has or had.
@@ -70,12 +70,12 @@ pub(super) const STEPS: &str = "SELECT s.id, s.name, s.step_order, s.step_type
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn applications(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Applications, Error> {
+pub fn applications(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<ApplicationCounts, Error> {
     let counted = tx.all(BY_STATUS, (organization.as_str(), role.as_str()), |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
     })?;
     let of = |status: &str| counted.iter().find(|(known, _)| known == status).map_or(0, |(_, count)| *count);
-    Ok(Applications {
+    Ok(ApplicationCounts {
         in_progress: of("In Progress"),
         hired: of("Hired"),
         not_selected: of("Not Selected"),

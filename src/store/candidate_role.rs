@@ -3,8 +3,10 @@
 use rusqlite::Row;
 
 use super::candidate;
-use super::tx::{self, Error, Tx};
-use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, StepType};
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::candidate_step::{
+    self, ApplicationStatus, CandidateStep, Decision, HireRecord, StepFacts, StepType,
+};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
@@ -70,7 +72,7 @@ pub fn insert(
 ///
 /// # Errors
 /// [`Error::Defect`] where the application is not as the rule saw it.
-pub fn save(tx: &Tx<'_>, facts: &Facts, decision: &Decision) -> Result<(), Error> {
+pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), Error> {
     // Guarded by the status that the rule saw: a row that says otherwise was changed behind it.
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,

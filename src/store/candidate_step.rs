@@ -7,10 +7,10 @@ mod record;
 use rusqlite::Row;
 
 use super::activity;
-use super::tx::{self, Error, Tx};
 use super::{candidate_role, organization, role};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
-use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, Facts, StepStatus, StepType};
+use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, StepFacts, StepStatus, StepType};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId};
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
@@ -23,7 +23,7 @@ pub use record::rejections;
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<Facts>, Error> {
+pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
                  r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at, a.applied_at
@@ -51,7 +51,7 @@ pub fn save(
     tx: &Tx<'_>,
     who: &Principal,
     action: Action,
-    facts: &Facts,
+    facts: &StepFacts,
     decision: &Decision,
     stamp: &Stamp,
 ) -> Result<(), Error> {
@@ -72,17 +72,17 @@ pub fn save(
 }
 
 /// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
-fn recorded(action: Action, facts: &Facts) -> Action {
+fn recorded(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {
         (Action::Rejected, ApplicationStatus::Hired) => Action::HireReversed,
         _ => action,
     }
 }
 
-fn facts(row: &Row<'_>, who: &Principal) -> Result<Facts, Error> {
+fn facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
     let org_role: Option<String> = row.get(13)?;
-    Ok(Facts {
+    Ok(StepFacts {
         application_id: tx::word(&text(0)?, ApplicationId::parse)?,
         organization_id: tx::word(&text(1)?, OrganizationId::parse)?,
         candidate_id: tx::word(&text(2)?, CandidateId::parse)?,
@@ -169,7 +169,7 @@ pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     tx.exists(sql, [step.as_str()])
 }
 
-fn save_step(tx: &Tx<'_>, facts: &Facts, step: &CandidateStep) -> Result<(), Error> {
+fn save_step(tx: &Tx<'_>, facts: &StepFacts, step: &CandidateStep) -> Result<(), Error> {
     let sql = "UPDATE candidate_role_steps
                SET status = $1, rejected_at = $2, rejection_reason = $3, outcome_type = $4, outcome_reason = $5,
                  validated_at = $6

@@ -1,6 +1,6 @@
 //! What the pages of a career portal show of roles besides what the public API does.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::careers::Listing;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};

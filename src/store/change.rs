@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId};
 
 /// What has changed, read from the file.
-pub(super) struct Changed {
+pub(crate) struct Changed {
     /// The number of the last change of keys or users.
-    pub(super) credentials: i64,
+    pub(crate) credentials: i64,
     /// Portals that show something else, with the number of their last change.
-    pub(super) portals: Vec<(OrganizationId, i64)>,
+    pub(crate) portals: Vec<(OrganizationId, i64)>,
 }
 
 /// What has changed, and of portals only what came behind a number.
 ///
 /// # Errors
 /// When SQLite fails.
-pub(super) fn read(tx: &Tx<'_>, portals_after: i64) -> Result<Changed, Error> {
+pub(crate) fn read(tx: &Tx<'_>, portals_after: i64) -> Result<Changed, Error> {
     let sql = "SELECT organization_id, number
                FROM portal_changes
                WHERE number > $1";
@@ -34,7 +34,7 @@ pub(super) fn read(tx: &Tx<'_>, portals_after: i64) -> Result<Changed, Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub(super) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
+pub(crate) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT number
                FROM credential_changes
                WHERE id = 1";
@@ -72,11 +72,11 @@ impl Portals {
     }
 
     /// Changes up to this one are old.
-    pub(super) fn begin(&self, newest: i64) {
+    pub(crate) fn begin(&self, newest: i64) {
         self.newest.store(newest, Ordering::Release);
     }
 
-    pub(super) fn learn(&self, changed: Vec<(OrganizationId, i64)>) {
+    pub(crate) fn learn(&self, changed: Vec<(OrganizationId, i64)>) {
         let Some(newest) = changed.iter().map(|(_, number)| *number).max() else { return };
         let mut last = self.lock();
         for (organization, number) in changed {

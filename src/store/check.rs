@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use super::connection::{self, Use};
-use super::tx::{self, Error, Tx};
-use super::{activity, candidate, document, erasure, file, organization};
+use super::{activity, candidate, document, erasure, organization};
+use crate::db::connection::{self, Use};
+use crate::db::file;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 
@@ -76,7 +77,7 @@ pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Displ
 ///
 /// # Errors
 /// [`Error::Defect`] with the first finding.
-pub(super) fn require_intact(path: &Path) -> Result<(), Error> {
+pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     let now = crate::domain::timestamp::Timestamp::from_micros(0);
     match tx::snapshot(&connection, now, integrity)?.into_iter().next() {

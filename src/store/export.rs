@@ -2,8 +2,8 @@
 //! that are kept for repeats.
 
 use super::status_page::sent::{self, Sent};
-use super::tx::{self, Error, Tx};
 use super::{activity, erasure};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::CandidateId;
 use crate::domain::timestamp::Timestamp;

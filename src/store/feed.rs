@@ -1,7 +1,7 @@
 //! What machines read of career portals: the same roles as the portal, with since when each is shown as it is.
 
 use super::role;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::tx::Error;
+use crate::db::tx::Error;
 use crate::world::World;
 
 /// The file's secret, made where there is none.
@@ -13,13 +13,13 @@ pub(super) fn of(path: &Path, world: &dyn World) -> Result<[u8; 32], Error> {
     let sql = "SELECT secret
                FROM form_secrets
                WHERE id = 1";
-    if let Some(secret) = super::read_alone(path, world, |tx| tx.one(sql, [], |row| Ok(row.get(0)?)))? {
+    if let Some(secret) = crate::db::read_alone(path, world, |tx| tx.one(sql, [], |row| Ok(row.get(0)?)))? {
         return Ok(secret);
     }
     let mut secret = [0; 32];
     world.fill(&mut secret);
     let insert = "INSERT INTO form_secrets (id, secret)
                   VALUES (1, $1)";
-    super::act_alone(path, world, |tx| tx.run(insert, [&secret]))?;
+    crate::db::act_alone(path, world, |tx| tx.run(insert, [&secret]))?;
     Ok(secret)
 }

@@ -1,9 +1,10 @@
 //! Parts of an open file that others work with: handles without work of their own.
 
-use super::reserve::Reserve;
-use super::tx::Error;
-use super::{Halt, Store, activity, change, clock, document, erasure};
-use crate::domain::activity::Head;
+use super::{Store, activity, change, document, erasure};
+use crate::db::reserve::Reserve;
+use crate::db::tx::Error;
+use crate::db::{Halt, clock};
+use crate::domain::activity::ChainHead;
 
 impl Store {
     /// What erases candidates.
@@ -59,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn chain_head(&self) -> Result<Head, Error> {
+    pub fn chain_head(&self) -> Result<ChainHead, Error> {
         self.read(activity::head)
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rusqlite::Row;
 
 use super::outbox;
-use super::tx::{self, Error, Tx};
-use crate::domain::hr_delivery::{Event, Standing, State};
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::hr_delivery::{DeliveryEvent, DeliveryFacts, DeliveryState};
 use crate::domain::id::{ApplicationId, CandidateId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 
@@ -24,7 +24,7 @@ pub struct HrDelivery {
     /// The application it is about; `None` for a ping.
     pub application_id: Option<ApplicationId>,
     /// What it tells, what has become of it, and what could hold it.
-    pub standing: Standing,
+    pub standing: DeliveryFacts,
     /// How often it was tried.
     pub attempts: i64,
     /// When it was queued.
@@ -56,7 +56,7 @@ pub struct Filter {
     /// Only those of this organization.
     pub organization_id: Option<OrganizationId>,
     /// Only those of which this has become.
-    pub state: Option<State>,
+    pub state: Option<DeliveryState>,
 }
 
 /// The columns of [`HrDelivery`], from the tables that they are in.
@@ -82,9 +82,9 @@ pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Resul
     // partial indexes count, and a `+` keeps a column from being searched by, where another index is the better one.
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
-        Some(State::Pending) => ("AND state = 'pending'", "+number", ""),
-        Some(State::Delivered) => ("AND state = 'delivered' AND attempts > 0", "number", ""),
-        Some(State::Failed) => ("AND state = 'failed'", "number", "+"),
+        Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),
+        Some(DeliveryState::Delivered) => ("AND state = 'delivered' AND attempts > 0", "number", ""),
+        Some(DeliveryState::Failed) => ("AND state = 'failed'", "number", "+"),
     };
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     let Some(organization) = &filter.organization_id else {
@@ -236,9 +236,9 @@ fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
         organization_id: tx::word(&text(2)?, OrganizationId::parse)?,
         organization_slug: text(3)?,
         application_id: application.map(|id| tx::word(&id, ApplicationId::parse)).transpose()?,
-        standing: Standing {
-            event: tx::word(&text(5)?, Event::parse)?,
-            state: tx::word(&text(6)?, State::parse)?,
+        standing: DeliveryFacts {
+            event: tx::word(&text(5)?, DeliveryEvent::parse)?,
+            state: tx::word(&text(6)?, DeliveryState::parse)?,
             enabled: row.get(7)?,
             earlier: earlier.map(|id| tx::word(&id, DeliveryId::parse)).transpose()?,
         },

@@ -3,12 +3,12 @@
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, outbox};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::hr_integration::{Integration, TargetUrl};
 use crate::domain::id::OrganizationId;
-use crate::domain::signature::Secret;
+use crate::domain::signature::SigningSecret;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
@@ -18,7 +18,7 @@ pub struct Record {
     /// Where deliveries go.
     pub url: TargetUrl,
     /// What signs them; without one nothing is sent.
-    pub secret: Option<Secret>,
+    pub secret: Option<SigningSecret>,
     /// Whether they are sent. Never without a secret.
     pub enabled: bool,
 }
@@ -32,7 +32,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &Record) 
                VALUES ($1, $2, $3, $4, 0, $5)
                ON CONFLICT DO NOTHING";
     let Record { url, secret, enabled } = integration;
-    let secret = secret.as_ref().map(Secret::reveal);
+    let secret = secret.as_ref().map(SigningSecret::reveal);
     Ok(tx.run(sql, (organization.as_str(), url.as_str(), secret, enabled, tx.now.micros()))? == 1)
 }
 
@@ -66,7 +66,7 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
         (
             organization.as_str(),
             integration.url.as_str(),
-            integration.secret.as_ref().map(Secret::reveal),
+            integration.secret.as_ref().map(SigningSecret::reveal),
             previous.map(|(secret, _)| secret.reveal()),
             previous.map(|(_, until)| until.micros()),
             integration.enabled,
@@ -136,9 +136,9 @@ pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error>
 fn integration(row: &Row<'_>) -> Result<Integration, Error> {
     let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     // Not by the helper for words: its error would show the secret.
-    let secret = |column| -> Result<Option<Secret>, Error> {
+    let secret = |column| -> Result<Option<SigningSecret>, Error> {
         let text: Option<String> = row.get(column)?;
-        text.map(|text| Secret::parse(&text).ok_or_else(unreadable)).transpose()
+        text.map(|text| SigningSecret::parse(&text).ok_or_else(unreadable)).transpose()
     };
     Ok(Integration {
         url: TargetUrl::from_file(row.get(0)?),

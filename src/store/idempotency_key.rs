@@ -1,8 +1,8 @@
 //! What requests with an `Idempotency-Key` were answered, by API key: kept in the transaction of the act itself, for a day.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id};
-use crate::domain::idempotency_key::{self, Answer, IdempotencyKey, Kept};
+use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
 /// Answers past their time that go with each one that is kept: more than one, so that they get fewer, and few, so that
 /// nobody waits for them.
@@ -12,27 +12,27 @@ const CLEARED_MAX: i64 = 16;
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn find(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey) -> Result<Option<Kept>, Error> {
+pub fn find(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey) -> Result<Option<StoredResponse>, Error> {
     match find_as(tx, api_key_number, key.as_str())? {
         Some(kept) => Ok(Some(kept)),
-        None => find_as(tx, api_key_number, &idempotency_key::erased(key.as_str())),
+        None => find_as(tx, api_key_number, &idempotency_key::erased_key(key.as_str())),
     }
 }
 
-fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<Kept>, Error> {
+fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredResponse>, Error> {
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
     // A clock that is ahead ends no answer before its time, so that a repeat does not act twice.
-    let after = idempotency_key::counts_after(tx.earliest).micros();
+    let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let candidate_id: Option<String> = row.get(4)?;
         let answer = match (row.get(2)?, row.get(3)?) {
-            (Some(text), _) => Answer::Whole(text),
-            (None, Some(made_id)) => Answer::Secret(made_id),
-            (None, None) => Answer::Erased,
+            (Some(text), _) => StoredBody::Whole(text),
+            (None, Some(made_id)) => StoredBody::Secret(made_id),
+            (None, None) => StoredBody::Erased,
         };
-        Ok(Kept {
+        Ok(StoredResponse {
             fingerprint: row.get(0)?,
             status: row.get(1)?,
             answer,
@@ -45,7 +45,7 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<Kept>, 
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kept) -> Result<(), Error> {
+pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &StoredResponse) -> Result<(), Error> {
     let sql = "DELETE FROM idempotency_keys
                WHERE (key_number, idempotency_key) IN (
                  SELECT key_number, idempotency_key
@@ -54,7 +54,7 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
                  ORDER BY created_at
                  LIMIT $2
                )";
-    tx.run(sql, (idempotency_key::counts_after(tx.earliest).micros(), CLEARED_MAX))?;
+    tx.run(sql, (idempotency_key::valid_since(tx.earliest).micros(), CLEARED_MAX))?;
     // One under the same key may be there, past its time.
     let sql =
         "INSERT INTO idempotency_keys (key_number, idempotency_key, fingerprint, created_at, status, answer, made_id,
@@ -64,9 +64,9 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, kept: &Kep
                SET fingerprint = excluded.fingerprint, created_at = excluded.created_at, status = excluded.status,
                  answer = excluded.answer, made_id = excluded.made_id, candidate_id = excluded.candidate_id";
     let (answer, made_id) = match &kept.answer {
-        Answer::Whole(text) => (Some(text), None),
-        Answer::Secret(id) => (None, Some(id)),
-        Answer::Erased => (None, None),
+        StoredBody::Whole(text) => (Some(text), None),
+        StoredBody::Secret(id) => (None, Some(id)),
+        StoredBody::Erased => (None, None),
     };
     let candidate_id = kept.candidate_id.as_ref().map(CandidateId::as_str);
     let (fingerprint, now) = (kept.fingerprint, tx.earliest.micros());
@@ -87,5 +87,5 @@ pub fn forget_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Erro
     let sql = "UPDATE idempotency_keys
                SET answer = NULL, made_id = NULL, fingerprint = $1, idempotency_key = $2
                WHERE key_number = $3 AND idempotency_key = $4";
-    tx.run_each(sql, keys.into_iter(), |(number, key)| Ok(([0_u8; 32], idempotency_key::erased(&key), number, key)))
+    tx.run_each(sql, keys.into_iter(), |(number, key)| Ok(([0_u8; 32], idempotency_key::erased_key(&key), number, key)))
 }

@@ -1,8 +1,8 @@
 //! Signup links: made, given again, followed, ended with their role.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
-use crate::domain::invitation::{self, Way};
+use crate::domain::invitation::{self, LinkTarget};
 use crate::domain::role::RoleStatus;
 
 /// What a signup link leads to.
@@ -21,7 +21,7 @@ pub struct Invitation {
     /// Its name.
     pub role_name: String,
     /// What there is for whoever follows the link.
-    pub way: Way,
+    pub way: LinkTarget,
 }
 
 /// The token of the role's link that is to be given again, where there is one
@@ -67,7 +67,7 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
     let found = tx.one(sql, [token], |row| {
         let status = tx::word(&row.get::<_, String>(6)?, RoleStatus::parse)?;
         let is_alive = invitation::is_alive(tx::time(row, 8)?, tx::time_or_none(row, 9)?, tx.now);
-        let Some(way) = invitation::way(status, row.get(7)?, is_alive) else { return Ok(None) };
+        let Some(way) = invitation::link_target(status, row.get(7)?, is_alive) else { return Ok(None) };
         Ok(Some(Invitation {
             organization_id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
             organization_name: row.get(1)?,

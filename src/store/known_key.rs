@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::api_key::{self, Found};
 use super::change;
 use super::refused::Refused;
-use super::tx::{Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
@@ -66,7 +66,7 @@ impl KnownKey {
 
 /// The keys that are remembered, all looked up since the same change.
 #[derive(Default)]
-pub(super) struct KnownKeys(Mutex<Memory>);
+pub(crate) struct KnownKeys(Mutex<Memory>);
 
 #[derive(Default)]
 struct Memory {
@@ -104,7 +104,7 @@ impl KnownKeys {
     }
 
     /// Forgets what was looked up before this change.
-    pub(super) fn learn(&self, changed_at: i64) {
+    pub(crate) fn learn(&self, changed_at: i64) {
         let mut memory = self.lock();
         if memory.known_at < changed_at {
             memory.known_at = changed_at;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::clock::Clock;
-use super::connection::{self, Use};
-use super::health::{Health, Job};
-use super::notice::Notices;
 use super::redating;
-use super::thread::Periodic;
-use super::tx::{self, Error};
 use super::usage::{self, Unmarked};
-use super::writer::Writer;
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::notice::Notices;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error};
+use crate::db::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
 /// How often is looked whether it is time.
@@ -32,7 +32,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const SLICE_ROWS: usize = 512;
 
 /// Rows that were appended and not marked. Those of before the start are not counted, so it begins with one.
-pub(super) struct Appended(AtomicU64);
+pub(crate) struct Appended(AtomicU64);
 
 impl Default for Appended {
     fn default() -> Self {
@@ -41,7 +41,7 @@ impl Default for Appended {
 }
 
 impl Appended {
-    pub(super) fn add(&self, rows: usize) {
+    pub(crate) fn add(&self, rows: usize) {
         self.0.fetch_add(rows as u64, Ordering::Relaxed);
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::domain::api_key::{self, Grant, Secret};
+    use crate::domain::api_key::{self, Grant, KeySecret};
     use crate::domain::id::{Id, UserId};
     use crate::domain::text::Email;
     use crate::domain::user::PlatformRole;
@@ -145,7 +145,7 @@ mod tests {
             for name in ["one", "two"] {
                 let key = crate::store::api_key::NewApiKey {
                     id: world.id(),
-                    secret: Secret::generate(|bytes| world.fill(bytes)),
+                    secret: KeySecret::generate(|bytes| world.fill(bytes)),
                     user_id: user_id.clone(),
                     name: name.to_owned(),
                     grant: Grant::of(None),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, user};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId, UserId};
 use crate::domain::timestamp::Timestamp;

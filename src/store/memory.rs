@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::{self, Changed, Portals};
-use super::connection::{self, Use};
 use super::known_key::KnownKeys;
 use super::marking::Appended;
-use super::thread::Periodic;
-use super::tx::{self, Error};
+use crate::db::connection::{self, Use};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error};
 use crate::domain::timestamp::Timestamp;
 
 /// How often the file is looked at for what other processes change: half of what is promised for portals.
@@ -18,22 +18,22 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What memory keeps.
 #[derive(Default)]
-pub(super) struct Memory {
-    pub(super) portals: Portals,
-    pub(super) keys: KnownKeys,
-    pub(super) appended: Arc<Appended>,
+pub(crate) struct Memory {
+    pub(crate) portals: Portals,
+    pub(crate) keys: KnownKeys,
+    pub(crate) appended: Arc<Appended>,
 }
 
 impl Memory {
     /// From here on it knows of every change.
-    pub(super) fn learn(&self, changed: Changed) {
+    pub(crate) fn learn(&self, changed: Changed) {
         self.keys.learn(changed.credentials);
         self.portals.learn(changed.portals);
     }
 }
 
 /// Starts the thread that looks. What changed before is no news to a memory that is empty.
-pub(super) fn follow(path: &Path, memory: Arc<Memory>) -> Result<Periodic, Error> {
+pub(crate) fn follow(path: &Path, memory: Arc<Memory>) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
     memory.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change::portals)?);
     let look = move || {

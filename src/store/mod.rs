@@ -7,7 +7,6 @@
 
 pub mod access;
 pub mod activity;
-mod alone;
 pub mod api_key;
 pub mod board;
 pub mod candidate;
@@ -16,77 +15,53 @@ pub mod candidate_step;
 pub mod careers;
 pub mod change;
 pub mod check;
-mod checkpoint;
-pub mod clock;
-mod connection;
 pub mod document;
-mod engine;
 pub mod erasure;
 pub mod export;
 pub mod feed;
-pub mod file;
 mod form_secret;
-mod full_disk;
-mod halt;
 mod handle;
-pub mod health;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
-mod identity;
-mod idle;
 pub mod invitation;
-mod job;
 mod known_key;
 pub mod logo;
 mod marking;
 pub mod membership;
-mod memory;
-mod notice;
+pub(crate) mod memory;
 pub mod organization;
 pub mod outbox;
-mod owed;
 pub mod personal_data;
 pub mod portal;
 mod pruning;
-mod recording;
+pub(crate) mod recording;
 mod redating;
 mod refused;
 pub mod report;
-mod reserve;
 pub mod role;
 pub mod role_step;
-mod same;
-mod schema;
 pub mod session;
 pub mod signup;
 pub mod staging;
 pub mod status_page;
 #[cfg(test)]
 mod tests;
-mod thread;
-mod tx;
 pub mod usage;
 pub mod user;
-mod wal;
-mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use r2d2_sqlite::SqliteConnectionManager;
 
-use crate::domain::api_key::WhyRefused;
+pub use crate::db::{Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, file, health, read_alone};
+use crate::db::{checkpoint, connection, full_disk, identity, idle, notice, thread, tx, writer};
+use crate::domain::api_key::KeyRefusal;
 use crate::world::World;
-pub use alone::{act_alone, read_alone};
-pub use file::OpenError;
-pub use halt::{Closed, Halt};
-pub use job::Grade;
 pub use known_key::KnownKey;
 pub use recording::Recorded;
 pub use refused::Refused;
-pub use reserve::Reserve;
-pub use tx::{Error, Tx};
 
 /// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
 pub const READERS_MAX: u32 = 17;
@@ -291,7 +266,7 @@ impl Store {
     /// Notes that a key was refused because it has expired.
     pub fn note_expired(&self, key: &KnownKey) {
         if let Some(id) = key.principal.api_key_id() {
-            self.note_refused(Refused::ApiKey(id.clone(), WhyRefused::Expired));
+            self.note_refused(Refused::ApiKey(id.clone(), KeyRefusal::Expired));
         }
     }
 

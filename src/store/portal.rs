@@ -1,7 +1,7 @@
 //! What the public sees: organizations with their portal on, and their roles that are public and open.
 
 use super::role;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::clock::Clock;
-use super::connection::{self, Use};
-use super::health::{Health, Job};
-use super::thread::Periodic;
-use super::tx::{self, Error};
 use super::usage;
-use super::writer::Writer;
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error};
+use crate::db::writer::Writer;
 use crate::domain;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
@@ -50,7 +50,7 @@ pub(super) fn start(
         }
         looked_at = Some(now);
         // A clock that is ahead makes no row old.
-        let kept_since = domain::usage::kept_since(clock.read().earliest(), days);
+        let kept_since = domain::usage::retained_since(clock.read().earliest(), days);
         // What fails now, because of a full disk or another process's lock, is tried again at the next look.
         let pruned = prune(&connection, &writer, kept_since);
         wait = match pruned {

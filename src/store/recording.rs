@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::change;
 use super::known_key::KnownKey;
-use super::tx::{Error, Tx};
 use super::usage::{self, LogEntry};
+use crate::db::tx::{Error, Tx};
 
 /// What became of a row.
 #[derive(Debug, Clone)]
@@ -22,25 +22,25 @@ pub enum Recorded {
 }
 
 /// Whom to tell.
-pub(super) type Done = Box<dyn FnOnce(Result<Recorded, Error>) + Send>;
+pub(crate) type Done = Box<dyn FnOnce(Result<Recorded, Error>) + Send>;
 
 /// A row, the key that it is of, and whom to tell.
-pub(super) struct Recording {
-    pub(super) key: Arc<KnownKey>,
-    pub(super) entry: LogEntry,
-    pub(super) done: Done,
+pub(crate) struct Recording {
+    pub(crate) key: Arc<KnownKey>,
+    pub(crate) entry: LogEntry,
+    pub(crate) done: Done,
 }
 
 /// What may become of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Logged,
     Ended,
     Changed,
 }
 
 /// What may become of each row, and the last change of keys that this transaction knows of.
-pub(super) fn verdicts(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
+pub(crate) fn verdicts(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
     let changed_at = change::credentials(tx)?;
     let verdict = |row: &Recording| match row {
         row if !row.key.is_known_at(changed_at) => Verdict::Changed,
@@ -51,14 +51,14 @@ pub(super) fn verdicts(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>,
 }
 
 /// Appends what may be appended: what became of each, and the last change of keys that this transaction knows of.
-pub(super) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
+pub(crate) fn append_all(tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, i64), Error> {
     let (verdicts, changed_at) = verdicts(tx, rows)?;
     let logged = rows.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Logged);
     usage::append_all(tx, logged.map(|(row, _)| &row.entry))?;
     Ok((verdicts, changed_at))
 }
 
-pub(super) fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
+pub(crate) fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
     for (row, verdict) in rows.into_iter().zip(verdicts) {
         let outcome = match verdict {
             Verdict::Logged => Recorded::Logged,
@@ -69,7 +69,7 @@ pub(super) fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
     }
 }
 
-pub(super) fn answer_all(rows: Vec<Recording>, outcome: &Result<Recorded, Error>) {
+pub(crate) fn answer_all(rows: Vec<Recording>, outcome: &Result<Recorded, Error>) {
     for row in rows {
         tell(row.done, outcome.clone());
     }

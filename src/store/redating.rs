@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::tx::{self, Error, Tx};
 use super::usage;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// How far ahead of the clock the newest row may be: rows that come within one microsecond, and a clock that is set back by

@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::activity;
-use super::job::Grade;
-use super::thread::Periodic;
-use super::tx::{Error, Tx};
-use super::writer::Writer;
+use crate::db::job::Grade;
+use crate::db::thread::Periodic;
+use crate::db::tx::{Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::activity::Action;
-use crate::domain::api_key::WhyRefused;
+use crate::domain::api_key::KeyRefusal;
 use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::tally::Tally;
 use crate::world::World;
@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refused {
     /// A key that is there and does not count.
-    ApiKey(ApiKeyId, WhyRefused),
+    ApiKey(ApiKeyId, KeyRefusal),
     /// A sign-in to a user's account.
     SignIn(UserId),
 }

@@ -1,6 +1,6 @@
 //! What a role's report is made of: counts of its applications and of their steps.
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::StepStatus;
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;

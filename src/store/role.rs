@@ -6,7 +6,7 @@ mod list;
 use rusqlite::{Row, ToSql};
 
 use super::invitation;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::activity;
 use super::role::{self, Role};
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{Id, RoleId, RoleStepId};

@@ -1,7 +1,7 @@
 //! Sessions of signed-in browsers, by the digest of the cookie's value.
 
-use super::tx::{self, Error, Tx};
 use super::{activity, user};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::session;
@@ -50,7 +50,7 @@ pub fn has_ended(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
 }
 
 /// The same of any session.
-pub(super) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
+pub(crate) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM sessions
                WHERE created_at <= $1 OR last_seen_at <= $2";

@@ -9,14 +9,14 @@ use super::invitation::Invitation;
 use super::role_step;
 use super::status_page::sent::{self, Sent};
 use super::status_page::{self, About};
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
 use crate::domain::attachment::AttachmentToken;
-use crate::domain::candidate::{Template, first_steps};
+use crate::domain::candidate::{StepTemplate, first_steps};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, SignupId};
-use crate::domain::signup::{Checked, Holder, Outcome, decide};
+use crate::domain::signup::{AddressHolder, CheckedSignup, SignupOutcome, decide};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
@@ -25,7 +25,7 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// What was typed.
-    pub checked: Checked,
+    pub checked: CheckedSignup,
     /// The language that it was typed in.
     pub locale: String,
     /// The digest of the token of the page where whoever sent it sees where they stand.
@@ -42,7 +42,7 @@ pub struct Wish {
 /// # Errors
 /// When SQLite fails.
 pub fn apply(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, wish: &Wish) -> Result<(), Error> {
-    let Checked { name, email, .. } = &wish.checked;
+    let CheckedSignup { name, email, .. } = &wish.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
     let made = make(tx, world, organization, &Applicant { role, name, email, applied_at: tx.now })?;
     if let (None, Some((candidate, former))) = (&made.application, &made.former) {
@@ -142,21 +142,23 @@ fn make(
     let known = candidate::with_email(tx, organization, email)?;
     let former = known.as_ref().map(|candidate| candidate_role::to_role(tx, organization, &candidate.id, role));
     let former = former.transpose()?.flatten();
-    let holder = known.as_ref().map_or(Holder::Nobody, |candidate| Holder::Candidate {
+    let holder = known.as_ref().map_or(AddressHolder::Nobody, |candidate| AddressHolder::Candidate {
         has_applied: former.is_some(),
         is_erased: candidate.is_erased,
     });
     let outcome = decide(holder);
     let application = match (outcome, &known) {
-        (Outcome::Later, _) => None,
-        (Outcome::NewApplication, Some(candidate)) => Some(add_application(tx, world, role, candidate, applied_at)?),
-        (Outcome::NewApplication | Outcome::NewCandidate, _) => {
+        (SignupOutcome::Later, _) => None,
+        (SignupOutcome::NewApplication, Some(candidate)) => {
+            Some(add_application(tx, world, role, candidate, applied_at)?)
+        }
+        (SignupOutcome::NewApplication | SignupOutcome::NewCandidate, _) => {
             let candidate = add_candidate(tx, world, organization, name, email)?;
             Some(add_application(tx, world, role, &candidate, applied_at)?)
         }
     };
     let former = known.map(|candidate| candidate.id).zip(former);
-    Ok(Made { application, is_candidate: outcome == Outcome::NewCandidate, former })
+    Ok(Made { application, is_candidate: outcome == SignupOutcome::NewCandidate, former })
 }
 
 fn add_candidate(
@@ -179,7 +181,7 @@ fn add_application(
     applied_at: Timestamp,
 ) -> Result<ApplicationId, Error> {
     let templates = role_step::of_role(tx, role)?.into_iter();
-    let templates = templates.map(|step| Template { id: step.id, name: step.name, step_type: step.step_type });
+    let templates = templates.map(|step| StepTemplate { id: step.id, name: step.name, step_type: step.step_type });
     let steps = first_steps(templates.collect(), || world.id());
     let application =
         candidate_role::Record { id: world.id(), status: ApplicationStatus::InProgress, applied_at, hire: None };
@@ -210,7 +212,7 @@ fn insert(tx: &Tx<'_>, id: &SignupId, invitation: &Invitation, made: &Made, wish
         "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
                  phone, links, note, locale, consented_at, created_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
-    let Checked { name, email, phone, links, note } = &wish.checked;
+    let CheckedSignup { name, email, phone, links, note } = &wish.checked;
     let json = |texts: &[String]| {
         serde_json::to_string(texts).map_err(|error| Error::Defect(format!("texts are no JSON: {error}")))
     };

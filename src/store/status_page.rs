@@ -8,7 +8,7 @@ pub mod shown;
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::form;
 use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
@@ -169,7 +169,7 @@ pub fn remove(tx: &Tx<'_>, about: &About) -> Result<(), Error> {
     tx.run(sql, (application, signup))?;
     let sql = "DELETE FROM spent_links
                WHERE spent_at < $1";
-    tx.run(sql, [tx.now.minus(form::AGE_MAX).micros()])?;
+    tx.run(sql, [tx.now.minus(form::FORM_AGE_MAX).micros()])?;
     Ok(())
 }
 

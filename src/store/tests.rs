@@ -1,6 +1,8 @@
 //! How boards, reports and activities are found, as SQLite plans it: no page sorts, and none looks through what is not its
 //! own, however large the file is. Before and after SQLite knows what is in the tables.
 
+mod full_disk;
+
 use rusqlite::Connection;
 
 use super::activity::{page as activity, platform};

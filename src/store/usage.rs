@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use rusqlite::Row;
 
 use super::redating;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
@@ -63,7 +63,7 @@ pub(super) struct Newest {
 /// What the writing connection remembers of the log, so that a row is one insert and nothing is asked for it: the newest
 /// row, and the newest of each key. True of the file as its own transaction sees it; forgotten when that is undone.
 #[derive(Default)]
-pub(super) struct Ledger(RefCell<Option<Remembered>>);
+pub(crate) struct Ledger(RefCell<Option<Remembered>>);
 
 struct Remembered {
     last: Option<Timestamp>,
@@ -78,7 +78,7 @@ struct Place {
 }
 
 impl Ledger {
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.0.replace(None);
     }
 
@@ -93,7 +93,7 @@ impl Ledger {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(newest_known(tx, key_number)?),
         };
-        let at = usage::next_at(remembered.last, tx.now);
+        let at = usage::next_row_time(remembered.last, tx.now);
         let number = newest.map_or(0, |newest| newest.number) + 1;
         let previous_at = newest.map(|newest| newest.at);
         *newest = Some(Newest { at, number });

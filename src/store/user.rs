@@ -4,12 +4,12 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::activity;
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::{PlatformRole, Principal, Reach, require_admin_left};
+use crate::domain::user::{AccountState, PlatformRole, Principal, require_admin_remains};
 
 /// What a sign-in looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,8 +224,8 @@ pub fn change(
     if before == after {
         return Ok(());
     }
-    let reach = |user: &Record| Reach { platform_role: user.platform_role, enabled: user.enabled };
-    require_admin_left(reach(before), reach(after), another_admin(tx, &before.id)?)?;
+    let reach = |user: &Record| AccountState { platform_role: user.platform_role, enabled: user.enabled };
+    require_admin_remains(reach(before), reach(after), another_admin(tx, &before.id)?)?;
     let sql = "UPDATE users
                SET email = $1, email_key = $2, name = $3, platform_role = $4, enabled = $5, updated_at = $6
                WHERE id = $7";

@@ -48,7 +48,7 @@ fn a_link_has_43_characters_and_the_file_stores_only_its_digest() {
     let path = link(&app, &hiring, 0);
     let token = path.strip_prefix("/status/").unwrap();
     assert_eq!(token.len(), 43);
-    let digest = appliance::domain::status_page::digest(token);
+    let digest = appliance::domain::status_page::token_digest(token);
     assert_eq!(app.sql("SELECT digest FROM status_pages"), [format!("{digest:?}")]);
     for table in ["status_pages", "activities", "idempotency_keys", "api_key_usage"] {
         assert!(!app.sql(&format!("SELECT * FROM {table}")).concat().contains(token), "{table}");

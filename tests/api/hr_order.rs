@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use appliance::domain::hr_turn::SUSPECT_ATTEMPTS_MAX;
+use appliance::domain::hr_dispatch::SUSPECT_ATTEMPTS_MAX;
 use appliance::http::Stopped;
 use serde_json::{Value, json};
 

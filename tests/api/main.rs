@@ -78,6 +78,8 @@ mod role_create;
 mod role_list;
 mod role_state;
 mod role_step;
+#[path = "../rounds/mod.rs"]
+mod rounds;
 mod session;
 mod session_stranger;
 mod signup;
@@ -122,8 +124,14 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
+/// Two threads for each core, because many tests wait for timeouts or for other processes.
+fn test_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(test_threads);
     let all: Vec<Trial> = [
         activity::tests(),
         admin_membership::tests(),

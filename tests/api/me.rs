@@ -1,7 +1,7 @@
 //! `GET /api/v1/me`, and rules for all credentials that are tested on it: which are accepted, which are refused, and
 //! what the answer says.
 
-use appliance::domain::api_key::Secret;
+use appliance::domain::api_key::KeySecret;
 use appliance::http::server::route::Entry;
 use appliance::http::server::table::Table;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn all_invalid_credentials_get_the_same_answer() {
     let session = app.sign_in(&hiring.email("owner"), PASSWORD);
     app.pass(86_400);
     let (_, good) = app.make_key(&owner);
-    let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
+    let unknown = KeySecret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
     let mistyped = format!("{}{}{}", &good[..10], if &good[10..11] == "a" { "b" } else { "a" }, &good[11..]);
     let bearers: [&str; 10] =
         [&revoked, &expired, &unknown, &mistyped, &good[..41], &good[4..], "", "null", "rpk_ä", "ä"];
@@ -202,7 +202,7 @@ fn a_bad_key_is_refused_even_with_a_good_session() {
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);
     let session = app.sign_in(&hiring.email("owner"), PASSWORD);
-    let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
+    let unknown = KeySecret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
     let values: [&str; 6] = [&format!("Bearer {unknown}"), "Bearer x", "Basic b3duZXI6eA==", "Bearer ä", "ä", ""];
     for value in values {
         let answer = session.with_header("Authorization", value).get(ME).refused(401, "unauthorized");

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
+use super::rounds::rounds;
 use super::support::App;
 use super::support::race::{First, Lane, connected, count, duel, require_sound, statuses, together};
 
@@ -21,10 +22,10 @@ crate::tests![
     eight_concurrent_rejections_of_a_step_make_one,
 ];
 
-pub(crate) const ROUNDS: usize = 200;
+pub(crate) const ROUNDS: usize = rounds(50, 200);
 
 /// Rounds that one imported organization lasts for.
-pub(crate) const GROUND_ROUNDS: usize = 200;
+pub(crate) const GROUND_ROUNDS: usize = rounds(50, 200);
 
 /// An organization with many roles of two steps, and the same number of applications to each.
 pub(crate) struct Ground {
@@ -174,8 +175,8 @@ fn sixteen_concurrent_hires_at_a_step_make_one_hire() {
         }
     }
     let hires = "SELECT count(DISTINCT candidate_role_id), count(*), min(action), max(action) FROM activities";
-    assert_eq!(app.sql(hires), ["200|200|candidate_step.hired|candidate_step.hired"]);
-    assert_eq!(app.sql("SELECT status, positions, hired FROM roles"), ["open|201|200"]);
+    assert_eq!(app.sql(hires), [format!("{ROUNDS}|{ROUNDS}|candidate_step.hired|candidate_step.hired")]);
+    assert_eq!(app.sql("SELECT status, positions, hired FROM roles"), [format!("open|{}|{ROUNDS}", ROUNDS + 1)]);
     require_sound(&app);
 }
 
@@ -381,9 +382,10 @@ fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
         assert_eq!(known["lastRequest"], times[CALLS - 1]);
         times[CALLS - 1].clone_into(&mut newest);
     }
+    let calls = (ROUNDS * CALLS).to_string();
     let figures = "SELECT count(*), count(DISTINCT u.at), count(DISTINCT u.number), max(u.number)
                    FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number";
-    assert_eq!(app.sql(&format!("{figures} WHERE k.id = '{key_id}'")), ["1600|1600|1600|1600"]);
+    assert_eq!(app.sql(&format!("{figures} WHERE k.id = '{key_id}'")), [[calls.as_str(); 4].join("|")]);
     require_sound(&app);
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::rounds::rounds;
 use crate::support::race::{Lane, connected, count, require_sound, together};
 use crate::support::{Answer, App};
 
@@ -20,7 +21,7 @@ crate::tests![
     requests_that_start_after_their_user_was_disabled_are_refused,
 ];
 
-const ROUNDS: usize = 40;
+const ROUNDS: usize = rounds(15, 40);
 const ORGANIZATIONS: &str = "/api/admin/organizations";
 const USERS: &str = "/api/admin/users";
 

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
+use super::rounds::rounds;
 use super::support::hiring::role_of;
-use super::support::race::{First, Lane, connected, count, duel, require_sound, together};
+use super::support::race::{DUEL_ROUNDS_MAX, First, Lane, connected, count, duel, require_sound, together};
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -19,10 +20,10 @@ crate::tests![
     reads_on_every_connection_see_answered_changes,
 ];
 
-const ROUNDS: usize = 100;
+const ROUNDS: usize = rounds(30, 100);
 
 /// Applications of one imported organization, which is the maximum number of rounds of a duel.
-const APPLICATIONS: usize = 2_000;
+const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
 /// An organization with many applications, all in progress, and the key of its owner.
 struct Ground {

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
+use super::rounds::rounds;
 use super::support::race::{First, Lane, connected, duel, require_sound, statuses, together};
 use super::support::{Answer, App};
 
@@ -18,7 +19,7 @@ crate::tests![
     a_concurrent_export_and_erasure_happen_in_sequence,
 ];
 
-const ROUNDS: usize = 200;
+const ROUNDS: usize = rounds(50, 200);
 
 /// An organization whose only role has a position for everybody.
 struct Ground {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
+use super::rounds::rounds;
 use super::support::race::{First, Lane, connected, count, duel, together};
 use super::support::roles::staff;
 use super::support::{Answer, App, Client, Hiring};
@@ -30,10 +31,10 @@ crate::tests![
 const CLIENTS: usize = 8;
 
 /// Rounds of a race between identical requests.
-const ROUNDS: usize = 25;
+const ROUNDS: usize = rounds(12, 25);
 
 /// Roles in one imported organization.
-const ROLES: usize = 200;
+const ROLES: usize = rounds(50, 200);
 
 /// An organization with many identical roles, one for each round.
 struct Ground {

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::rounds::rounds;
 use super::support::race::{First, Lane, connected, duel, together};
 use super::support::sent::path_of;
 use super::support::{Answer, App, Client, Hiring};
@@ -14,7 +15,7 @@ crate::tests![
     concurrent_deletions_make_one,
 ];
 
-const ROUNDS: usize = 200;
+const ROUNDS: usize = rounds(50, 200);
 
 /// An organization whose only role has a position for everybody.
 struct Ground {

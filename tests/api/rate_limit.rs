@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use appliance::domain::api_key::Secret;
+use appliance::domain::api_key::KeySecret;
 use appliance::http::server::route::Entry;
 use appliance::http::server::table::Table;
 use serde_json::json;
@@ -404,7 +404,7 @@ fn one_of_many_concurrent_requests_gets_the_last_of_the_bucket() {
 fn requests_without_a_valid_credential_are_not_limited() {
     let app = limited(1);
     let hiring = app.hiring();
-    let unknown = Secret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
+    let unknown = KeySecret::generate(|bytes| bytes.fill(7)).reveal().to_owned();
     for _ in 0..5 {
         for client in [app.anonymous(), app.key("rpk_no"), app.key(&unknown)] {
             let answer = client.get(ME).refused(401, "unauthorized");

@@ -3,12 +3,12 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 
-import { LANGUAGES, look, picture, together, visitor } from './browser.mjs';
+import { LANGUAGES, inspect, screenshot, inParallel, visitor } from './browser.mjs';
 import { pages } from './pages.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/// All rules but experimental ones. What is wrong, with where.
+/// Violations of all rules except experimental ones, each with the elements concerned.
 export async function violations(page, rules) {
   await page.evaluate(axe);
   return page.evaluate(async (rules) => {
@@ -19,39 +19,39 @@ export async function violations(page, rules) {
   }, rules);
 }
 
-/// A page as it is, at both widths and in both schemes.
-async function everywhere(page, name, fault, isPictured) {
+/// Checks the present page at both widths and in both colour schemes.
+async function everywhere(page, name, fault, hasScreenshot) {
   for (const [width, height] of [[390, 844], [1280, 900]]) {
     await page.setViewportSize({ width, height });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });
-      // Texts are the same in the dark; only their colours differ.
+      // Dark mode changes only colours, so the other rules would repeat their result.
       const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
-      for (const what of await violations(page, rules)) {
-        fault(`${name}, ${width} px, ${colorScheme}: ${what}`);
+      for (const violation of await violations(page, rules)) {
+        fault(`${name}, ${width} px, ${colorScheme}: ${violation}`);
       }
-      if (isPictured) {
-        await picture(page, `page-${name}-${width}-${colorScheme}`);
+      if (hasScreenshot) {
+        await screenshot(page, `page-${name}-${width}-${colorScheme}`);
       }
     }
   }
 }
 
 export async function check(browser, company, fault) {
-  await together(2, LANGUAGES, async (lang) => {
-    const ways = await pages(browser, company, lang, fault);
+  await inParallel(2, LANGUAGES, async (lang) => {
+    const visits = await pages(browser, company, lang, fault);
     const context = await visitor(browser, fault, { locale: lang });
     const page = await context.newPage();
     await page.goto(`${process.env.BASE}/careers/${company.acme.slug}`);
-    for (const [name, go] of Object.entries(ways)) {
+    for (const [name, go] of Object.entries(visits)) {
       try {
         await go(page);
-        await look(page, fault);
+        await inspect(page, fault);
         const has = await page.locator('html').getAttribute('lang');
         if (has !== lang) {
           fault(`${name} is in ${has}, not ${lang}`);
         }
-        // What is folded away is looked at as well.
+        // Check collapsed content too.
         await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
         await everywhere(page, `${name}-${lang}`, fault, lang === 'en');
       } catch (error) {

@@ -1,4 +1,4 @@
-// A browser that tells on pages: whatever they load from elsewhere, what their policy stops, what fails in them.
+// A browser that reports faults of pages: requests to other origins, violations of the content security policy, script errors.
 
 import { chromium } from 'playwright-core';
 
@@ -6,7 +6,7 @@ import { base } from './company.mjs';
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
-/// What people see on what they press, in each language.
+/// The labels of buttons and links, in each language.
 export const WORDS = {
   en: { apply: 'Apply for this role', send: 'Send application', withdraw: 'Withdraw the application', sure: 'Withdraw now' },
   de: { apply: 'Auf diese Stelle bewerben', send: 'Bewerbung absenden', withdraw: 'Bewerbung zurückziehen', sure: 'Jetzt zurückziehen' },
@@ -14,16 +14,16 @@ export const WORDS = {
   es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
 };
 
-/// A form is not taken sooner than people can fill it in.
+/// The service refuses forms that are sent faster than a person can fill them in.
 const FORM_AT_LEAST_MS = 3200;
 
 export function launch() {
-  // Nothing but this machine can be reached, whatever a page asks for.
+  // The browser can reach only this machine, even if a page requests another host.
   const args = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'];
   return chromium.launch({ executablePath: process.env.CHROMIUM, args });
 }
 
-/// A new visitor. `fault` hears of all that a page must not do; pages that answer with an error are no fault.
+/// A new visitor. Calls `fault` for everything that a page must not do. A page with an error status is not a fault.
 export async function visitor(browser, fault, { width = 1280, height = 900, hasScript = true, origins = [base], ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, javaScriptEnabled: hasScript, ...more });
   context.setDefaultTimeout(15000);
@@ -38,7 +38,7 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
     dialog.dismiss();
   });
   context.on('console', (message) => {
-    // Chromium writes a line about each page that is answered with an error.
+    // Chromium logs a line for each page with an error status.
     const isStatus = message.text().startsWith('Failed to load resource: the server responded with a status of');
     const isPage = isStatus && message.location().url === message.page()?.url();
     if (['error', 'warning'].includes(message.type()) && !isPage) {
@@ -55,8 +55,8 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   return context;
 }
 
-/// What every page must not have, wherever it came from.
-export async function look(page, fault) {
+/// Reports what no page may contain.
+export async function inspect(page, fault) {
   const seen = await page.evaluate(() => ({
     violations: window.__violations ?? [],
     canary: window.__canary,
@@ -71,8 +71,8 @@ export async function look(page, fault) {
       .map((element) => element.outerHTML),
   }));
   const url = page.url();
-  seen.violations.forEach((what) => fault(`${url}: its policy stops ${what}`));
-  seen.links.forEach((link) => fault(`${url}: leads to ${link}`));
+  seen.violations.forEach((violation) => fault(`${url}: its policy blocks ${violation}`));
+  seen.links.forEach((link) => fault(`${url}: links to ${link}`));
   seen.broken.forEach((image) => fault(`${url}: does not show ${image}`));
   [...seen.active, ...seen.scripts, ...seen.handlers].forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
   if (seen.canary !== undefined) {
@@ -80,34 +80,34 @@ export async function look(page, fault) {
   }
 }
 
-/// A page of the service, of which only this status is right.
+/// Opens a page of the service and reports any other status than this one.
 export async function open(page, path, fault, status = 200) {
   const answer = await page.goto(base + path);
   if (answer.status() !== status) {
     fault(`${path} was answered ${answer.status()}, not ${status}`);
   }
-  await look(page, fault);
+  await inspect(page, fault);
 }
 
-let pictures = 0;
+let screenshots = 0;
 
-/// A picture of the whole page.
-export async function picture(page, name) {
-  pictures += 1;
+/// Takes a screenshot of the whole page.
+export async function screenshot(page, name) {
+  screenshots += 1;
   const path = `${process.env.ARTEFACTS}/${name}.png`;
   await page.screenshot({ path, fullPage: true });
 }
 
 export const field = (page, name) => page.locator(`main form [name=${name}]`);
 
-/// From the page of a role to its form, by hand.
+/// Goes from the page of a role to its form. Returns the time of arrival.
 export async function apply(page, lang) {
   await page.getByRole('button', { name: WORDS[lang].apply, exact: true }).click();
   await page.waitForURL(/\/signup\//);
   return Date.now();
 }
 
-/// Sends a form that was there at a time, as soon as it may be.
+/// Sends a form that was opened at this time, as soon as the service accepts it.
 export async function send(page, lang, openedAt) {
   await page.waitForTimeout(Math.max(0, FORM_AT_LEAST_MS - (Date.now() - openedAt)));
   const answered = page.waitForEvent('load');
@@ -122,7 +122,7 @@ export async function fill(page, person) {
   }
 }
 
-/// Somebody who has applied: the path of their page. Their context is new.
+/// Applies in a new context. Returns the paths of the form, the status page and its confirmation.
 export async function applied(browser, fault, { slug, role, lang = 'en', person }) {
   const context = await visitor(browser, fault);
   const page = await context.newPage();
@@ -132,19 +132,19 @@ export async function applied(browser, fault, { slug, role, lang = 'en', person 
   await fill(page, { name: 'Ada Lovelace', ...person });
   await field(page, 'consent').check();
   await send(page, lang, openedAt);
-  await look(page, fault);
+  await inspect(page, fault);
   const { pathname, search } = new URL(page.url());
   if (!pathname.startsWith('/status/')) {
-    await picture(page, `not-applied-${slug}-${lang}`);
+    await screenshot(page, `not-applied-${slug}-${lang}`);
     throw new Error(`an application ended at ${pathname}: ${await page.locator('main').innerText()}`);
   }
   await context.close();
   return { form, status: pathname, confirmation: pathname + search };
 }
 
-/// So many at the same time; each takes the next thing.
-export async function together(workers, things, work) {
-  const left = [...things];
+/// Runs `work` on all items with this many workers. Each worker takes the next item.
+export async function inParallel(workers, items, work) {
+  const left = [...items];
   await Promise.all(Array.from({ length: workers }, async () => {
     while (left.length > 0) {
       await work(left.shift());

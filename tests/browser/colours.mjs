@@ -1,12 +1,12 @@
-// Organizations whose colour is hard to read something on, or to read on a page.
+// Organizations whose colour gives poor contrast, as a background or as text.
 
-import { applied, open, picture, together, visitor } from './browser.mjs';
+import { applied, open, screenshot, inParallel, visitor } from './browser.mjs';
 import { violations } from './accessible.mjs';
 
 const RULES = ['color-contrast', 'link-in-text-block'];
 
 export async function check(browser, { colours }, fault) {
-  await together(2, Object.entries(colours), async ([name, { of, role }]) => {
+  await inParallel(2, Object.entries(colours), async ([name, { of, role }]) => {
     const person = { email: `painter.${name}@example.org`, note: 'Hello.' };
     const { form, confirmation, status } = await applied(browser, fault, { slug: of.slug, role, person });
     const context = await visitor(browser, fault, { width: 390, height: 844 });
@@ -16,21 +16,21 @@ export async function check(browser, { colours }, fault) {
       await open(page, path, fault);
       for (const colorScheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme });
-        for (const what of await violations(page, RULES)) {
-          fault(`${name}, ${path}, ${colorScheme}: ${what}`);
+        for (const violation of await violations(page, RULES)) {
+          fault(`${name}, ${path}, ${colorScheme}: ${violation}`);
         }
         if (path === role_page || path === status) {
-          await picture(page, `colour-${name}-${path === status ? 'status' : 'role'}-${colorScheme}`);
+          await screenshot(page, `colour-${name}-${path === status ? 'status' : 'role'}-${colorScheme}`);
         }
-        await buttons(page, (what) => fault(`${name}, ${path}, ${colorScheme}: ${what}`));
+        await checkButtonEdges(page, (message) => fault(`${name}, ${path}, ${colorScheme}: ${message}`));
       }
     }
     await context.close();
   });
 }
 
-/// The edge of a button against the page (WCAG 1.4.11), and what shows the focus: axe-core looks at neither.
-async function buttons(page, fault) {
+/// Checks the contrast between the edge of each button and the page (WCAG 1.4.11), which axe-core does not.
+async function checkButtonEdges(page, fault) {
   const found = await page.evaluate(() => {
     const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     const light = (colour) => {
@@ -49,5 +49,5 @@ async function buttons(page, fault) {
       return { text: button.textContent, contrast: Math.max(edge, area) };
     });
   });
-  found.filter(({ contrast }) => contrast < 3).forEach(({ text, contrast }) => fault(`"${text}" has an edge of ${contrast.toFixed(2)} only`));
+  found.filter(({ contrast }) => contrast < 3).forEach(({ text, contrast }) => fault(`"${text}": the contrast of its edge is only ${contrast.toFixed(2)}`));
 }

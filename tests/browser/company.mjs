@@ -1,10 +1,10 @@
-// What is in the file before candidates come: organizations of all sorts and their roles, made over HTTP.
+// Creates organizations and roles of all kinds over HTTP, before candidates apply.
 
 const { BASE: base, KEY: key } = process.env;
 
 export { base };
 
-/// An answer's JSON; anything but a success ends the run.
+/// The `data` member of a response. Any status but success ends the run.
 export async function call(method, path, body, type = 'application/json') {
   const sent = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) };
@@ -16,7 +16,7 @@ export async function call(method, path, body, type = 'application/json') {
   return text === '' ? null : JSON.parse(text).data;
 }
 
-/// Texts that do something where they are not only shown. Each sets `__canary`.
+/// Texts that set `__canary` if a page executes them instead of displaying them.
 export const HOSTILE = {
   script: '<script>window.__canary=1</script>',
   image: '<img src=x onerror="window.__canary=2">',
@@ -59,7 +59,7 @@ a line of code that is much longer than any telephone is wide, so that it has to
 |---|---|
 | Zurich | three days a week |`;
 
-/// A picture of 40 by 16 points, as a browser would show it.
+/// A valid PNG of 40 by 16 pixels.
 const LOGO = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAACgAAAAQCAIAAADrtar6AAAAJ0lEQVR42mPgL8sbEMQwavFAWXzIkYd2aNTiUYtHLR7eFo+W1TRDAPAGfiP3GLJyAAAAAElFTkSuQmCC',
   'base64',
@@ -67,25 +67,25 @@ const LOGO = Buffer.from(
 
 async function organization(slug, name, primaryColor, more = {}) {
   const theme = { primaryColor, showSalary: true };
-  const wish = { name, slug, domain: `${slug}.example`, timeZone: 'Europe/Zurich', portal: { enabled: true, theme }, ...more };
-  return { slug, name, id: (await call('POST', '/api/admin/organizations', wish)).id };
+  const input = { name, slug, domain: `${slug}.example`, timeZone: 'Europe/Zurich', portal: { enabled: true, theme }, ...more };
+  return { slug, name, id: (await call('POST', '/api/admin/organizations', input)).id };
 }
 
-/// A role with its steps, open; and what it is afterwards, by `then`.
-async function role(organization, wish, then) {
+/// Creates a role with three steps and opens it. `then` leaves it a draft or closes it.
+async function role(organization, input, then) {
   const path = `/api/v1/organizations/${organization.id}/roles`;
-  const { id } = await call('POST', path, { public: true, positions: 3, ...wish });
+  const { id } = await call('POST', path, { public: true, positions: 3, ...input });
   for (const [name, stepType] of [['Application', 'application'], ['Interview', 'interview'], ['Offer', 'offer']]) {
     await call('POST', `/api/v1/roles/${id}/steps`, { name, stepType });
   }
   if (then === 'draft') {
-    return { id, name: wish.name };
+    return { id, name: input.name };
   }
   await call('POST', `/api/v1/roles/${id}/open`);
   if (then === 'closed') {
     await close({ id });
   }
-  return { id, name: wish.name };
+  return { id, name: input.name };
 }
 
 export async function close(role) {
@@ -94,16 +94,16 @@ export async function close(role) {
 
 const markdown = (body) => ({ format: 'markdown', body });
 
-/// Colours that most texts cannot be read on, or that cannot be read on a page.
+/// Colours with poor contrast, as a background or as text.
 export const COLOURS = { yellow: '#ffff00', white: '#ffffff', black: '#000000', grey: '#808080' };
 
-export async function settle() {
+export async function createCompany() {
   const acme = await organization('acme', 'Acme Söhne & Co.', '#0f766e');
   const engineer = await role(acme, {
     name: 'Platform Engineer (m/f/d)', department: 'Engineering', location: 'Zurich', workType: 'hybrid',
     description: markdown(DESCRIPTION), salaryMin: 110000, salaryMax: 140000, salaryCurrency: 'CHF', salaryPeriod: 'year',
   });
-  // One for each who applies, so that whoever was there first does not matter.
+  // One role for each application, so that the order of the parts does not matter.
   const roles = [];
   for (let nth = 0; nth < 55; nth += 1) {
     roles.push(await role(acme, {
@@ -131,7 +131,7 @@ export async function settle() {
   return { acme, engineer, roles, closed, draft, empty, colours, hostile, trap };
 }
 
-/// Answers of the interface for staff that are not JSON.
+/// A response of the staff API that is not JSON.
 export async function download(path) {
   const answer = await fetch(base + path, { headers: { Authorization: `Bearer ${key}` } });
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };

@@ -1,15 +1,15 @@
-// embed.js in a page of another origin: the list, a portal without roles, a service that does not answer. No cookies.
+// embed.js on a page of another origin: the list, a portal without roles, an unavailable service. It sets no cookies.
 
 import { createServer } from 'node:http';
 
 import { base } from './company.mjs';
-import { picture, visitor } from './browser.mjs';
+import { screenshot, visitor } from './browser.mjs';
 import { violations } from './accessible.mjs';
 
 export async function check(browser, { acme, empty, hostile, trap }, fault) {
   const site = createServer((request, response) => {
     const slug = new URL(request.url, 'http://site').searchParams.get('slug');
-    // A strict site: what the script needs is all that it may.
+    // A strict site: its policy allows only what the script needs.
     const policy = `default-src 'none'; script-src ${base}; connect-src ${base}; img-src 'self' data:`;
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
@@ -23,16 +23,16 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   context.on('request', async (request) => {
     const { cookie, authorization } = await request.allHeaders().catch(() => ({}));
     if (cookie !== undefined || authorization !== undefined) {
-      fault(`${request.url()} is sent ${cookie ?? authorization}`);
+      fault(`${request.url()} carries the credential ${cookie ?? authorization}`);
     }
   });
   const page = await context.newPage();
   const roles = page.locator('#jobs').getByRole('listitem');
-  const look = async (name) => {
-    for (const what of await violations(page)) {
-      fault(`${name}: ${what}`);
+  const inspect = async (name) => {
+    for (const violation of await violations(page)) {
+      fault(`${name}: ${violation}`);
     }
-    await picture(page, `embed-${name}`);
+    await screenshot(page, `embed-${name}`);
   };
 
   await page.goto(`${origin}/?slug=${acme.slug}`);
@@ -40,13 +40,13 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   if ((await roles.count()) < 30) {
     fault(`the list has ${await roles.count()} roles`);
   }
-  await look('list');
+  await inspect('list');
   await page.locator('#jobs').getByRole('link').first().click();
   await page.waitForURL(/\/careers\/acme\/roles\//);
 
   await page.goto(`${origin}/?slug=${empty.slug}`);
   await page.locator('#jobs').getByRole('status').filter({ hasText: /\.$/ }).waitFor();
-  await look('empty');
+  await inspect('empty');
 
   await page.goto(`${origin}/?slug=${hostile.slug}`);
   await roles.first().waitFor();
@@ -57,7 +57,7 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
     fault('a name ran as a script');
   }
 
-  await fails(browser, origin, acme, fault);
+  await checkOverload(browser, origin, acme, fault);
   const cookies = await context.cookies();
   if (cookies.length > 0) {
     fault(`there are cookies ${JSON.stringify(cookies)}`);
@@ -66,20 +66,20 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   site.close();
 }
 
-/// The service is overloaded for a while. What the browser writes about that is no fault.
-async function fails(browser, origin, acme, fault) {
+/// The service is overloaded for a while. The console messages of the browser about it are not faults.
+async function checkOverload(browser, origin, acme, fault) {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.route('**/api/public/portal/**', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto(`${origin}/?slug=${acme.slug}`);
-  const again = page.locator('#jobs').getByRole('button');
-  await again.waitFor();
-  await picture(page, 'embed-failed');
-  for (const what of await violations(page)) {
-    fault(`failed: ${what}`);
+  const retry = page.locator('#jobs').getByRole('button');
+  await retry.waitFor();
+  await screenshot(page, 'embed-failed');
+  for (const violation of await violations(page)) {
+    fault(`failed: ${violation}`);
   }
   await page.unroute('**/api/public/portal/**');
-  await again.click();
+  await retry.click();
   await page.locator('#jobs').getByRole('listitem').first().waitFor();
   await context.close();
 }

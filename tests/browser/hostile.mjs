@@ -1,7 +1,7 @@
-// Names, texts and queries that would be scripts if a page let them: they are only shown.
+// Names, texts and queries that contain scripts: pages display them and never execute them.
 
 import { HOSTILE } from './company.mjs';
-import { WORDS, applied, field, fill, look, open, picture, send, visitor } from './browser.mjs';
+import { WORDS, applied, field, fill, inspect, open, screenshot, send, visitor } from './browser.mjs';
 
 export async function check(browser, { hostile, trap, acme }, fault) {
   const person = {
@@ -20,33 +20,33 @@ export async function check(browser, { hostile, trap, acme }, fault) {
   ]) {
     await open(page, path, fault);
     await hover(page);
-    await look(page, fault);
+    await inspect(page, fault);
   }
   await open(page, `/careers/${query.replaceAll('%2F', '')}`, fault, 404);
   await open(page, `${portal}/roles/${trap.id}`, fault);
-  await picture(page, 'hostile-role');
+  await screenshot(page, 'hostile-role');
   const shown = await page.locator('main').innerText();
   for (const text of [`Trap ${HOSTILE.attribute}`, HOSTILE.template, HOSTILE.image]) {
     if (!shown.includes(text)) {
       fault(`the page of the role does not show ${text}`);
     }
   }
-  // What is typed comes back in the form, and only as text.
+  // After an error the form shows the typed values again, as text only.
   await open(page, form, fault);
-  const at = Date.now();
+  const openedAt = Date.now();
   await page.locator('main form').evaluate((element) => element.setAttribute('novalidate', ''));
   const typed = { ...person, email: HOSTILE.attribute, links: HOSTILE.title };
   await fill(page, typed);
-  await send(page, 'en', at);
-  await look(page, fault);
-  await picture(page, 'hostile-form');
+  await send(page, 'en', openedAt);
+  await inspect(page, fault);
+  await screenshot(page, 'hostile-form');
   for (const [name, value] of Object.entries(typed)) {
     if ((await field(page, name).inputValue()) !== value) {
       fault(`${name} came back as ${await field(page, name).inputValue()}`);
     }
   }
   await open(page, status, fault);
-  await picture(page, 'hostile-status');
+  await screenshot(page, 'hostile-status');
   const has = await page.locator('main').innerText();
   for (const text of [person.name, HOSTILE.json]) {
     if (!has.includes(text)) {
@@ -56,11 +56,11 @@ export async function check(browser, { hostile, trap, acme }, fault) {
   await page.locator('summary', { hasText: WORDS.en.withdraw }).click();
   await page.getByRole('button', { name: WORDS.en.sure, exact: true }).click();
   await page.waitForLoadState();
-  await look(page, fault);
+  await inspect(page, fault);
   await context.close();
 }
 
-/// What waits for a pointer or the focus gets it.
+/// Triggers handlers that wait for the pointer or the focus.
 async function hover(page) {
   await page.evaluate(() => {
     for (const element of document.querySelectorAll('main *, header *')) {

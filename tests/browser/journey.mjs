@@ -1,8 +1,8 @@
-// Portal, role, form, confirmation, status, withdrawal: what candidates do, at two widths, with JavaScript and without, each
-// time in another language.
+// The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. At two widths, with JavaScript and
+// without, each time in another language.
 
 import { base, call, download } from './company.mjs';
-import { WORDS, apply, field, fill, look, open, picture, send, together, visitor } from './browser.mjs';
+import { WORDS, apply, field, fill, inspect, open, screenshot, send, inParallel, visitor } from './browser.mjs';
 
 const RUNS = [
   { lang: 'en', width: 390, hasScript: false },
@@ -11,19 +11,19 @@ const RUNS = [
   { lang: 'es', width: 1280, hasScript: true },
 ];
 
-/// A small PDF, and its bytes are different for everybody.
+/// A small PDF with different bytes for each candidate.
 export const cv = (name) => Buffer.from(`%PDF-1.4\n% ${name} ${'.'.repeat(150_000)}\ntrailer\n<<>>\n%%EOF\n`);
 
 export async function check(browser, company, fault) {
-  await together(2, RUNS, async (run) => {
+  await inParallel(2, RUNS, async (run) => {
     const name = `${run.lang} ${run.width} ${run.hasScript ? 'with' : 'without'} script`;
     const context = await visitor(browser, fault, { ...run, locale: run.lang, height: 844 });
     try {
-      await travel(await context.newPage(), context, company, run, (what) => fault(`${name}: ${what}`));
+      await travel(await context.newPage(), context, company, run, (message) => fault(`${name}: ${message}`));
     } catch (error) {
       fault(`${name}: ${error.stack}`);
       const [page] = context.pages();
-      await picture(page, `journey-${run.lang}-stopped`);
+      await screenshot(page, `journey-${run.lang}-stopped`);
     }
     await context.close();
   });
@@ -33,13 +33,13 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   const words = WORDS[lang];
   let nth = 0;
   const arrive = async (name) => {
-    await look(page, fault);
+    await inspect(page, fault);
     nth += 1;
-    await picture(page, `journey-${lang}-${width}-${hasScript ? 'script' : 'plain'}-${nth}-${name}`);
+    await screenshot(page, `journey-${lang}-${width}-${hasScript ? 'script' : 'plain'}-${nth}-${name}`);
   };
-  const expect = (what, is) => is || fault(what);
+  const expect = (message, isTrue) => isTrue || fault(message);
 
-  // Nobody says which language: the browser does.
+  // The browser's preferred language decides, since the path names none.
   await open(page, `/careers/${acme.slug}`, fault);
   expect(`the portal is in ${await page.locator('html').getAttribute('lang')}`, (await page.locator('html').getAttribute('lang')) === lang);
   await arrive('portal');
@@ -65,7 +65,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   await field(page, 'consent').check();
   openedAt = await send(page, lang, openedAt);
   await arrive('form-with-error');
-  await wrong(page, person, `Müller ${lang}.pdf`, expect);
+  await checkFormWithError(page, person, `Müller ${lang}.pdf`, expect);
 
   await field(page, 'links').fill('https://example.org/zoe\nhttps://example.com/jobs');
   await send(page, lang, openedAt);
@@ -80,7 +80,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   for (const text of [person.name, person.email, person.phone, 'https://example.com/jobs', 'Two lines,', `Müller ${lang}.pdf`]) {
     expect(`the status page does not show ${text}`, shown.includes(text));
   }
-  await kept(context, status, acme, person, lang, expect);
+  await checkStoredData(context, status, acme, person, lang, expect);
 
   await page.locator('summary', { hasText: words.withdraw }).click();
   await page.getByRole('button', { name: words.sure, exact: true }).click();
@@ -93,34 +93,34 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   expect(`there are cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
 }
 
-/// The form again: what is wrong is said beside its field, and what was typed is there.
-async function wrong(page, person, file, expect) {
+/// The form shows the error beside its field and keeps the typed values.
+async function checkFormWithError(page, person, file, expect) {
   const links = field(page, 'links');
   expect('the field with the error is not marked', (await links.getAttribute('aria-invalid')) === 'true');
   const described = ((await links.getAttribute('aria-describedby')) ?? '').split(' ').filter((id) => id.includes('error'));
   const error = page.locator(`#${described[0] ?? 'nothing'}`);
   expect('the field has no error beside it', described.length > 0 && (await error.isVisible()));
-  expect('no other field is to be marked', (await page.locator('main form [aria-invalid=true]').count()) === 1);
+  expect('another field is marked too', (await page.locator('main form [aria-invalid=true]').count()) === 1);
   for (const [name, value] of Object.entries(person)) {
-    expect(`${name} is not kept`, (await field(page, name).inputValue()) === value);
+    expect(`${name} has lost its value`, (await field(page, name).inputValue()) === value);
   }
-  expect('the consent is not kept', await field(page, 'consent').isChecked());
-  expect('the file is not kept', (await page.locator('main form').innerText()).includes(file));
-  expect('the title does not say so', /error|fehler|erreur/i.test(await page.title()));
+  expect('the consent is not ticked any more', await field(page, 'consent').isChecked());
+  expect('the form does not name the file', (await page.locator('main form').innerText()).includes(file));
+  expect('the title does not mention the error', /error|fehler|erreur/i.test(await page.title()));
 }
 
-/// What the candidate can download, and what staff have of it.
-async function kept(context, status, acme, person, lang, expect) {
+/// Checks the data that the candidate can download, and the attachment that staff can download.
+async function checkStoredData(context, status, acme, person, lang, expect) {
   const data = await context.request.get(`${base}${status}/data`);
-  expect('the data is no attachment', (data.headers()['content-disposition'] ?? '').startsWith('attachment'));
-  expect('the data does not have the address', (await data.text()).includes(person.email));
+  expect('the data export is not sent as a download', (data.headers()['content-disposition'] ?? '').startsWith('attachment'));
+  expect('the data export lacks the email address', (await data.text()).includes(person.email));
   const path = `/api/v1/organizations/${acme.id}/candidates?email=${encodeURIComponent(person.email)}`;
   const [{ id }] = await call('GET', path);
   const candidate = await call('GET', `/api/v1/candidates/${id}`);
-  const documents = JSON.stringify(candidate).match(/doc_[A-Za-z0-9_-]+/g) ?? [];
-  expect('staff see no document', documents.length > 0);
-  if (documents.length > 0) {
-    const { status: answer, bytes } = await download(`/api/v1/candidates/${id}/documents/${documents[0]}`);
-    expect(`staff get another document (${answer}, ${bytes.length} bytes)`, bytes.equals(cv(lang)));
+  const attachments = JSON.stringify(candidate).match(/doc_[A-Za-z0-9_-]+/g) ?? [];
+  expect('staff see no attachment', attachments.length > 0);
+  if (attachments.length > 0) {
+    const { status: answer, bytes } = await download(`/api/v1/candidates/${id}/attachments/${attachments[0]}`);
+    expect(`staff get another attachment (${answer}, ${bytes.length} bytes)`, bytes.equals(cv(lang)));
   }
 }

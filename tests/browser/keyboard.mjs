@@ -1,14 +1,14 @@
-// From the portal to a sent application with Tab and Enter. Wherever the focus is, it can be seen.
+// From the portal to a sent application with Tab and Enter alone. The focus is always visible.
 
 import { base } from './company.mjs';
-import { field, look, picture, visitor, WORDS } from './browser.mjs';
+import { field, inspect, screenshot, visitor, WORDS } from './browser.mjs';
 
 const TABS_MAX = 120;
 
 export async function check(browser, { acme, engineer }, fault) {
   for (const [width, height] of [[1280, 720], [390, 700]]) {
     const context = await visitor(browser, fault, { width, height });
-    await travel(await context.newPage(), acme, engineer, width, (what) => fault(`${width} px: ${what}`));
+    await travel(await context.newPage(), acme, engineer, width, (message) => fault(`${width} px: ${message}`));
     await context.close();
   }
 }
@@ -21,19 +21,19 @@ async function travel(page, acme, role, width, fault) {
   if (first.href !== '#main') {
     fault(`the first stop is ${first.html}, not the link to the content`);
   }
-  await picture(page, `keyboard-${width}-skip`);
+  await screenshot(page, `keyboard-${width}-skip`);
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   if (!(await page.evaluate(() => document.querySelector('main').contains(document.activeElement)))) {
-    fault('the stop behind the link to the content is not in it');
+    fault('the stop after the link to the content is not in the content');
   }
   await tabTo(page, fault, ({ text }) => text === role.name);
-  await picture(page, `keyboard-${width}-card`);
+  await screenshot(page, `keyboard-${width}-card`);
   await enter(page, /\/roles\//);
   await tabTo(page, fault, ({ text }) => text === words.apply);
-  await picture(page, `keyboard-${width}-apply`);
+  await screenshot(page, `keyboard-${width}-apply`);
   await enter(page, /\/signup\//);
-  await look(page, fault);
+  await inspect(page, fault);
   const typed = { name: 'Grace Hopper', email: `grace.${width}@example.org`, phone: '1', links: 'https://example.org', note: 'Hello.' };
   const openedAt = Date.now();
   for (const [name, value] of Object.entries(typed)) {
@@ -44,18 +44,18 @@ async function travel(page, acme, role, width, fault) {
   await tabTo(page, fault, (stop) => stop.name === 'consent');
   await page.keyboard.press('Space');
   if ((await field(page, 'homepage').inputValue()) !== '') {
-    fault('the field for robots was reached');
+    fault('Tab reaches the honeypot field');
   }
   await tabTo(page, fault, ({ text }) => text === words.send);
-  await picture(page, `keyboard-${width}-send`);
+  await screenshot(page, `keyboard-${width}-send`);
   await page.waitForTimeout(Math.max(0, 3200 - (Date.now() - openedAt)));
   await enter(page, /\/status\//);
-  await look(page, fault);
-  // All there is on the page of the application.
+  await inspect(page, fault);
+  // The controls of the status page.
   await tabTo(page, fault, ({ text }) => text === words.withdraw);
   await page.keyboard.press('Enter');
   await tabTo(page, fault, ({ text }) => text === words.sure);
-  await picture(page, `keyboard-${width}-status`);
+  await screenshot(page, `keyboard-${width}-status`);
 }
 
 async function enter(page, url) {
@@ -76,7 +76,7 @@ async function tabTo(page, fault, is) {
   throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is the one; the last is ${stop.html}`);
 }
 
-/// Where the focus is. It is inside the window, nothing lies over it, and there is an outline.
+/// The focused element. It must be inside the window, uncovered and outlined.
 async function focused(page, fault) {
   const stop = await page.evaluate(async () => {
     await new Promise(requestAnimationFrame);
@@ -93,7 +93,7 @@ async function focused(page, fault) {
       isBody: element === document.body,
       isSeen: box.width > 0 && x >= 0 && y >= 0 && x < innerWidth && y < innerHeight,
       isFree: at !== null && (element.contains(at) || at.contains(element)),
-      // A label that holds a checkbox may show the focus for it.
+      // A label may show the focus for the checkbox that it contains.
       hasOutline: outline(getComputedStyle(element)) || outline(getComputedStyle(element, '::after')),
     };
   });

@@ -1,22 +1,22 @@
-// Runs all parts, or those that PARTS names, and says how many passed. Each part collects what it finds wrong, so that one
-// run tells everything.
+// Runs all parts, or those that PARTS names, and prints how many passed. Each part collects its faults instead of stopping
+// at the first, so that one run reports them all.
 
 import { launch } from './browser.mjs';
-import { settle } from './company.mjs';
+import { createCompany } from './company.mjs';
 
 const parts = {
-  journey: 'From the portal to an application and back out of it, by hand',
-  keyboard: 'By keyboard alone',
-  accessible: 'The rules of accessibility, on every page, in every language',
-  colours: 'The same in colours that are hard to read',
-  zoom: 'Zoom, large texts and small windows',
-  hostile: 'Texts that try to be scripts',
-  embed: 'The list of roles in a page of another origin',
+  journey: 'From the portal to an application and its withdrawal',
+  keyboard: 'Keyboard navigation',
+  accessible: 'Accessibility rules on every page, in every language',
+  colours: 'Contrast with difficult brand colours',
+  zoom: 'Zoom, large text and small windows',
+  hostile: 'Script injection',
+  embed: 'The embedded list of roles on another origin',
 };
 const wanted = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(parts);
 
 const began = Date.now();
-const company = await settle();
+const company = await createCompany();
 const browser = await launch();
 let failed = 0;
 for (const part of wanted) {
@@ -30,10 +30,10 @@ for (const part of wanted) {
     faults.add(error.stack);
   }
   for (const fault of faults) {
-    console.log(`  WRONG: ${fault}`);
+    console.log(`  FAULT: ${fault}`);
   }
   failed += faults.size > 0;
-  console.log(`  ${faults.size === 0 ? 'passed' : `${faults.size} wrong`}, ${((Date.now() - at) / 1000).toFixed(1)} s`);
+  console.log(`  ${faults.size === 0 ? 'passed' : `${faults.size} faults`}, ${((Date.now() - at) / 1000).toFixed(1)} s`);
 }
 await browser.close();
 console.log(`\n${((Date.now() - began) / 1000).toFixed(0)} s`);

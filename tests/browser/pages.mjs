@@ -1,10 +1,10 @@
-// Every page that candidates can come to.
+// Every page that candidates can reach.
 
 import { close } from './company.mjs';
 import { WORDS, applied, fill, open, send } from './browser.mjs';
 
-/// A form that is sent with mistakes.
-async function withErrors(page, lang) {
+/// Sends a form with errors.
+async function sendWithErrors(page, lang) {
   await page.locator('main form').evaluate((form) => form.setAttribute('novalidate', ''));
   await fill(page, { name: 'Ada', email: 'nowhere', links: 'nothing' });
   await send(page, lang, Date.now());
@@ -12,7 +12,7 @@ async function withErrors(page, lang) {
 
 let nth = 0;
 
-/// All of them in a language: their name, and how to come there. What they need is made first, once.
+/// Each page in one language: its name, and a function that opens it. Creates the applications that the pages show first.
 export async function pages(browser, company, lang, fault) {
   const { acme, empty, closed, draft, roles, engineer } = company;
   const role = roles.pop();
@@ -21,7 +21,7 @@ export async function pages(browser, company, lang, fault) {
     return applied(browser, fault, { slug: acme.slug, role, lang, person: { email: `page.${nth}@example.org`, note: 'Hello.' } });
   };
   const [one, two] = [await candidate(role), await candidate(role)];
-  // Whoever comes by its link comes too late.
+  // This role is closed after its form was opened.
   const last = roles.pop();
   const ended = await candidate(last);
   await close(last);
@@ -43,7 +43,7 @@ export async function pages(browser, company, lang, fault) {
     form: by(one.form),
     'form-with-errors': async (page) => {
       await open(page, one.form, fault);
-      await withErrors(page, lang);
+      await sendWithErrors(page, lang);
     },
     'link-ended': async (page) => {
       await page.goto(new URL(ended.form, page.url()).href);

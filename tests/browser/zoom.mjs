@@ -1,9 +1,9 @@
-// Nothing has to be scrolled sideways: at 200 %, with texts of twice the size, at 320 px.
+// No page scrolls sideways at 200 % zoom, with text of twice the size, or at a width of 320 px.
 
-import { look, picture, together, visitor } from './browser.mjs';
+import { inspect, screenshot, inParallel, visitor } from './browser.mjs';
 import { pages } from './pages.mjs';
 
-/// Windows of a screen of 1280 points at 200 %, of the least width (WCAG 1.4.10), and with larger texts.
+/// A window of 1280 pixels at 200 % zoom, one of the minimum width (WCAG 1.4.10), and two with larger text.
 const VIEWS = [
   { name: 'zoom-200', width: 640, height: 450, deviceScaleFactor: 2 },
   { name: 'window-320', width: 320, height: 568, deviceScaleFactor: 1 },
@@ -15,21 +15,21 @@ const VIEWS = [
 const LANG = 'de';
 
 export async function check(browser, company, fault) {
-  const ways = await pages(browser, company, LANG, fault);
-  await together(2, VIEWS, async ({ name: view, textSize, ...size }) => {
+  const visits = await pages(browser, company, LANG, fault);
+  await inParallel(2, VIEWS, async ({ name: view, textSize, ...size }) => {
     const context = await visitor(browser, fault, { ...size, locale: LANG });
     const page = await context.newPage();
     await page.goto(`${process.env.BASE}/careers/${company.acme.slug}`);
-    for (const [name, go] of Object.entries(ways)) {
+    for (const [name, go] of Object.entries(visits)) {
       await go(page);
-      await look(page, fault);
+      await inspect(page, fault);
       if (textSize) {
         await page.evaluate((size) => document.documentElement.style.setProperty('font-size', size), textSize);
       }
       const wide = await page.evaluate(() => {
         document.querySelectorAll('details').forEach((element) => element.setAttribute('open', ''));
         const { clientWidth, scrollWidth } = document.documentElement;
-        // What scrolls by itself may be wider: tables and code in a description.
+        // Tables and code in a description may be wider, because they scroll by themselves.
         const isIn = (element) => element.closest('.prose pre, .prose table, .trap, .skip, .hidden') !== null;
         const over = [...document.querySelectorAll('body *')].filter((element) => {
           const box = element.getBoundingClientRect();
@@ -39,9 +39,9 @@ export async function check(browser, company, fault) {
       });
       if (wide.scrollWidth > wide.clientWidth || wide.over.length > 0) {
         fault(`${view}: ${name} is ${wide.scrollWidth} wide in ${wide.clientWidth}: ${wide.over.join(' | ')}`);
-        await picture(page, `too-wide-${view}-${name}`);
+        await screenshot(page, `too-wide-${view}-${name}`);
       } else if (['portal', 'role', 'form-with-errors', 'status'].includes(name)) {
-        await picture(page, `${view}-${name}`);
+        await screenshot(page, `${view}-${name}`);
       }
     }
     await context.close();

@@ -1,100 +1,100 @@
 //! `backup` and `check`.
 
-use crate::support::{Place, eventually, mode};
+use crate::support::{WorkDir, eventually, mode};
 
 #[test]
-fn a_backup_is_a_sound_copy_that_only_its_owner_reads() {
-    let place = Place::new();
-    place.imported("a.db");
-    let ended = place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    assert_eq!(ended.stdout, "");
-    assert!(ended.stderr.contains("a.db") && ended.stderr.contains("copy.db"), "{ended:?}");
-    assert_eq!(mode(&place.path("copy.db")), 0o600);
-    place.run(&["check", "--db", "copy.db"]).succeeded();
-    let export = |db: &str| place.run(&["export", "--db", db, "--with-secrets"]).succeeded().stdout;
+fn a_backup_is_a_sound_copy_that_only_its_owner_can_read() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let output = dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert_eq!(output.stdout, "");
+    assert!(output.stderr.contains("a.db") && output.stderr.contains("copy.db"), "{output:?}");
+    assert_eq!(mode(&dir.path("copy.db")), 0o600);
+    dir.run(&["check", "--db", "copy.db"]).succeeded();
+    let export = |db: &str| dir.run(&["export", "--db", db, "--with-secrets"]).succeeded().stdout;
     assert_eq!(export("copy.db"), export("a.db"));
 }
 
 #[test]
-fn a_backup_never_writes_over_a_file() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.write("copy.db", "something of mine");
-    place.run(&["backup", "--db", "a.db", "copy.db"]).failed(1, "copy.db cannot be written");
-    assert_eq!(place.read("copy.db"), b"something of mine");
-    place.write("empty.db", "");
-    place.run(&["backup", "--db", "a.db", "empty.db"]).failed(1, "empty.db cannot be written");
-    let before = place.read("a.db");
-    place.run(&["backup", "--db", "a.db", "a.db"]).failed(1, "a.db cannot be written");
-    assert_eq!(place.read("a.db"), before);
-    place.run(&["backup", "--db", "a.db", "none/copy.db"]).failed(1, "none/copy.db cannot be written");
+fn a_backup_never_overwrites_a_file() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.write("copy.db", "something of mine");
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).failed(1, "copy.db cannot be written");
+    assert_eq!(dir.read("copy.db"), b"something of mine");
+    dir.write("empty.db", "");
+    dir.run(&["backup", "--db", "a.db", "empty.db"]).failed(1, "empty.db cannot be written");
+    let before = dir.read("a.db");
+    dir.run(&["backup", "--db", "a.db", "a.db"]).failed(1, "a.db cannot be written");
+    assert_eq!(dir.read("a.db"), before);
+    dir.run(&["backup", "--db", "a.db", "none/copy.db"]).failed(1, "none/copy.db cannot be written");
 }
 
 #[test]
-fn a_backup_of_a_running_service_has_what_was_answered() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
+fn a_backup_of_a_running_service_contains_all_answered_changes() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
     let authorization = format!("Bearer {key}");
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
-    serving.send("POST", hire, &[("Authorization", &authorization)], "").expect(200);
-    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    service.send("POST", hire, &[("Authorization", &authorization)], "").expect(200);
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     let reject = "/api/v1/candidate-steps/cstep_2_1/reject";
-    serving.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
-    serving.stop("KILL");
-    assert_eq!(place.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
-    assert_eq!(place.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Not Selected'"), 0);
-    assert_eq!(place.number("copy.db", "SELECT count(*) FROM api_key_usage"), 1);
-    place.run(&["check", "--db", "copy.db"]).succeeded();
-    // It is used like any other file, by the same key.
-    let restored = place.serve(&["--db", "copy.db"]);
+    service.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
+    service.stop("KILL");
+    assert_eq!(dir.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    assert_eq!(dir.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Not Selected'"), 0);
+    assert_eq!(dir.number("copy.db", "SELECT count(*) FROM api_key_usage"), 1);
+    dir.run(&["check", "--db", "copy.db"]).succeeded();
+    // A service runs on the backup and accepts the same key.
+    let restored = dir.serve(&["--db", "copy.db"]);
     restored.send("POST", hire, &[("Authorization", &authorization)], "").expect(409);
     restored.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
 }
 
 #[test]
-fn a_copy_in_the_place_of_the_file_is_served_under_a_write_ahead_log_again() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
-    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // Bytes 18 and 19 of a file say how it is written: 2 is with a write-ahead log (SQLite's file format, 1.3.3).
+fn a_service_on_a_restored_backup_uses_a_write_ahead_log() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    // Bytes 18 and 19 of a file are its write version: 2 means a write-ahead log (SQLite's file format, 1.3.3).
     let mode = |db: &str| {
-        let connection = rusqlite::Connection::open(place.path(db)).unwrap();
+        let connection = rusqlite::Connection::open(dir.path(db)).unwrap();
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         mode
     };
-    assert_eq!(place.read("copy.db")[18..20], [1, 1], "else this shows nothing");
-    std::fs::rename(place.path("copy.db"), place.path("a.db")).unwrap();
+    assert_eq!(dir.read("copy.db")[18..20], [1, 1], "otherwise the test proves nothing");
+    std::fs::rename(dir.path("copy.db"), dir.path("a.db")).unwrap();
     for name in ["a.db-wal", "a.db-shm"] {
-        let _ = std::fs::remove_file(place.path(name));
+        let _ = std::fs::remove_file(dir.path(name));
     }
-    let serving = place.serve(&["--db", "a.db"]);
+    let service = dir.serve(&["--db", "a.db"]);
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
-    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
     assert_eq!(mode("a.db"), "wal");
-    serving.stop("TERM").succeeded();
-    assert_eq!(place.read("a.db")[18..20], [2, 2]);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    service.stop("TERM").succeeded();
+    assert_eq!(dir.read("a.db")[18..20], [2, 2]);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    dir.run(&["check", "--db", "a.db"]).succeeded();
 }
 
 #[test]
-fn a_sound_file_has_no_findings_also_while_it_is_served() {
-    let place = Place::new();
-    place.imported("a.db");
-    let ended = place.run(&["check", "--db", "a.db"]).succeeded();
-    assert_eq!(ended.stdout, "");
-    assert!(ended.stderr.ends_with("a.db is sound\n"), "{ended:?}");
-    let serving = place.serve(&["--db", "a.db"]);
-    place.run(&["check", "--db", "a.db"]).succeeded();
-    serving.send("GET", "/readyz", &[], "").expect(200);
+fn a_sound_file_has_no_findings_even_while_it_is_served() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let output = dir.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(output.stdout, "");
+    assert!(output.stderr.ends_with("a.db is sound\n"), "{output:?}");
+    let service = dir.serve(&["--db", "a.db"]);
+    dir.run(&["check", "--db", "a.db"]).succeeded();
+    service.send("GET", "/readyz", &[], "").expect(200);
 }
 
 #[test]
-fn a_finding_is_on_standard_output_and_fails() {
+fn check_prints_each_finding_and_fails() {
     for (sql, words) in [
         ("UPDATE organization_statuses SET hired = hired + 1", &["org_acme", "recount"][..]),
         ("UPDATE organization_statuses SET open_roles = 0", &["org_acme", "recount"]),
@@ -122,127 +122,127 @@ fn a_finding_is_on_standard_output_and_fails() {
             &["app_1", "another step"],
         ),
     ] {
-        let place = Place::new();
-        place.imported("a.db");
-        place.change("a.db", sql);
-        let ended = place.run(&["check", "--db", "a.db"]);
-        assert_eq!(ended.code, Some(1), "{sql}: {ended:?}");
-        assert_eq!(ended.stdout.lines().count(), 1, "{sql}: {ended:?}");
+        let dir = WorkDir::new();
+        dir.imported("a.db");
+        dir.change("a.db", sql);
+        let output = dir.run(&["check", "--db", "a.db"]);
+        assert_eq!(output.code, Some(1), "{sql}: {output:?}");
+        assert_eq!(output.stdout.lines().count(), 1, "{sql}: {output:?}");
         for word in words {
-            assert!(ended.stdout.contains(word), "{sql}: {word}: {ended:?}");
+            assert!(output.stdout.contains(word), "{sql}: {word}: {output:?}");
         }
-        let last = ended.stderr.lines().last().unwrap();
-        assert!(last.starts_with("appliance: a.db has 1 finding;"), "{sql}: {ended:?}");
+        let last = output.stderr.lines().last().unwrap();
+        assert!(last.starts_with("appliance: a.db has 1 finding;"), "{sql}: {output:?}");
     }
 }
 
 #[test]
-fn damage_is_found() {
-    let place = Place::new();
-    place.imported("a.db");
-    let mut bytes = place.read("a.db");
+fn check_finds_a_damaged_page() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let mut bytes = dir.read("a.db");
     bytes[8_192..].fill(0xa5);
-    place.write("a.db", bytes);
-    let ended = place.run(&["check", "--db", "a.db"]);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stdout.contains("integrity") || ended.stderr.contains("cannot be"), "{ended:?}");
-    assert!(!ended.stderr.contains("is sound"), "{ended:?}");
+    dir.write("a.db", bytes);
+    let output = dir.run(&["check", "--db", "a.db"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stdout.contains("integrity") || output.stderr.contains("cannot be"), "{output:?}");
+    assert!(!output.stderr.contains("is sound"), "{output:?}");
 }
 
 #[test]
-fn a_backup_that_is_killed_leaves_nothing_under_the_targets_name() {
-    let place = Place::new();
-    place.imported("a.db");
-    // Large enough that a copy is caught under way.
-    place.change(
+fn a_killed_backup_leaves_no_target_file() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    // Large enough that the kill interrupts the backup.
+    dir.change(
         "a.db",
         "CREATE TABLE filling (bytes BLOB);
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
          INSERT INTO filling SELECT randomblob(10000) FROM n;",
     );
     for _ in 0..3 {
-        let mut child = place.command(&["backup", "--db", "a.db", "copy.db"]).spawn().unwrap();
-        eventually(|| place.names().iter().any(|name| name.starts_with("copy.db")));
+        let mut child = dir.command(&["backup", "--db", "a.db", "copy.db"]).spawn().unwrap();
+        eventually(|| dir.names().iter().any(|name| name.starts_with("copy.db")));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!place.path("copy.db").exists());
+        assert!(!dir.path("copy.db").exists());
     }
-    assert!(place.path("copy.db.partial").exists(), "else it was not caught under way");
-    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    assert!(!place.path("copy.db.partial").exists());
-    assert_eq!(place.number("copy.db", "SELECT count(*) FROM filling"), 3_000);
-    place.run(&["check", "--db", "copy.db"]).succeeded();
+    assert!(dir.path("copy.db.partial").exists(), "otherwise the kill came too late");
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert!(!dir.path("copy.db.partial").exists());
+    assert_eq!(dir.number("copy.db", "SELECT count(*) FROM filling"), 3_000);
+    dir.run(&["check", "--db", "copy.db"]).succeeded();
 }
 
 #[test]
-fn of_two_backups_to_one_target_one_is_whole_and_the_other_is_refused() {
-    let place = Place::new();
-    place.imported("a.db");
-    let place = &place;
-    let ended: Vec<_> = std::thread::scope(|scope| {
-        let run = || place.run(&["backup", "--db", "a.db", "copy.db"]);
+fn of_parallel_backups_to_one_target_only_one_succeeds() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let dir = &dir;
+    let output: Vec<_> = std::thread::scope(|scope| {
+        let run = || dir.run(&["backup", "--db", "a.db", "copy.db"]);
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(run)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert_eq!(ended.iter().filter(|ended| ended.code == Some(0)).count(), 1, "{ended:?}");
-    for refused in ended.into_iter().filter(|ended| ended.code != Some(0)) {
+    assert_eq!(output.iter().filter(|output| output.code == Some(0)).count(), 1, "{output:?}");
+    for refused in output.into_iter().filter(|output| output.code != Some(0)) {
         refused.failed(1, "copy.db cannot be written");
     }
-    place.run(&["check", "--db", "copy.db"]).succeeded();
-    assert!(!place.path("copy.db.partial").exists());
+    dir.run(&["check", "--db", "copy.db"]).succeeded();
+    assert!(!dir.path("copy.db.partial").exists());
 }
 
 #[test]
-fn a_backup_takes_the_list_of_who_was_erased_along() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.run(&["backup", "--db", "a.db", "without.db"]).succeeded();
-    assert!(!place.path("without.db.erased").exists(), "nobody was erased");
-    // The end of a line is what a process that was killed left.
-    place.write("a.db.erased", "cand_7\ncand_8 own\ncand_");
-    place.write("copy.db.erased.partial", "half a list");
-    let ended = place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    assert!(ended.stderr.contains("copy.db.erased"), "{ended:?}");
-    assert_eq!(place.read("copy.db.erased"), b"cand_7\ncand_8 own\n");
-    assert_eq!(mode(&place.path("copy.db.erased")), 0o600);
-    assert!(!place.path("copy.db.erased.partial").exists());
+fn a_backup_copies_the_erasure_list() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.run(&["backup", "--db", "a.db", "without.db"]).succeeded();
+    assert!(!dir.path("without.db.erased").exists(), "nobody was erased");
+    // A killed process left the last line incomplete.
+    dir.write("a.db.erased", "cand_7\ncand_8 own\ncand_");
+    dir.write("copy.db.erased.partial", "half a list");
+    let output = dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert!(output.stderr.contains("copy.db.erased"), "{output:?}");
+    assert_eq!(dir.read("copy.db.erased"), b"cand_7\ncand_8 own\n");
+    assert_eq!(mode(&dir.path("copy.db.erased")), 0o600);
+    assert!(!dir.path("copy.db.erased.partial").exists());
 }
 
 #[test]
-fn a_copy_put_back_without_its_list_is_said_to_lack_it() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
+fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
     let erase = |id: &str| {
         let path = format!("/api/v1/candidates/{id}");
-        serving.send("DELETE", &path, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+        service.send("DELETE", &path, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
     };
     erase("cand_1");
-    place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    assert_eq!(place.read("copy.db.erased"), place.read("a.db.erased"));
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    assert_eq!(dir.read("copy.db.erased"), dir.read("a.db.erased"));
     erase("cand_2");
-    serving.stop("TERM").succeeded();
-    // With the list that came along there is nothing to say.
-    std::fs::copy(place.path("copy.db"), place.path("b.db")).unwrap();
-    std::fs::copy(place.path("copy.db.erased"), place.path("b.db.erased")).unwrap();
-    let ended = place.serve(&["--db", "b.db"]).stop("TERM").succeeded();
-    assert!(!ended.stderr.contains("warning"), "{ended:?}");
-    // As on another machine: the file alone.
-    std::fs::copy(place.path("copy.db"), place.path("c.db")).unwrap();
-    let ended = place.serve(&["--db", "c.db"]).stop("TERM").succeeded();
-    let warning = ended.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
-    assert!(warning.contains("1 candidates were erased") && warning.contains("c.db.erased"), "{ended:?}");
-    let list = String::from_utf8(place.read("c.db.erased")).unwrap();
-    let lost = String::from_utf8(place.read("copy.db.erased")).unwrap();
+    service.stop("TERM").succeeded();
+    // With its erasure list, a backup causes no warning.
+    std::fs::copy(dir.path("copy.db"), dir.path("b.db")).unwrap();
+    std::fs::copy(dir.path("copy.db.erased"), dir.path("b.db.erased")).unwrap();
+    let output = dir.serve(&["--db", "b.db"]).stop("TERM").succeeded();
+    assert!(!output.stderr.contains("warning"), "{output:?}");
+    // The file alone, as if it was copied to another machine.
+    std::fs::copy(dir.path("copy.db"), dir.path("c.db")).unwrap();
+    let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
+    let warning = output.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
+    assert!(warning.contains("1 candidates were erased") && warning.contains("c.db.erased"), "{output:?}");
+    let list = String::from_utf8(dir.read("c.db.erased")).unwrap();
+    let original = String::from_utf8(dir.read("copy.db.erased")).unwrap();
     assert!(list.starts_with("cand_1 at=") && list.lines().count() == 1, "{list}");
-    // The first list was written before the row of the erasure, this one counts that row.
+    // The first list was written before the activity row of the erasure. This one counts that row.
     let erased = |list: &str| list.split_once(" activity=").unwrap().0.to_owned();
-    assert_eq!(erased(&list), erased(&lost), "the list that was lost");
-    let ended = place.serve(&["--db", "c.db"]).stop("TERM").succeeded();
-    assert!(!ended.stderr.contains("warning"), "{ended:?}");
-    // With the list of the original everybody is gone again.
-    std::fs::copy(place.path("a.db.erased"), place.path("c.db.erased")).unwrap();
-    let mut serving = place.serve(&["--db", "c.db"]);
-    serving.wait_for(|line| line.starts_with("erased 1 candidates"));
+    assert_eq!(erased(&list), erased(&original), "the restored list equals the lost one");
+    let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
+    assert!(!output.stderr.contains("warning"), "{output:?}");
+    // With the erasure list of the original file, a start erases the other candidate again.
+    std::fs::copy(dir.path("a.db.erased"), dir.path("c.db.erased")).unwrap();
+    let mut service = dir.serve(&["--db", "c.db"]);
+    service.wait_for(|line| line.starts_with("erased 1 candidates"));
 }

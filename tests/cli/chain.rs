@@ -1,97 +1,96 @@
-//! `check` follows the chain of what was done: whatever is changed in it is found, and what was appended and erased in the
-//! ways of the service is not. Who changes it here drops the triggers first, as anybody with the file could.
+//! `check` verifies the hash chain of activity rows. It finds every change of a row, and accepts what the service appends and
+//! erases. These tests drop the triggers before a change, as anybody with the file could.
 
 use serde_json::json;
 
-use crate::support::{Place, document};
+use crate::support::{WorkDir, document};
 
 const NO_TRIGGERS: &str = "DROP TRIGGER activities_are_appended;
      DROP TRIGGER activities_stay;
      DROP TRIGGER activities_stay_as_they_are;";
 
-/// A file with three rows, all of them by the real service.
-fn place() -> Place {
-    let place = Place::new();
-    place.write("document.json", document().to_string());
-    place.run(&["import", "--db", "a.db", "document.json"]).succeeded();
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
+/// A file with three decisions, recorded by the real service.
+fn with_decisions() -> WorkDir {
+    let dir = WorkDir::new();
+    dir.write("document.json", document().to_string());
+    dir.run(&["import", "--db", "a.db", "document.json"]).succeeded();
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
     let headers = [("Authorization", format!("Bearer {key}"))];
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
     for decision in ["hire", "reject"] {
         let path = format!("/api/v1/candidate-steps/cstep_1_2/{decision}");
-        serving.send("POST", &path, &headers, &json!({ "outcomeNotes": "of mine" }).to_string()).expect(200);
+        service.send("POST", &path, &headers, &json!({ "outcomeNotes": "of mine" }).to_string()).expect(200);
     }
-    serving.send("POST", "/api/v1/candidate-steps/cstep_1_1/reject", &headers, "{}").expect(200);
-    serving.stop("TERM").succeeded();
+    service.send("POST", "/api/v1/candidate-steps/cstep_1_1/reject", &headers, "{}").expect(200);
+    service.stop("TERM").succeeded();
     let decided = "SELECT count(*) FROM activities WHERE organization_id IS NOT NULL";
-    assert_eq!(place.number("a.db", decided), 3);
-    place.run(&["check", "--db", "a.db"]).succeeded();
-    place
+    assert_eq!(dir.number("a.db", decided), 3);
+    dir.run(&["check", "--db", "a.db"]).succeeded();
+    dir
 }
 
-/// The number of the nth decision's row. Platform activity comes before it: the import, the admin and their key.
-fn nth(place: &Place, nth: i64) -> i64 {
-    place.number("a.db", "SELECT min(number) FROM activities WHERE organization_id IS NOT NULL") + nth - 1
+/// The number of the nth decision's row. Rows of platform activity precede it: the import, the admin and their key.
+fn nth(dir: &WorkDir, nth: i64) -> i64 {
+    dir.number("a.db", "SELECT min(number) FROM activities WHERE organization_id IS NOT NULL") + nth - 1
 }
 
-/// A statement with the numbers of those rows, `:1` for the first, in their places.
-fn placed(place: &Place, sql: &str) -> String {
-    (1..=9).fold(sql.to_owned(), |sql, one| sql.replace(&format!(":{one}"), &nth(place, one).to_string()))
+/// Replaces `:1` in a statement by the number of the first decision's row, and so on.
+fn with_row_numbers(dir: &WorkDir, sql: &str) -> String {
+    (1..=9).fold(sql.to_owned(), |sql, one| sql.replace(&format!(":{one}"), &nth(dir, one).to_string()))
 }
 
 /// The id of the nth decision's row.
-fn id(place: &Place, number: i64) -> String {
-    let number = nth(place, number);
-    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+fn id(dir: &WorkDir, number: i64) -> String {
+    let number = nth(dir, number);
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.query_row("SELECT id FROM activities WHERE number = ?1", [number], |row| row.get(0)).unwrap()
 }
 
-/// What `check` says of the chain after this change. Of what HR systems are owed it may say more.
-fn found(place: &Place, change: &str) -> Vec<String> {
-    place.change("a.db", &format!("{NO_TRIGGERS} {}", placed(place, change)));
-    let ended = place.run(&["check", "--db", "a.db"]);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    ended.stdout.lines().filter(|line| line.starts_with("activit")).map(str::to_owned).collect()
+/// The findings of `check` about the chain after this change. Other findings may concern HR deliveries.
+fn found(dir: &WorkDir, change: &str) -> Vec<String> {
+    dir.change("a.db", &format!("{NO_TRIGGERS} {}", with_row_numbers(dir, change)));
+    let output = dir.run(&["check", "--db", "a.db"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    output.stdout.lines().filter(|line| line.starts_with("activit")).map(str::to_owned).collect()
 }
 
 #[test]
 fn a_changed_detail_is_found() {
-    let place = place();
-    let id = id(&place, 2);
-    let found =
-        found(&place, "UPDATE activities SET detail = replace(detail, 'of mine', 'of yours') WHERE number = :2");
+    let dir = with_decisions();
+    let id = id(&dir, 2);
+    let found = found(&dir, "UPDATE activities SET detail = replace(detail, 'of mine', 'of yours') WHERE number = :2");
     assert_eq!(found, [format!("activity {id}: its detail is not what was recorded")]);
 }
 
 #[test]
-fn a_detail_that_was_changed_with_its_digest_is_found() {
-    let place = place();
-    let id = id(&place, 2);
-    // Even whoever knows how digests are made has to make all that follow anew.
+fn a_detail_changed_together_with_its_digest_is_found() {
+    let dir = with_decisions();
+    let id = id(&dir, 2);
+    // Somebody who knows the digests would have to recompute all later rows too.
     let found =
-        found(&place, "UPDATE activities SET detail_hash = zeroblob(32), detail = '{}', salt = NULL WHERE number = :2");
+        found(&dir, "UPDATE activities SET detail_hash = zeroblob(32), detail = '{}', salt = NULL WHERE number = :2");
     let row = format!("activity {id}: it is not what was recorded, or the one before it is not");
     assert_eq!(found, [row, format!("activity {id}: its detail is gone, and nobody it concerns was erased")]);
 }
 
 #[test]
-fn a_detail_that_was_emptied_is_found() {
-    let place = place();
-    let id = id(&place, 2);
-    let emptied = placed(&place, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2");
-    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+fn an_emptied_detail_is_found() {
+    let dir = with_decisions();
+    let id = id(&dir, 2);
+    let emptied = with_row_numbers(&dir, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2");
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     let refused = connection.execute(&emptied, []).unwrap_err().to_string();
     assert!(refused.contains("activities are only appended"), "{refused}");
     drop(connection);
-    let found = found(&place, &emptied);
+    let found = found(&dir, &emptied);
     assert_eq!(found, [format!("activity {id}: its detail is gone, and nobody it concerns was erased")]);
 }
 
 #[test]
-fn a_changed_row_is_found_whichever_column_it_is() {
-    let place = place();
-    let whole = place.read("a.db");
+fn a_change_of_any_column_is_found() {
+    let dir = with_decisions();
+    let whole = dir.read("a.db");
     for change in [
         "at = at + 1",
         "action = 'candidate_step.validated'",
@@ -103,65 +102,65 @@ fn a_changed_row_is_found_whichever_column_it_is() {
         "candidate_role_step_id = NULL",
         "id = 'act_other'",
     ] {
-        place.write("a.db", &whole);
-        let found = found(&place, &format!("UPDATE activities SET {change} WHERE number = :2"));
-        let id = id(&place, 2);
+        dir.write("a.db", &whole);
+        let found = found(&dir, &format!("UPDATE activities SET {change} WHERE number = :2"));
+        let id = id(&dir, 2);
         let expected = format!("activity {id}: it is not what was recorded, or the one before it is not");
         assert_eq!(found, [expected], "{change}");
     }
 }
 
 #[test]
-fn a_changed_hash_is_found_there_and_at_the_next_row() {
-    let place = place();
-    let found = found(&place, "UPDATE activities SET hash = zeroblob(32) WHERE number = :2");
-    let denied =
-        |number| format!("activity {}: it is not what was recorded, or the one before it is not", id(&place, number));
-    assert_eq!(found, [denied(2), denied(3)]);
+fn a_changed_hash_is_found_in_its_row_and_the_next() {
+    let dir = with_decisions();
+    let found = found(&dir, "UPDATE activities SET hash = zeroblob(32) WHERE number = :2");
+    let broken_row =
+        |number| format!("activity {}: it is not what was recorded, or the one before it is not", id(&dir, number));
+    assert_eq!(found, [broken_row(2), broken_row(3)]);
 }
 
 #[test]
-fn a_removed_row_in_the_middle_is_found() {
-    let place = place();
-    let id = id(&place, 3);
-    let denied = format!("activity {id}: it is not what was recorded, or the one before it is not");
-    let found = found(&place, "DELETE FROM activities WHERE number = :2");
-    let missing = format!("activities: between {} and {} some are missing", nth(&place, 1), nth(&place, 3));
-    assert_eq!(found, [missing, denied]);
+fn a_gap_between_rows_is_found() {
+    let dir = with_decisions();
+    let id = id(&dir, 3);
+    let broken_row = format!("activity {id}: it is not what was recorded, or the one before it is not");
+    let found = found(&dir, "DELETE FROM activities WHERE number = :2");
+    let missing = format!("activities: between {} and {} some are missing", nth(&dir, 1), nth(&dir, 3));
+    assert_eq!(found, [missing, broken_row]);
 }
 
 #[test]
-fn a_removed_row_is_found_also_where_the_others_close_up() {
-    let place = place();
-    let id = id(&place, 3);
+fn a_removed_row_is_found_even_if_the_next_takes_its_number() {
+    let dir = with_decisions();
+    let id = id(&dir, 3);
     let close_up = "DELETE FROM activities WHERE number = :2; UPDATE activities SET number = :2 WHERE number = :3;";
-    let found = found(&place, close_up);
+    let found = found(&dir, close_up);
     assert_eq!(found, [format!("activity {id}: it is not what was recorded, or the one before it is not")]);
 }
 
 #[test]
-fn rows_in_another_order_are_found() {
-    let place = place();
+fn swapped_rows_are_found() {
+    let dir = with_decisions();
     let swap =
         "UPDATE activities SET number = :9 WHERE number = :2; UPDATE activities SET number = :2 WHERE number = :3;
                 UPDATE activities SET number = :3 WHERE number = :9;";
-    assert_eq!(found(&place, swap).len(), 2);
+    assert_eq!(found(&dir, swap).len(), 2);
 }
 
 #[test]
-fn what_the_triggers_allow_leaves_the_chain_whole() {
-    let place = place();
-    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+fn triggers_allow_only_erasures_that_leave_the_chain_valid() {
+    let dir = with_decisions();
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     for change in [
         "DELETE FROM activities",
-        &placed(&place, "DELETE FROM activities WHERE number = :3"),
+        &with_row_numbers(&dir, "DELETE FROM activities WHERE number = :3"),
         "UPDATE activities SET at = 0",
         "UPDATE activities SET detail = '{}'",
         "UPDATE activities SET salt = NULL",
         "UPDATE activities SET detail = '{}', salt = NULL, user_id = NULL",
-        &placed(&place, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2"),
-        &placed(
-            &place,
+        &with_row_numbers(&dir, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2"),
+        &with_row_numbers(
+            &dir,
             "INSERT INTO activities SELECT :5, 'act_5', organization_id, at, action, user_id, api_key_id, role_id,
            candidate_id, candidate_role_id, candidate_role_step_id, detail, salt, detail_hash, hash
          FROM activities WHERE number = :1",
@@ -169,13 +168,13 @@ fn what_the_triggers_allow_leaves_the_chain_whole() {
     ] {
         assert!(connection.execute(change, []).is_err(), "{change}");
     }
-    // Of a candidate who was erased it may be emptied.
+    // The detail may be emptied if its candidate is erased.
     let erased =
         "UPDATE candidates SET erased_at = 1 WHERE id = (SELECT candidate_id FROM activities WHERE number = :2)";
-    connection.execute(&placed(&place, erased), []).unwrap();
-    let erase = placed(&place, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2");
+    connection.execute(&with_row_numbers(&dir, erased), []).unwrap();
+    let erase = with_row_numbers(&dir, "UPDATE activities SET detail = '{}', salt = NULL WHERE number = :2");
     connection.execute(&erase, []).unwrap();
     drop(connection);
-    let ended = place.run(&["check", "--db", "a.db"]);
-    assert!(!ended.stdout.lines().any(|line| line.starts_with("activit")), "{ended:?}");
+    let output = dir.run(&["check", "--db", "a.db"]);
+    assert!(!output.stdout.lines().any(|line| line.starts_with("activit")), "{output:?}");
 }

@@ -1,16 +1,16 @@
-//! How many connections one client may hold.
+//! The limit on connections of one client.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
 use socket2::{Domain, Socket, Type};
 
-use crate::support::{PATIENCE, Place};
+use crate::support::{PATIENCE, WorkDir};
 
-/// Connections of one address.
+/// The maximum number of connections of one address.
 const MAX: usize = 1_024;
 
-/// A connection from an address of this machine.
+/// Connects from this loopback address.
 fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
@@ -20,7 +20,7 @@ fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Whether a request is answered with 200 there.
+/// Whether a request on this connection is answered with 200.
 fn is_served(stream: &mut TcpStream) -> bool {
     let mut begin = [0; 15];
     let sent = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -28,15 +28,15 @@ fn is_served(stream: &mut TcpStream) -> bool {
 }
 
 #[test]
-fn one_address_holds_so_many_connections_and_others_still_come_in() {
-    let place = Place::new();
-    let serving = place.serve(&["--db", "a.db", "--base-url", "https://jobs.example.com"]);
+fn connections_of_one_address_are_limited_and_others_can_still_connect() {
+    let dir = WorkDir::new();
+    let service = dir.serve(&["--db", "a.db", "--base-url", "https://jobs.example.com"]);
     let (one, other) = (Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2));
-    let mut held: Vec<TcpStream> = (0..MAX).map(|_| connect_from(one, serving.address)).collect();
+    let mut held: Vec<TcpStream> = (0..MAX).map(|_| connect_from(one, service.address)).collect();
     assert!(is_served(held.last_mut().unwrap()));
-    // One more is refused in words, before it has asked for anything.
+    // One more connection gets a refusal before it sends a request.
     let mut text = String::new();
-    connect_from(one, serving.address).read_to_string(&mut text).unwrap();
+    connect_from(one, service.address).read_to_string(&mut text).unwrap();
     assert!(text.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{text}");
     for part in [
         "\r\nconnection: close\r\n",
@@ -46,21 +46,21 @@ fn one_address_holds_so_many_connections_and_others_still_come_in() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(is_served(&mut connect_from(other, serving.address)));
+    assert!(is_served(&mut connect_from(other, service.address)));
     assert!(is_served(&mut held[0]));
-    // What is closed is free again.
+    // A closed connection makes room for another.
     drop(held.pop());
-    let mut again = connect_from(one, serving.address);
-    while !is_served(&mut again) {
-        again = connect_from(one, serving.address);
+    let mut another = connect_from(one, service.address);
+    while !is_served(&mut another) {
+        another = connect_from(one, service.address);
     }
 }
 
 #[test]
-fn a_trusted_proxy_holds_as_many_connections_as_it_needs() {
-    let place = Place::new();
-    let serving = place.serve(&["--db", "a.db", "--trusted-proxy", "127.0.0.1/32"]);
-    let mut held: Vec<TcpStream> = (0..=MAX).map(|_| connect_from(Ipv4Addr::LOCALHOST, serving.address)).collect();
+fn connections_of_a_trusted_proxy_are_not_limited() {
+    let dir = WorkDir::new();
+    let service = dir.serve(&["--db", "a.db", "--trusted-proxy", "127.0.0.1/32"]);
+    let mut held: Vec<TcpStream> = (0..=MAX).map(|_| connect_from(Ipv4Addr::LOCALHOST, service.address)).collect();
     assert!(held.iter_mut().rev().take(10).all(is_served));
     held[0].set_nonblocking(true).unwrap();
     assert_eq!(held[0].read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -1,5 +1,5 @@
-//! Erasure to the last byte: of 200 candidates with every kind of trace nothing is left in the database, its write-ahead
-//! log, the service's log or the list of who was erased; nor when an older backup was put in place.
+//! Erasure to the last byte. After 200 candidates with every kind of trace are erased, no byte of them is left in the database,
+//! its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -14,41 +14,41 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::personal_data;
-use crate::support::{Place, Serving, document, eventually, mode};
+use crate::support::{RunningService, WorkDir, document, eventually, mode};
 
-/// Candidates who are erased, and those who stay among them.
+/// Candidates who are erased, and candidates who stay.
 const ERASED: usize = 200;
 const STAYING: usize = 2_800;
 
-/// What two names and an address are made of: nothing else of the file has any of it.
+/// The parts of a candidate's names and address. No other data contains any of them.
 struct Person {
     id: String,
     given: String,
     family: String,
     local: String,
-    /// What the candidate was called before.
+    /// A former name.
     former: String,
-    /// What they called themselves when they applied.
+    /// The name that the candidate typed into the form.
     typed: String,
-    /// What staff put right in their name.
+    /// The name after a correction by staff.
     corrected: String,
 }
 
 impl Person {
     fn new(nth: usize) -> Self {
-        // Far apart in the order of the indexes, as names are.
-        let mark = |of: u64| {
-            let number = (nth as u64 * 8 + of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Hashed numbers lie far apart in the order of the indexes, as real names do.
+        let random_word = |part: u64| {
+            let number = (nth as u64 * 8 + part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             number.to_be_bytes().map(|byte| char::from(b'a' + byte % 26)).iter().collect::<String>()
         };
         Self {
             id: format!("cand_{nth:03}"),
-            given: format!("Zoë\"{}", mark(0)),
-            family: format!("Ł{}-Ünal", mark(1)),
-            local: format!("Mail.{}", mark(2)),
-            former: format!("Née{}", mark(3)),
-            typed: format!("Żoé{}", mark(4)),
-            corrected: format!("Øx{}", mark(5)),
+            given: format!("Zoë\"{}", random_word(0)),
+            family: format!("Ł{}-Ünal", random_word(1)),
+            local: format!("Mail.{}", random_word(2)),
+            former: format!("Née{}", random_word(3)),
+            typed: format!("Żoé{}", random_word(4)),
+            corrected: format!("Øx{}", random_word(5)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Person {
         format!("{} of {} wrote", self.name(), self.email())
     }
 
-    /// Everything by which somebody could find them in a heap of bytes: as given, in lower case, as JSON has it, as words.
+    /// Byte strings that would reveal the candidate: as typed, in lower case, escaped as JSON, and as indexed words.
     fn needles(&self) -> Vec<String> {
         let mut needles = Vec::new();
         let (name, email) = (self.name(), self.email());
@@ -76,20 +76,20 @@ impl Person {
                 .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", c as u32) })
                 .collect();
             needles.extend([text.clone(), text.to_lowercase(), escaped.trim_matches('"').to_owned(), ascii]);
-            // A word of a letter or two is everywhere.
+            // Short words occur everywhere.
             needles.extend(search::words(text).into_iter().filter(|word| word.len() > 5 && word != "example"));
         }
         needles
     }
 }
 
-/// So many bytes of each needle are looked for at once.
+/// The number of leading bytes by which the search groups needles.
 const HEAD: usize = 6;
 
-/// Which of these is in any of the files, and where.
-pub(crate) fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String> {
+/// The needles that occur in the file or its companions, each with the name of that file.
+pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
-    // Most places are passed over by their first two bytes.
+    // The first two bytes rule out most positions quickly.
     let pair = |bytes: &[u8]| usize::from(bytes[0]) << 8 | usize::from(bytes[1]);
     let mut begins = vec![false; 1 << 16];
     for needle in needles {
@@ -98,8 +98,8 @@ pub(crate) fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String>
         by_head.entry(&needle[..HEAD]).or_default().push(needle);
     }
     let mut found = Vec::new();
-    for name in place.names().iter().filter(|name| name.starts_with("a.db") && !name.ends_with(".reserve")) {
-        let bytes = place.read(name);
+    for name in dir.names().iter().filter(|name| name.starts_with("a.db") && !name.ends_with(".reserve")) {
+        let bytes = dir.read(name);
         for (at, window) in bytes.windows(HEAD).enumerate().filter(|(_, window)| begins[pair(window)]) {
             let here = by_head.get(window).into_iter().flatten().filter(|needle| bytes[at..].starts_with(needle));
             found.extend(here.map(|needle| format!("{} in {name}", String::from_utf8_lossy(needle))));
@@ -108,14 +108,14 @@ pub(crate) fn found<N: AsRef<[u8]>>(place: &Place, needles: &[N]) -> Vec<String>
     found
 }
 
-/// The digests of the attachments that are in the file.
-fn digests(place: &Place) -> Vec<[u8; 32]> {
-    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+/// The digests of all attachments in the file.
+fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     let mut statement = connection.prepare("SELECT sha256 FROM documents WHERE sha256 IS NOT NULL").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// An HR system that answers with what it was sent.
+/// An HR system that answers with the body of the request.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -144,8 +144,8 @@ fn echo() -> String {
     url
 }
 
-/// Imports everybody, in progress at the first of two steps, in an order that has those who stay among the others.
-fn import(place: &Place, people: &[Person], url: &str) {
+/// Imports all candidates, in progress at the first of two steps. Candidates who stay lie between those who are erased.
+fn import(dir: &WorkDir, people: &[Person], url: &str) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"]["url"] = json!(url);
     let role = &mut document["organizations"][0]["roles"][0];
@@ -156,51 +156,58 @@ fn import(place: &Place, people: &[Person], url: &str) {
             "steps": [step(1, "in_progress"), step(2, "pending")] })
     };
     role["candidates"] = people.iter().map(candidate).collect();
-    place.write("people.json", document.to_string());
-    place.run(&["import", "--db", "a.db", "people.json"]).succeeded();
+    dir.write("people.json", document.to_string());
+    dir.run(&["import", "--db", "a.db", "people.json"]).succeeded();
 }
 
-fn send(serving: &Serving, key: &str, method: &str, path: &str, body: &Value) -> Value {
-    send_once(serving, key, method, path, body, "")
+fn send(service: &RunningService, key: &str, method: &str, path: &str, body: &Value) -> Value {
+    send_with_key(service, key, method, path, body, "")
 }
 
-/// The same under an `Idempotency-Key`, where that is not empty.
-fn send_once(serving: &Serving, key: &str, method: &str, path: &str, body: &Value, once: &str) -> Value {
+/// The same with an `Idempotency-Key`, unless it is empty.
+fn send_with_key(
+    service: &RunningService,
+    key: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+    idempotency_key: &str,
+) -> Value {
     let mut fields = vec![("Authorization", format!("Bearer {key}"))];
-    fields.extend((!once.is_empty()).then(|| ("Idempotency-Key", once.to_owned())));
+    fields.extend((!idempotency_key.is_empty()).then(|| ("Idempotency-Key", idempotency_key.to_owned())));
     let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    serving.send(method, path, &fields, &body).expect(200).json()
+    service.send(method, path, &fields, &body).expect(200).json()
 }
 
-/// Leaves a trace of every kind: hires that the HR system is told of and answers, rejections and holds with notes.
-fn leave_traces(serving: &Serving, key: &str, nth: usize, person: &Person) {
+/// Leaves traces of every kind: hires with deliveries and their answers, rejections and holds with notes.
+fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person) {
     let (id, note) = (&person.id, person.note());
     let step = format!("/api/v1/candidate-steps/c{id}_1");
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
-        // Whoever chose the key made it of a name.
-        let once = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
+        // The client made the idempotency key from a name.
+        let idempotency_key = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
         for _ in 0..2 {
-            send_once(serving, key, "POST", &format!("{step}/hire"), &hire, &once);
+            send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
         }
     }
-    // One in two of those who are hired is rejected after that, which clears what was noted with the hire.
+    // Every second hired candidate is rejected later, which clears the notes of the hire.
     if nth.is_multiple_of(3) && (nth % 2 == 1 || nth.is_multiple_of(60)) {
         let body = json!({ "outcomeNotes": note, "outcomeType": "company", "outcomeReason": person.name() });
-        send(serving, key, "POST", &format!("{step}/reject"), &body);
+        send(service, key, "POST", &format!("{step}/reject"), &body);
     }
     let hold = format!("/api/v1/candidates/{id}/hold");
-    send(serving, key, "PUT", &hold, &json!({ "reason": note }));
-    send(serving, key, "DELETE", &hold, &Value::Null);
+    send(service, key, "PUT", &hold, &json!({ "reason": note }));
+    send(service, key, "DELETE", &hold, &Value::Null);
 }
 
-/// What a form leaves: what they typed, a document, and a page; with the application, or once more under their address.
-/// The document's id.
-fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
+/// Stores what a form leaves: the typed texts, an attachment and a status page. It belongs to an application, or is a later
+/// signup. Returns the attachment's id.
+fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
     let world: &dyn World = &Real::new();
     let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
-    // Of one piece, and of many.
+    // Some attachments have one chunk, some have several.
     let bytes = if nth.is_multiple_of(150) { 3 * CHUNK_BYTES_MAX } else { 5_000 };
     let content = line.repeat(bytes / line.len() + 1);
     let mut random = [0; ATTACHMENT_TOKEN_BYTES];
@@ -215,9 +222,9 @@ fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) 
         let bytes = u32::try_from(content.len()).unwrap();
         store::document::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
     };
-    store::act_alone(&place.path("a.db"), world, stage).unwrap();
+    store::act_alone(&dir.path("a.db"), world, stage).unwrap();
     let signup = format!("sign_{}{nth}", application.unwrap_or("later"));
-    let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     let sql =
         "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
@@ -233,170 +240,170 @@ fn apply(place: &Place, nth: usize, person: &Person, application: Option<&str>) 
     connection.execute(sql, (application, &signup)).unwrap();
     let signup = SignupId::parse(&signup).unwrap();
     let attach = |tx: &store::Tx<'_>| store::document::attach(tx, &token, &signup);
-    assert!(store::act_alone(&place.path("a.db"), world, attach).unwrap());
+    assert!(store::act_alone(&dir.path("a.db"), world, attach).unwrap());
     id
 }
 
-/// How many of these people have their address somewhere.
-fn seen(place: &Place, people: &[(usize, &Person)]) -> usize {
+/// How many of these candidates have their address in the file.
+fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     let needles: Vec<String> = people.iter().map(|(_, person)| format!("{}@", person.local)).collect();
     let found: BTreeSet<String> =
-        found(place, &needles).into_iter().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
+        found(dir, &needles).into_iter().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
     found.len()
 }
 
-/// Polls until nothing of them is found any more: what is left to do behind the answers takes a moment.
+/// Polls until none of the needles is found, because page wiping ends after the answers.
 #[track_caller]
-pub(crate) fn gone<N: AsRef<[u8]>>(place: &Place, needles: &[N]) {
-    eventually(|| found(place, needles).is_empty());
+pub(crate) fn await_wiped<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) {
+    eventually(|| found(dir, needles).is_empty());
 }
 
-fn erased_list(place: &Place) -> Vec<String> {
-    String::from_utf8(place.read("a.db.erased")).unwrap().lines().map(str::to_owned).collect()
+fn erased_list(dir: &WorkDir) -> Vec<String> {
+    String::from_utf8(dir.read("a.db.erased")).unwrap().lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn nothing_of_two_hundred_erased_candidates_is_left_nor_comes_back_with_a_backup() {
-    let place = Place::new();
+fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
+    let dir = WorkDir::new();
     let people: Vec<Person> = (0..ERASED + STAYING).map(Person::new).collect();
-    import(&place, &people, &echo());
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db", "--allow-private-hr-targets", "--rate-limit", "0"]);
+    import(&dir, &people, &echo());
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db", "--allow-private-hr-targets", "--rate-limit", "0"]);
     let (erased, staying): (Vec<_>, Vec<_>) = people.iter().enumerate().partition(|(nth, _)| nth.is_multiple_of(15));
     assert_eq!(erased.len(), ERASED);
     for (nth, person) in &erased {
-        let document = apply(&place, *nth, person, Some(&format!("app_{}", person.id)));
-        // Opening an attachment and exporting leave activity.
-        serving.get(&format!("/api/v1/candidates/{}/documents/{document}", person.id), &key).expect(200);
-        leave_traces(&serving, &key, *nth, person);
-        apply(&place, *nth, person, None);
+        let document = apply(&dir, *nth, person, Some(&format!("app_{}", person.id)));
+        // Opening an attachment leaves activity.
+        service.get(&format!("/api/v1/candidates/{}/documents/{document}", person.id), &key).expect(200);
+        leave_traces(&service, &key, *nth, person);
+        apply(&dir, *nth, person, None);
         let name = json!({ "name": format!("{} {}", person.corrected, person.family) });
-        send(&serving, &key, "PATCH", &format!("/api/v1/candidates/{}", person.id), &name);
+        send(&service, &key, "PATCH", &format!("/api/v1/candidates/{}", person.id), &name);
     }
-    eventually(|| place.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= 100);
-    place.change("a.db", "PRAGMA secure_delete = ON; ANALYZE");
-    place.run(&["export", "--db", "a.db"]).succeeded();
-    place.run(&["backup", "--db", "a.db", "old.backup"]).succeeded();
+    eventually(|| dir.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= 100);
+    dir.change("a.db", "PRAGMA secure_delete = ON; ANALYZE");
+    dir.run(&["export", "--db", "a.db"]).succeeded();
+    dir.run(&["backup", "--db", "a.db", "old.backup"]).succeeded();
     let opened = "SELECT count(*) FROM activities WHERE action = 'document.opened'";
-    assert_eq!(place.number("a.db", opened), ERASED as i64);
+    assert_eq!(dir.number("a.db", opened), ERASED as i64);
     let needles: Vec<String> = erased.iter().flat_map(|(_, person)| person.needles()).collect();
-    let digests = digests(&place);
+    let digests = digests(&dir);
     assert_eq!(digests.len(), 2 * ERASED);
-    assert!(!found(&place, &digests).is_empty());
-    // The test looks where there is something.
-    assert_eq!(seen(&place, &erased), ERASED);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM documents"), 2 * ERASED as i64);
-    personal_data::assert_seeded(&place);
+    assert!(!found(&dir, &digests).is_empty());
+    // The search finds all of them before the erasure.
+    assert_eq!(people_found(&dir, &erased), ERASED);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM documents"), 2 * ERASED as i64);
+    personal_data::assert_seeded(&dir);
     let export = |(_, person): &(usize, &Person)| {
-        serving.get(&format!("/api/v1/candidates/{}/export", person.id), &key).expect(200).json()
+        service.get(&format!("/api/v1/candidates/{}/export", person.id), &key).expect(200).json()
     };
     personal_data::assert_exported(&erased.iter().take(6).map(export).collect::<Vec<_>>());
     for (_, person) in &erased {
-        send(&serving, &key, "DELETE", &format!("/api/v1/candidates/{}", person.id), &Value::Null);
+        send(&service, &key, "DELETE", &format!("/api/v1/candidates/{}", person.id), &Value::Null);
     }
-    gone(&place, &needles);
-    gone(&place, &digests);
-    assert_eq!(mode(&place.path("a.db.erased")), 0o600);
+    await_wiped(&dir, &needles);
+    await_wiped(&dir, &digests);
+    assert_eq!(mode(&dir.path("a.db.erased")), 0o600);
     let (signups, candidates): (Vec<String>, _) =
-        erased_list(&place).into_iter().partition(|line| line.ends_with(" signup"));
+        erased_list(&dir).into_iter().partition(|line| line.ends_with(" signup"));
     let ids: Vec<&str> =
         candidates.iter().map(|line| line.split_once(" at=").expect("the line has a time").0).collect();
     assert_eq!(ids, erased.iter().map(|(_, person)| person.id.as_str()).collect::<Vec<_>>());
     assert_eq!(signups.len(), 2 * ERASED);
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    dir.run(&["check", "--db", "a.db"]).succeeded();
     let left = "SELECT (SELECT count(*) FROM signups) + (SELECT count(*) FROM status_pages)
                   + (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_pieces)";
-    assert_eq!(place.number("a.db", left), 0);
-    // Nobody else has lost anything.
-    assert_eq!(seen(&place, &staying), STAYING);
-    let ended = serving.stop("TERM");
-    assert!(needles.iter().all(|needle| !ended.stderr.contains(needle.as_str())));
-    assert_eq!(found(&place, &needles), Vec::<String>::new());
+    assert_eq!(dir.number("a.db", left), 0);
+    // The other candidates are complete.
+    assert_eq!(people_found(&dir, &staying), STAYING);
+    let output = service.stop("TERM");
+    assert!(needles.iter().all(|needle| !output.stderr.contains(needle.as_str())));
+    assert_eq!(found(&dir, &needles), Vec::<String>::new());
 
-    // The older copy, in the place of the file.
-    std::fs::copy(place.path("old.backup"), place.path("a.db")).unwrap();
-    assert!(!found(&place, &needles).is_empty());
-    let mut serving = place.serve(&["--db", "a.db"]);
-    serving.wait_for(|line| {
+    // The older backup replaces the file.
+    std::fs::copy(dir.path("old.backup"), dir.path("a.db")).unwrap();
+    assert!(!found(&dir, &needles).is_empty());
+    let mut service = dir.serve(&["--db", "a.db"]);
+    service.wait_for(|line| {
         line.starts_with("erased 200 candidates and 400 signups again: ") && line.contains("a.db.erased")
     });
-    assert_eq!(found(&place, &needles), Vec::<String>::new());
-    place.run(&["check", "--db", "a.db"]).succeeded();
-    assert_eq!(seen(&place, &staying), STAYING);
-    let ended = serving.stop("TERM");
-    assert!(needles.iter().all(|needle| !ended.stderr.contains(needle.as_str())));
-    assert_eq!(found(&place, &needles), Vec::<String>::new());
+    assert_eq!(found(&dir, &needles), Vec::<String>::new());
+    dir.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(people_found(&dir, &staying), STAYING);
+    let output = service.stop("TERM");
+    assert!(needles.iter().all(|needle| !output.stderr.contains(needle.as_str())));
+    assert_eq!(found(&dir, &needles), Vec::<String>::new());
 }
 
 #[test]
-fn a_list_that_is_damaged_stops_the_start_for_good() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.write("a.db.erased", "cand_1\nnot an id\n");
-    place.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "line 2 of ");
-    // The end of a line that a crash cut short names nobody.
-    place.write("a.db.erased", "cand_1\ncand_");
-    let mut serving = place.serve(&["--db", "a.db"]);
-    serving.wait_for(|line| line.starts_with("erased 1 candidate"));
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL"), 1);
+fn a_damaged_erasure_list_prevents_the_start() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.write("a.db.erased", "cand_1\nnot an id\n");
+    dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "line 2 of ");
+    // A last line that a crash cut short is ignored.
+    dir.write("a.db.erased", "cand_1\ncand_");
+    let mut service = dir.serve(&["--db", "a.db"]);
+    service.wait_for(|line| line.starts_with("erased 1 candidate"));
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL"), 1);
 }
 
 #[test]
-fn an_erasure_that_failed_does_not_happen_at_a_later_start() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    let delete = |serving: &Serving, id: &str| {
+fn a_failed_erasure_does_not_happen_at_a_later_start() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    let delete = |service: &RunningService, id: &str| {
         let field = format!("Bearer {key}");
-        serving.send("DELETE", &format!("/api/v1/candidates/{id}"), &[("Authorization", &field)], "")
+        service.send("DELETE", &format!("/api/v1/candidates/{id}"), &[("Authorization", &field)], "")
     };
-    delete(&serving, "cand_2").expect(200);
-    let listed = place.read("a.db.erased");
+    delete(&service, "cand_2").expect(200);
+    let listed = dir.read("a.db.erased");
     let stop = "CREATE TRIGGER stop BEFORE UPDATE OF erased_at ON candidates BEGIN SELECT raise(ABORT, 'stop'); END";
-    place.change("a.db", stop);
-    delete(&serving, "cand_1").expect(500);
-    assert_eq!(place.read("a.db.erased"), listed);
-    place.change("a.db", "DROP TRIGGER stop");
-    send(&serving, &key, "POST", "/api/v1/candidate-steps/cstep_1_1/hire", &json!({}));
-    send(&serving, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
-    serving.stop("TERM");
+    dir.change("a.db", stop);
+    delete(&service, "cand_1").expect(500);
+    assert_eq!(dir.read("a.db.erased"), listed);
+    dir.change("a.db", "DROP TRIGGER stop");
+    send(&service, &key, "POST", "/api/v1/candidate-steps/cstep_1_1/hire", &json!({}));
+    send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
+    service.stop("TERM");
     for _ in 0..2 {
-        let serving = place.serve(&["--db", "a.db"]);
-        let candidate = serving.get("/api/v1/candidates/cand_1", &key).expect(200).json();
+        let service = dir.serve(&["--db", "a.db"]);
+        let candidate = service.get("/api/v1/candidates/cand_1", &key).expect(200).json();
         assert_eq!(candidate["data"]["name"], "Candidate 1", "{candidate}");
-        serving.stop("TERM");
+        service.stop("TERM");
     }
     let held = "SELECT count(*) FROM candidates WHERE hold_reason = 'a case' AND erased_at IS NULL";
-    assert_eq!(place.number("a.db", held), 1);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    assert_eq!(dir.number("a.db", held), 1);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
 }
 
 #[test]
-fn a_candidate_who_was_held_after_they_were_listed_is_reported_and_not_erased() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    send(&serving, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
-    serving.stop("TERM");
-    // Somebody else changed before their line was written: the file is an older copy.
+fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
+    service.stop("TERM");
+    // The second candidate changed before the line was written, so the file is an older copy.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
-    place.write("a.db.erased", &lines);
+    dir.write("a.db.erased", &lines);
     let report = "candidate cand_1 is in ";
-    for again in [1, 0] {
-        let mut serving = place.serve(&["--db", "a.db"]);
-        serving.wait_for(|line| line.starts_with(&format!("warning: {report}")));
-        let ended = serving.stop("TERM");
-        assert_eq!(ended.stderr.matches("erased 1 candidates").count(), again, "{}", ended.stderr);
+    for erasures in [1, 0] {
+        let mut service = dir.serve(&["--db", "a.db"]);
+        service.wait_for(|line| line.starts_with(&format!("warning: {report}")));
+        let output = service.stop("TERM");
+        assert_eq!(output.stderr.matches("erased 1 candidates").count(), erasures, "{}", output.stderr);
     }
     let sql = "SELECT count(*) FROM candidates WHERE id = 'cand_1' AND hold_reason = 'a case' AND name = 'Candidate 1'";
-    assert_eq!(place.number("a.db", sql), 1);
-    let checked = place.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(dir.number("a.db", sql), 1);
+    let checked = dir.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(checked.stdout.matches(report).count(), 1, "{checked:?}");
-    // Lines of earlier versions mean what they meant.
-    place.write("a.db.erased", "cand_1\n");
-    place.serve(&["--db", "a.db"]).stop("TERM");
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);
+    // Lines of earlier versions still name a candidate to erase.
+    dir.write("a.db.erased", "cand_1\n");
+    dir.serve(&["--db", "a.db"]).stop("TERM");
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);
 }

@@ -1,10 +1,10 @@
-//! Flags and variables of the environment.
+//! Flags and environment variables.
 
 use serde_json::json;
 
-use crate::support::{HR_SECRET, Place};
+use crate::support::{HR_SECRET, WorkDir};
 
-/// Every command with its options; the variable of each follows from its name.
+/// Every command with its options. The name of each option determines its variable.
 const COMMANDS: [(&str, &[&str]); 22] = [
     (
         "serve",
@@ -56,9 +56,9 @@ fn variable(option: &str) -> String {
 
 #[test]
 fn help_lists_the_commands() {
-    let place = Place::new();
+    let dir = WorkDir::new();
     for args in [["--help"], ["-h"], ["help"]] {
-        let help = place.run(&args).succeeded();
+        let help = dir.run(&args).succeeded();
         assert_eq!(help.stderr, "", "{args:?}");
         for (command, _) in COMMANDS {
             let command = command.split(' ').next().unwrap();
@@ -66,18 +66,18 @@ fn help_lists_the_commands() {
             assert!(is_listed, "{command} is not in {}", help.stdout);
         }
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(dir.names(), Vec::<String>::new());
 }
 
 #[test]
 fn help_of_a_command_names_every_option_and_its_variable() {
-    let place = Place::new();
+    let dir = WorkDir::new();
     for (command, options) in COMMANDS {
         let words: Vec<&str> = command.split(' ').collect();
         for args in
             [[&words[..], &["--help"]].concat(), [&words[..], &["-h"]].concat(), [&["help"], &words[..]].concat()]
         {
-            let help = place.run(&args).succeeded();
+            let help = dir.run(&args).succeeded();
             assert_eq!(help.stderr, "", "{args:?}");
             for option in options {
                 let flag = format!("--{option}");
@@ -86,7 +86,7 @@ fn help_of_a_command_names_every_option_and_its_variable() {
                 let variable = format!("[env: {}=]", variable(option));
                 assert!(help.stdout.contains(&variable), "{variable} is not in the help of {command}: {}", help.stdout);
             }
-            // And the other way round: no option without a variable.
+            // Conversely, every option has a variable.
             assert_eq!(help.stdout.matches("[env: ").count(), options.len(), "{command}: {}", help.stdout);
             let is_option = |line: &str| line.trim_start().starts_with("--") || line.trim_start().starts_with("-h,");
             let listed = help.stdout.lines().filter(|line| is_option(line) && !line.contains("--version")).count();
@@ -96,11 +96,11 @@ fn help_of_a_command_names_every_option_and_its_variable() {
 }
 
 #[test]
-fn help_says_what_is_taken_when_nothing_is_said() {
-    let place = Place::new();
+fn help_shows_defaults() {
+    let dir = WorkDir::new();
     let help = |command: &str| {
         let words = command.split(' ').chain(["--help"]).collect::<Vec<_>>();
-        place.run(&words).succeeded().stdout
+        dir.run(&words).succeeded().stdout
     };
     for word in ["appliance.db", "demo.db", "127.0.0.1:8080", "1200", "text", "json", "listening on http://", "78"] {
         assert!(help("serve").contains(word), "{word}");
@@ -125,38 +125,38 @@ fn help_says_what_is_taken_when_nothing_is_said() {
 }
 
 #[test]
-fn a_command_of_commands_says_which_it_has() {
-    let place = Place::new();
+fn a_group_of_commands_lists_them() {
+    let dir = WorkDir::new();
     for (command, commands) in [
         ("user", &["list", "create", "disable", "enable"][..]),
         ("organization", &["list", "create", "disable", "enable"]),
         ("key", &["list", "create", "revoke"]),
     ] {
-        let help = place.run(&[command, "--help"]).succeeded().stdout;
+        let help = dir.run(&[command, "--help"]).succeeded().stdout;
         for one in commands {
             assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{one}  "))), "{one}: {help}");
         }
-        assert_eq!(place.run(&[command]).code, Some(2));
-        place.run(&[command, "nothing"]).misused("nothing");
+        assert_eq!(dir.run(&[command]).code, Some(2));
+        dir.run(&[command, "nothing"]).misused("nothing");
     }
 }
 
 #[test]
-fn the_version_is_told() {
-    let place = Place::new();
+fn the_version_is_printed() {
+    let dir = WorkDir::new();
     let expected = format!("{}\n", env!("CARGO_PKG_VERSION"));
     for args in [&["--version"][..], &["-V"], &["serve", "--version"]] {
-        let version = place.run(args).succeeded();
+        let version = dir.run(args).succeeded();
         assert!(version.stdout.starts_with("appliance") && version.stdout.ends_with(&expected), "{version:?}");
     }
 }
 
 #[test]
-fn wrong_flags_are_status_2_and_do_nothing() {
-    let place = Place::new();
+fn wrong_flags_exit_with_status_2_and_change_nothing() {
+    let dir = WorkDir::new();
     let long_name = "a".repeat(256);
     let admin = ["bootstrap-admin", "--email", "a@example.org"];
-    for (args, what) in [
+    for (args, text) in [
         (&[][..], "Usage: appliance"),
         (&["nothing"], "nothing"),
         (&["--db", "a.db"], "--db"),
@@ -211,15 +211,15 @@ fn wrong_flags_are_status_2_and_do_nothing() {
         (&["backup"], "TARGET"),
         (&["check", "--db"], "--db"),
     ] {
-        let ended = place.run(args).misused(what);
-        assert!(ended.stderr.contains("Usage: appliance") || ended.stderr.contains("--help"), "{args:?}: {ended:?}");
+        let output = dir.run(args).misused(text);
+        assert!(output.stderr.contains("Usage: appliance") || output.stderr.contains("--help"), "{args:?}: {output:?}");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(dir.names(), Vec::<String>::new());
 }
 
 #[test]
-fn a_wrong_schedule_or_time_limit_of_deliveries_is_told_with_what_would_be_right() {
-    let place = Place::new();
+fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example() {
+    let dir = WorkDir::new();
     let too_many = ["1s"; 31].join(",");
     let (delay, limit) = ("is no delay between 1ms and 168h", "a time limit is between 100ms and 2m, such as 15s");
     for (flag, value, sentence) in [
@@ -238,19 +238,19 @@ fn a_wrong_schedule_or_time_limit_of_deliveries_is_told_with_what_would_be_right
         ("--hr-timeout", "99ms", limit),
         ("--hr-timeout", "2m1s", limit),
     ] {
-        let ended = place.run(&["serve", &format!("{flag}={value}")]).misused(sentence);
-        assert!(ended.stderr.contains(flag), "{value}: {ended:?}");
+        let output = dir.run(&["serve", &format!("{flag}={value}")]).misused(sentence);
+        assert!(output.stderr.contains(flag), "{value}: {output:?}");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(dir.names(), Vec::<String>::new());
     let longest = ["1ms"; 30].join(",");
     for (schedule, limit) in [("1ms,168h", "100ms"), (longest.as_str(), "2m"), (" 5s, 1h30m", "15s")] {
-        place.serve(&["--hr-retry-schedule", schedule, "--hr-timeout", limit]).stop("TERM").succeeded();
+        dir.serve(&["--hr-retry-schedule", schedule, "--hr-timeout", limit]).stop("TERM").succeeded();
     }
 }
 
 #[test]
-fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
-    let place = Place::new();
+fn wrong_variables_exit_with_status_2() {
+    let dir = WorkDir::new();
     for (name, value) in [
         ("APPLIANCE_LISTEN", "nowhere"),
         ("APPLIANCE_BASE_URL", "jobs"),
@@ -263,65 +263,65 @@ fn a_wrong_variable_is_status_2_as_a_wrong_flag_is() {
         ("APPLIANCE_HR_TIMEOUT", "99ms"),
         ("APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", "perhaps"),
     ] {
-        place.run_with(&["serve"], &[(name, value)], b"").misused(value);
+        dir.run_with(&["serve"], &[(name, value)], b"").misused(value);
     }
     let email = ("APPLIANCE_EMAIL", "a@example.org");
     for (name, value) in [("APPLIANCE_FORMAT", "xml"), ("APPLIANCE_PARTIAL", "perhaps"), ("APPLIANCE_ROLE", "a b")] {
-        place.run_with(&["import", "a.csv"], &[(name, value)], b"").misused(value);
+        dir.run_with(&["import", "a.csv"], &[(name, value)], b"").misused(value);
     }
     for (name, value) in [("APPLIANCE_EXPIRES_IN_DAYS", "366"), ("APPLIANCE_NAME", "")] {
-        place.run_with(&["bootstrap-admin"], &[email, (name, value)], b"").misused("--");
+        dir.run_with(&["bootstrap-admin"], &[email, (name, value)], b"").misused("--");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(dir.names(), Vec::<String>::new());
 }
 
 #[test]
 fn a_command_takes_its_options_from_variables() {
-    let place = Place::new();
+    let dir = WorkDir::new();
     let variables = [
         ("APPLIANCE_DB", "b.db"),
         ("APPLIANCE_EMAIL", "ada@example.org"),
         ("APPLIANCE_NAME", "Ada"),
         ("APPLIANCE_EXPIRES_IN_DAYS", "7"),
     ];
-    let made = place.run_with(&["bootstrap-admin"], &variables, b"").succeeded();
+    let made = dir.run_with(&["bootstrap-admin"], &variables, b"").succeeded();
     assert!(made.stderr.contains("ada@example.org") && made.stderr.contains("7 days"), "{made:?}");
-    assert_eq!(place.number("b.db", "SELECT count(*) FROM users WHERE name = 'Ada'"), 1);
-    assert!(!place.path("appliance.db").exists());
-    place.run_with(&["set-password"], &variables, b"correct horse battery").succeeded();
-    place.run_with(&["check"], &variables, b"").succeeded();
-    place.run_with(&["backup", "c.db"], &variables, b"").succeeded();
+    assert_eq!(dir.number("b.db", "SELECT count(*) FROM users WHERE name = 'Ada'"), 1);
+    assert!(!dir.path("appliance.db").exists());
+    dir.run_with(&["set-password"], &variables, b"correct horse battery").succeeded();
+    dir.run_with(&["check"], &variables, b"").succeeded();
+    dir.run_with(&["backup", "c.db"], &variables, b"").succeeded();
     let secret = json!({ "url": "https://hr.example", "secret": HR_SECRET, "enabled": true });
     let organization = json!({ "slug": "acme", "name": "Acme", "hrIntegration": secret });
     let document = json!({ "organizations": [organization] }).to_string();
-    place.run_with(&["import", "-"], &variables, document.as_bytes()).succeeded();
+    dir.run_with(&["import", "-"], &variables, document.as_bytes()).succeeded();
     let table = [("APPLIANCE_FORMAT", "csv"), ("APPLIANCE_ORGANIZATION", "acme"), ("APPLIANCE_PARTIAL", "true")];
     let table = [&variables[..1], &table].concat();
-    let ended = place.run_with(&["import", "-"], &table, b"name,email,role\nA,a@example.org,None\n");
-    assert!(ended.code == Some(1) && ended.stdout.starts_with("line 2: role is "), "{ended:?}");
-    assert!(ended.stderr.contains("1 of 1 row was refused, nothing was imported"), "{ended:?}");
-    for (value, is_told) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
+    let output = dir.run_with(&["import", "-"], &table, b"name,email,role\nA,a@example.org,None\n");
+    assert!(output.code == Some(1) && output.stdout.starts_with("line 2: role is "), "{output:?}");
+    assert!(output.stderr.contains("1 of 1 row was refused, nothing was imported"), "{output:?}");
+    for (value, is_set) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
         let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
-        let exported = place.run_with(&["export"], &variables, b"").succeeded().stdout;
-        assert_eq!(exported.contains(HR_SECRET), is_told, "{value}");
+        let exported = dir.run_with(&["export"], &variables, b"").succeeded().stdout;
+        assert_eq!(exported.contains(HR_SECRET), is_set, "{value}");
     }
 }
 
 #[test]
-fn a_flag_goes_before_its_variable() {
-    let place = Place::new();
-    place.admin_key("a.db");
+fn a_flag_overrides_its_variable() {
+    let dir = WorkDir::new();
+    dir.admin_key("a.db");
     let variables = [("APPLIANCE_DB", "none.db")];
-    place.run_with(&["check"], &variables, b"").failed(1, "none.db does not exist");
-    place.run_with(&["check", "--db", "a.db"], &variables, b"").succeeded();
+    dir.run_with(&["check"], &variables, b"").failed(1, "none.db does not exist");
+    dir.run_with(&["check", "--db", "a.db"], &variables, b"").succeeded();
 }
 
 #[test]
 fn a_service_takes_its_options_from_variables() {
-    let place = Place::new();
-    place.imported("b.db");
-    let key = place.admin_key("b.db");
-    let serving = place.serve_with(
+    let dir = WorkDir::new();
+    dir.imported("b.db");
+    let key = dir.admin_key("b.db");
+    let service = dir.serve_with(
         &[],
         &[
             ("APPLIANCE_DB", "b.db"),
@@ -336,16 +336,16 @@ fn a_service_takes_its_options_from_variables() {
     );
     let authorization = format!("Bearer {key}");
     let headers = [("Authorization", authorization.as_str()), ("X-Forwarded-For", "198.51.100.7, 10.0.0.9")];
-    let me = serving.send("GET", "/api/v1/me", &headers, "").expect(200);
+    let me = service.send("GET", "/api/v1/me", &headers, "").expect(200);
     assert_eq!(me.header("ratelimit-policy"), Some("\"default\";q=7;w=60"));
-    let apply = serving.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#).expect(200);
+    let apply = service.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#).expect(200);
     let invite = apply.json()["inviteUrl"].as_str().unwrap().to_owned();
     assert!(invite.starts_with("https://jobs.example.com/signup/"), "{invite}");
-    let id = serving.get("/api/admin/api-keys", &key).json()["data"][0]["id"].as_str().unwrap().to_owned();
-    let usage = serving.get(&format!("/api/admin/api-keys/{id}/usage"), &key).expect(200).json();
+    let id = service.get("/api/admin/api-keys", &key).json()["data"][0]["id"].as_str().unwrap().to_owned();
+    let usage = service.get(&format!("/api/admin/api-keys/{id}/usage"), &key).expect(200).json();
     assert_eq!(usage["data"]["rows"][1]["path"], "/api/v1/me");
     assert_eq!(usage["data"]["rows"][1]["ip"], "198.51.100.7");
-    let ended = serving.stop("TERM").succeeded();
-    assert!(ended.stderr.contains("metrics on http://127.0.0.1:"), "{ended:?}");
-    assert!(ended.stderr.contains(r#""route":"/api/v1/me""#), "{ended:?}");
+    let output = service.stop("TERM").succeeded();
+    assert!(output.stderr.contains("metrics on http://127.0.0.1:"), "{output:?}");
+    assert!(output.stderr.contains(r#""route":"/api/v1/me""#), "{output:?}");
 }

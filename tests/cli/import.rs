@@ -1,126 +1,127 @@
-//! `import` beside a running service: others write meanwhile, and what was killed comes whole or not at all.
+//! `import` beside a running service: other writes continue, and a killed import is complete or absent.
 
 use std::process::{Child, Command};
 
 use serde_json::json;
 
-use crate::erasure::{found, gone};
-use crate::support::{Place, Serving, eventually};
+use crate::erasure::{await_wiped, found};
+use crate::support::{RunningService, WorkDir, eventually};
 
+/// Enough rows for several staging transactions.
 const ROWS: i64 = 1_500;
 
-/// Of the document that the file is made from.
-const THERE: i64 = 2;
+/// Candidates that the file has before the import.
+const BEFORE: i64 = 2;
 
 const CANDIDATES: &str = "SELECT count(*) FROM candidates";
 
-/// A service with a table of many candidates beside it, and an admin's key.
-fn start(place: &Place) -> (Serving, String) {
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
+/// Starts a service, writes a table of many candidates and returns an admin's key too.
+fn start(dir: &WorkDir) -> (RunningService, String) {
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
     let rows = (0..ROWS).map(|row| format!("Person {row},person-{row}@example.org,role_1\n"));
-    place.write("people.csv", format!("name,email,role\n{}", rows.collect::<String>()));
-    (place.serve(&["--db", "a.db", "--rate-limit", "0"]), key)
+    dir.write("people.csv", format!("name,email,role\n{}", rows.collect::<String>()));
+    (dir.serve(&["--db", "a.db", "--rate-limit", "0"]), key)
 }
 
 const IMPORT: [&str; 8] = ["import", "--db", "a.db", "--format", "csv", "--organization", "acme", "people.csv"];
 
-fn hold(serving: &Serving, key: &str, reason: &str) {
+fn hold(service: &RunningService, key: &str, reason: &str) {
     let (key, body) = (format!("Bearer {key}"), json!({ "reason": reason }).to_string());
-    serving.send("PUT", "/api/v1/candidates/cand_1/hold", &[("Authorization", &key)], &body).expect(200);
+    service.send("PUT", "/api/v1/candidates/cand_1/hold", &[("Authorization", &key)], &body).expect(200);
 }
 
 #[test]
-fn others_write_while_a_large_import_comes() {
-    let place = Place::new();
-    let (serving, key) = start(&place);
+fn other_writes_continue_during_a_large_import() {
+    let dir = WorkDir::new();
+    let (service, key) = start(&dir);
     let mut amid = 0;
     std::thread::scope(|scope| {
-        let import = scope.spawn(|| place.run(&IMPORT));
+        let import = scope.spawn(|| dir.run(&IMPORT));
         let mut writes = 0;
         while !import.is_finished() {
-            let before = place.number("a.db", CANDIDATES);
-            hold(&serving, &key, &format!("reason {writes}"));
+            let before = dir.number("a.db", CANDIDATES);
+            hold(&service, &key, &format!("reason {writes}"));
             writes += 1;
-            let after = place.number("a.db", CANDIDATES);
-            amid += i64::from(before > THERE && after < THERE + ROWS);
+            let after = dir.number("a.db", CANDIDATES);
+            amid += i64::from(before > BEFORE && after < BEFORE + ROWS);
         }
-        let ended = import.join().unwrap().succeeded();
-        assert!(ended.stderr.contains(&format!("applications {ROWS}; the write lock was held for ")), "{ended:?}");
+        let output = import.join().unwrap().succeeded();
+        assert!(output.stderr.contains(&format!("applications {ROWS}; the write lock was held for ")), "{output:?}");
     });
     assert!(amid >= 3, "{amid} writes came between two transactions of the import");
-    assert_eq!(place.number("a.db", CANDIDATES), THERE + ROWS);
-    assert_eq!(place.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)"), 0);
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    assert_eq!(dir.number("a.db", CANDIDATES), BEFORE + ROWS);
+    assert_eq!(dir.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)"), 0);
+    dir.run(&["check", "--db", "a.db"]).succeeded();
 }
 
-/// Starts the import, and kills it once a query finds something.
-fn kill_once(place: &Place, found: &str) {
-    let mut import: Child = place.command(&IMPORT).spawn().unwrap();
-    eventually(|| place.number("a.db", found) > 0);
+/// Starts the import, and kills it once a query returns a number above 0.
+fn kill_once(dir: &WorkDir, sql: &str) {
+    let mut import: Child = dir.command(&IMPORT).spawn().unwrap();
+    eventually(|| dir.number("a.db", sql) > 0);
     let pid = import.id().to_string();
     assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
     import.wait().unwrap();
 }
 
 #[test]
-fn an_import_that_is_killed_comes_whole_or_not_at_all() {
-    let place = Place::new();
-    let (serving, _) = start(&place);
-    kill_once(&place, "SELECT count(*) FROM import_rows");
+fn a_killed_import_is_complete_or_absent() {
+    let dir = WorkDir::new();
+    let (service, _) = start(&dir);
+    kill_once(&dir, "SELECT count(*) FROM import_rows");
     let decided = "SELECT count(*) FROM imports WHERE decided_at IS NOT NULL";
-    let whole = |place: &Place| place.number("a.db", CANDIDATES) == THERE + ROWS;
-    if place.number("a.db", decided) == 0 {
-        assert_eq!(place.number("a.db", CANDIDATES), THERE);
-        serving.stop("TERM").succeeded();
-        let serving = place.serve(&["--db", "a.db"]);
+    let is_complete = |dir: &WorkDir| dir.number("a.db", CANDIDATES) == BEFORE + ROWS;
+    if dir.number("a.db", decided) == 0 {
+        assert_eq!(dir.number("a.db", CANDIDATES), BEFORE);
+        service.stop("TERM").succeeded();
+        let service = dir.serve(&["--db", "a.db"]);
         eventually(|| {
-            place.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)") == 0
+            dir.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)") == 0
         });
-        assert_eq!(place.number("a.db", CANDIDATES), THERE);
-        // What was dropped is in nobody's way.
-        kill_once(&place, &format!("SELECT count(*) > {THERE} FROM candidates"));
-        eventually(|| whole(&place));
-        serving.stop("TERM").succeeded();
+        assert_eq!(dir.number("a.db", CANDIDATES), BEFORE);
+        // The dropped import does not prevent another one.
+        kill_once(&dir, &format!("SELECT count(*) > {BEFORE} FROM candidates"));
+        eventually(|| is_complete(&dir));
+        service.stop("TERM").succeeded();
     } else {
-        eventually(|| whole(&place));
-        serving.stop("TERM").succeeded();
+        eventually(|| is_complete(&dir));
+        service.stop("TERM").succeeded();
     }
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    dir.run(&["check", "--db", "a.db"]).succeeded();
 }
 
 #[test]
-fn an_import_that_is_dropped_leaves_nothing_of_its_rows() {
-    let place = Place::new();
-    let (serving, _) = start(&place);
+fn a_dropped_import_leaves_no_byte_of_its_rows() {
+    let dir = WorkDir::new();
+    let (service, _) = start(&dir);
     let needles = ["person-", "Person "];
     let none = "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)";
-    let refused = |serving: &Serving| {
-        assert_eq!(place.run(&IMPORT).code, Some(1));
-        assert_eq!(place.number("a.db", CANDIDATES), THERE, "{}", serving.url());
+    let refused = |service: &RunningService| {
+        assert_eq!(dir.run(&IMPORT).code, Some(1));
+        assert_eq!(dir.number("a.db", CANDIDATES), BEFORE, "{}", service.url());
     };
-    place.change(
+    dir.change(
         "a.db",
         "CREATE TRIGGER stop BEFORE UPDATE OF decided_at ON imports BEGIN SELECT raise(ABORT, 'stop'); END",
     );
-    // One that ends before it drops its rows, as a killed one does: the next start of the service drops them.
-    place.change("a.db", "CREATE TRIGGER keep BEFORE DELETE ON import_rows BEGIN SELECT raise(ABORT, 'keep'); END");
-    refused(&serving);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM import_rows"), ROWS);
-    assert!(!found(&place, &needles).is_empty(), "the test looks where there is something");
-    place.change("a.db", "DROP TRIGGER keep");
-    let mut ended = vec![serving.stop("TERM").succeeded()];
-    let serving = place.serve(&["--db", "a.db"]);
-    gone(&place, &needles);
-    eventually(|| place.number("a.db", none) == 0);
-    // One that is refused, and drops its rows itself.
-    refused(&serving);
-    eventually(|| place.number("a.db", none) == 0);
-    assert_eq!(found(&place, &needles), Vec::<String>::new());
-    ended.push(serving.stop("TERM").succeeded());
-    assert_eq!(found(&place, &needles), Vec::<String>::new());
+    // This import ends before it drops its rows, like a killed one. The next start of the service drops them.
+    dir.change("a.db", "CREATE TRIGGER keep BEFORE DELETE ON import_rows BEGIN SELECT raise(ABORT, 'keep'); END");
+    refused(&service);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM import_rows"), ROWS);
+    assert!(!found(&dir, &needles).is_empty(), "the search finds the staged rows");
+    dir.change("a.db", "DROP TRIGGER keep");
+    let mut ended = vec![service.stop("TERM").succeeded()];
+    let service = dir.serve(&["--db", "a.db"]);
+    await_wiped(&dir, &needles);
+    eventually(|| dir.number("a.db", none) == 0);
+    // This import is refused and drops its rows itself.
+    refused(&service);
+    eventually(|| dir.number("a.db", none) == 0);
+    assert_eq!(found(&dir, &needles), Vec::<String>::new());
+    ended.push(service.stop("TERM").succeeded());
+    assert_eq!(found(&dir, &needles), Vec::<String>::new());
     for ended in ended {
         assert!(needles.iter().all(|needle| !ended.stderr.contains(needle)), "{ended:?}");
     }
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    dir.run(&["check", "--db", "a.db"]).succeeded();
 }

@@ -1,48 +1,48 @@
-//! `key list`, `create`, `revoke`: alone, and beside a service that runs.
+//! `key list`, `create` and `revoke`, alone and beside a running service.
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Place, is_key};
+use crate::support::{Output, WorkDir, is_key};
 
-fn run(place: &Place, what: &str, args: &[&str]) -> Ended {
-    place.run(&[&["key", what, "--db", "a.db"], args].concat())
+fn run(dir: &WorkDir, subcommand: &str, args: &[&str]) -> Output {
+    dir.run(&[&["key", subcommand, "--db", "a.db"], args].concat())
 }
 
-fn create(place: &Place, more: &[&str]) -> Ended {
-    run(place, "create", &[&["--user", "owner@acme.example", "--name", "Ours"], more].concat())
+fn create(dir: &WorkDir, more: &[&str]) -> Output {
+    run(dir, "create", &[&["--user", "owner@acme.example", "--name", "Ours"], more].concat())
 }
 
-/// What `key list` prints: the parts of each line.
-fn list(place: &Place) -> Vec<Vec<String>> {
-    let ended = run(place, "list", &[]).succeeded();
+/// The fields of each line that `key list` prints.
+fn list(dir: &WorkDir) -> Vec<Vec<String>> {
+    let output = run(dir, "list", &[]).succeeded();
     assert!(
-        !ended.stdout.contains("\trpk_")
-            || ended.stdout.lines().all(|line| line.split('\t').nth(1).unwrap().len() == 8)
+        !output.stdout.contains("\trpk_")
+            || output.stdout.lines().all(|line| line.split('\t').nth(1).unwrap().len() == 8)
     );
-    ended.stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+    output.stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 #[test]
-fn the_key_stands_alone_on_its_line_and_works() {
-    let place = Place::new();
-    place.imported("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    let made = create(&place, &[]).succeeded();
+fn key_create_prints_only_a_working_key() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    let made = create(&dir, &[]).succeeded();
     let key = made.stdout.strip_suffix('\n').unwrap();
     assert!(is_key(key) && !made.stderr.contains("rpk_"), "{made:?}");
     for word in ["Owner@Acme.example", "90 days", "candidates:read, roles:read, pipeline:write", "not shown again"] {
         assert!(made.stderr.contains(word), "{word}: {made:?}");
     }
-    let me = serving.get("/api/v1/me", key).expect(200).json();
+    let me = service.get("/api/v1/me", key).expect(200).json();
     assert_eq!(me["user"]["id"], "user_owner");
     assert_eq!(me["auth"]["scopes"], json!(["candidates:read", "roles:read", "pipeline:write"]));
 }
 
 #[test]
-fn scopes_and_days_are_as_told() {
-    let place = Place::new();
-    place.imported("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
+fn a_new_key_has_the_given_scopes_and_lifetime() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
     for (flags, scopes) in [
         (&["--scope", "roles:read"][..], &["roles:read"][..]),
         (&["--scope", "roles:write,candidates:write"], &["candidates:write", "roles:write"]),
@@ -51,42 +51,42 @@ fn scopes_and_days_are_as_told() {
             &["roles:read", "pipeline:write"],
         ),
     ] {
-        let key = create(&place, flags).succeeded().stdout;
-        let me = serving.get("/api/v1/me", key.trim_end()).expect(200).json();
+        let key = create(&dir, flags).succeeded().stdout;
+        let me = service.get("/api/v1/me", key.trim_end()).expect(200).json();
         assert_eq!(me["auth"]["scopes"], json!(scopes), "{flags:?}");
     }
-    create(&place, &["--scope", "all"]).misused("[possible values: candidates:read, candidates:write");
+    create(&dir, &["--scope", "all"]).misused("[possible values: candidates:read, candidates:write");
     for (days, fits) in [("0", false), ("1", true), ("365", true), ("366", false), ("x", false)] {
-        let ended = create(&place, &["--expires-in-days", days]);
-        assert_eq!(ended.code, Some(if fits { 0 } else { 2 }), "{ended:?}");
+        let output = create(&dir, &["--expires-in-days", days]);
+        assert_eq!(output.code, Some(if fits { 0 } else { 2 }), "{output:?}");
     }
     let lived = "SELECT max(expires_at - created_at) / 86400000000 FROM api_keys";
-    assert_eq!(place.number("a.db", lived), 365);
+    assert_eq!(dir.number("a.db", lived), 365);
 }
 
 #[test]
-fn a_revoked_key_is_refused_from_the_next_answer_on() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = create(&place, &[]).succeeded().stdout;
-    let serving = place.serve(&["--db", "a.db"]);
-    serving.get("/api/v1/me", key.trim_end()).expect(200);
-    let id = list(&place)[0][0].clone();
-    let ended = run(&place, "revoke", &[&id]).succeeded();
-    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("", format!("{id} is revoked\n").as_str()));
-    serving.get("/api/v1/me", key.trim_end()).expect(401);
-    run(&place, "revoke", &[&id]).succeeded();
-    let line = list(&place)[0].clone();
+fn a_running_service_refuses_a_revoked_key_at_once() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = create(&dir, &[]).succeeded().stdout;
+    let service = dir.serve(&["--db", "a.db"]);
+    service.get("/api/v1/me", key.trim_end()).expect(200);
+    let id = list(&dir)[0][0].clone();
+    let output = run(&dir, "revoke", &[&id]).succeeded();
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", format!("{id} is revoked\n").as_str()));
+    service.get("/api/v1/me", key.trim_end()).expect(401);
+    run(&dir, "revoke", &[&id]).succeeded();
+    let line = list(&dir)[0].clone();
     assert_eq!((line[0].as_str(), line[4].as_str(), line[8].as_str()), (id.as_str(), "revoked", "1"));
 }
 
 #[test]
-fn keys_are_listed_the_newest_first_with_their_use() {
-    let place = Place::new();
-    place.imported("a.db");
-    create(&place, &["--expires-in-days", "1"]).succeeded();
-    let admin = place.admin_key("a.db");
-    let lines = list(&place);
+fn keys_are_listed_newest_first_with_their_usage() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    create(&dir, &["--expires-in-days", "1"]).succeeded();
+    let admin = dir.admin_key("a.db");
+    let lines = list(&dir);
     assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|parts| parts.len() == 9), "{lines:?}");
     assert_eq!(
@@ -101,55 +101,55 @@ fn keys_are_listed_the_newest_first_with_their_use() {
     );
     assert_eq!(lines[1][2..5], ["Ours", "Owner@Acme.example", "enabled"]);
     assert_eq!(lines[1][7..], ["-", "0"]);
-    place.change("a.db", "UPDATE api_keys SET expires_at = created_at + 1");
-    assert_eq!(list(&place)[0][4], "expired");
+    dir.change("a.db", "UPDATE api_keys SET expires_at = created_at + 1");
+    assert_eq!(list(&dir)[0][4], "expired");
 }
 
 #[test]
-fn as_json_they_are_what_the_service_lists() {
-    let place = Place::new();
-    place.imported("a.db");
-    create(&place, &[]).succeeded();
-    let admin = place.admin_key("a.db");
-    let listed: Value = serde_json::from_str(&run(&place, "list", &["--json"]).succeeded().stdout).unwrap();
-    let serving = place.serve(&["--db", "a.db"]);
-    assert_eq!(serving.get("/api/admin/api-keys", &admin).expect(200).json()["data"], listed);
+fn the_json_list_equals_the_list_of_the_service() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    create(&dir, &[]).succeeded();
+    let admin = dir.admin_key("a.db");
+    let listed: Value = serde_json::from_str(&run(&dir, "list", &["--json"]).succeeded().stdout).unwrap();
+    let service = dir.serve(&["--db", "a.db"]);
+    assert_eq!(service.get("/api/admin/api-keys", &admin).expect(200).json()["data"], listed);
     assert!(!listed.to_string().contains(&admin));
 }
 
 #[test]
-fn a_key_that_cannot_be_printed_is_not_made() {
-    let place = Place::new();
-    place.imported("a.db");
+fn key_create_creates_nothing_if_it_cannot_print_the_key() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
     let args = ["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"];
-    place.run_without_room(&args).failed(1, "standard output cannot be written");
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM api_keys"), 0);
+    dir.run_with_full_stdout(&args).failed(1, "standard output cannot be written");
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM api_keys"), 0);
 }
 
 #[test]
-fn a_key_of_a_disabled_user_counts_once_they_are_enabled() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.run(&["user", "disable", "--db", "a.db", "owner@acme.example"]).succeeded();
-    let made = create(&place, &[]).succeeded();
+fn a_key_of_a_disabled_user_works_once_the_user_is_enabled() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.run(&["user", "disable", "--db", "a.db", "owner@acme.example"]).succeeded();
+    let made = create(&dir, &[]).succeeded();
     assert!(made.stderr.contains("is disabled: the key counts once they are enabled"), "{made:?}");
-    let serving = place.serve(&["--db", "a.db"]);
-    serving.get("/api/v1/me", made.stdout.trim_end()).expect(401);
-    place.run(&["user", "enable", "--db", "a.db", "owner@acme.example"]).succeeded();
-    serving.get("/api/v1/me", made.stdout.trim_end()).expect(200);
+    let service = dir.serve(&["--db", "a.db"]);
+    service.get("/api/v1/me", made.stdout.trim_end()).expect(401);
+    dir.run(&["user", "enable", "--db", "a.db", "owner@acme.example"]).succeeded();
+    service.get("/api/v1/me", made.stdout.trim_end()).expect(200);
 }
 
 #[test]
-fn what_is_not_there_or_none_is_refused() {
-    let place = Place::new();
-    place.imported("a.db");
-    run(&place, "revoke", &["key_none"]).failed(1, "there is no key with the id key_none");
-    run(&place, "revoke", &["no key"]).misused("an id looks like");
-    run(&place, "revoke", &[]).misused("<ID>");
+fn unknown_keys_and_users_and_malformed_ids_are_refused() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    run(&dir, "revoke", &["key_none"]).failed(1, "there is no key with the id key_none");
+    run(&dir, "revoke", &["no key"]).misused("an id looks like");
+    run(&dir, "revoke", &[]).misused("<ID>");
     let args = ["--user", "nobody@example.org", "--name", "k"];
-    run(&place, "create", &args).failed(1, "there is no user with the address nobody@example.org");
-    create(&place, &["--name", " "]).misused("--name");
-    run(&place, "create", &["--user", "owner@acme.example"]).misused("--name");
-    run(&place, "create", &["--user", "owner@acme.example", "--name", " "]).misused("1 to 255 characters");
-    place.run(&["key", "list"]).failed(1, "appliance.db");
+    run(&dir, "create", &args).failed(1, "there is no user with the address nobody@example.org");
+    create(&dir, &["--name", " "]).misused("--name");
+    run(&dir, "create", &["--user", "owner@acme.example"]).misused("--name");
+    run(&dir, "create", &["--user", "owner@acme.example", "--name", " "]).misused("1 to 255 characters");
+    dir.run(&["key", "list"]).failed(1, "appliance.db");
 }

@@ -1,4 +1,4 @@
-//! The log of `serve`: one line a request, with nothing in it that is a secret or says who somebody is.
+//! The log of `serve`: one line per request, without secrets and personal data.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Ended, PATIENCE, Place, Serving, connect};
+use crate::support::{Answer, Output, PATIENCE, RunningService, WorkDir, connect};
 
-/// What a line must never hold.
+/// Texts that no line may contain.
 const SECRETS: [&str; 9] = [
     "query-of-mine",
     "agent-of-mine",
@@ -22,8 +22,8 @@ const SECRETS: [&str; 9] = [
     "path-of-mine",
 ];
 
-/// Requests of every kind, each with what must not be logged. Their answers, with the route of each.
-fn requests(serving: &Serving, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
+/// Sends requests of every kind that contain these texts. Returns the method, route and answer of each.
+fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
     let authorization = format!("Bearer {key}");
     let headers = [
         ("Authorization", authorization.as_str()),
@@ -31,10 +31,10 @@ fn requests(serving: &Serving, key: &str) -> Vec<(&'static str, &'static str, An
         ("X-Forwarded-For", "198.51.100.7"),
         ("Referer", "https://path-of-mine.example/"),
     ];
-    let send = |method, path: &str, body: &str| serving.send(method, path, &headers, body);
+    let send = |method, path: &str, body: &str| service.send(method, path, &headers, body);
     let sign_in = json!({ "email": "owner@acme.example", "password": "correct horse battery" }).to_string();
-    let apply = serving.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#);
-    let invite = apply.json()["inviteUrl"].as_str().unwrap().strip_prefix(&serving.url()).unwrap().to_owned();
+    let apply = service.send("POST", "/api/public/portal/acme/apply", &[], r#"{"roleId":"role_1"}"#);
+    let invite = apply.json()["inviteUrl"].as_str().unwrap().strip_prefix(&service.url()).unwrap().to_owned();
     vec![
         ("POST", "/api/public/portal/{orgSlug}/apply", apply),
         ("GET", "/signup/{token}", send("GET", &invite, "")),
@@ -46,32 +46,32 @@ fn requests(serving: &Serving, key: &str) -> Vec<(&'static str, &'static str, An
         ("OTHER", "-", send("PATH-OF-MINE", "/path-of-mine", "")),
         ("POST", "/api/auth/sign-in", send("POST", "/api/auth/sign-in", &sign_in)),
         ("HEAD", "/healthz", send("HEAD", "/healthz?query-of-mine", "")),
-        ("GET", "/api/v1/me", serving.get("/api/v1/me", "rpk_query-of-mine")),
+        ("GET", "/api/v1/me", service.get("/api/v1/me", "rpk_query-of-mine")),
     ]
 }
 
-/// A service with a log of this format, after those requests.
-fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, Ended) {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
+/// Sends these requests to a service with a log of this format. Returns the answers, the key's id and the output.
+fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, Output) {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
     let password = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
-    place.run_with(&password, &[], b"correct horse battery").succeeded();
-    let serving = place.serve(&["--db", "a.db", "--log-format", format]);
-    let answers = requests(&serving, &key);
-    let ended = serving.stop("TERM").succeeded();
-    let id = rusqlite::Connection::open(place.path("a.db")).unwrap();
+    dir.run_with(&password, &[], b"correct horse battery").succeeded();
+    let service = dir.serve(&["--db", "a.db", "--log-format", format]);
+    let answers = requests(&service, &key);
+    let output = service.stop("TERM").succeeded();
+    let id = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     let id: String = id.query_row("SELECT id FROM api_keys", [], |row| row.get(0)).unwrap();
-    (answers, id, ended)
+    (answers, id, output)
 }
 
-/// The lines about requests. What a service says of itself is of another form.
-fn lines(ended: &Ended) -> Vec<&str> {
+/// The lines about requests. Other lines have another form.
+fn lines(output: &Output) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
     let own_within = ["sign-in succeeded ", " and is not trusted, so all its clients count as one address."];
     let is_own =
         |line: &&str| own.iter().any(|own| line.starts_with(own)) || own_within.iter().any(|own| line.contains(own));
-    ended.stderr.lines().filter(|line| !is_own(line)).collect()
+    output.stderr.lines().filter(|line| !is_own(line)).collect()
 }
 
 fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Answer)]) {
@@ -84,16 +84,16 @@ fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Ans
     }
 }
 
-/// The bytes that the log counts: those of the answer's body, sent or not.
+/// The number of bytes that the log shows: the length of the answer's body, even for HEAD.
 fn body_bytes(answer: &Answer) -> usize {
     answer.header("content-length").unwrap().parse().unwrap()
 }
 
 #[test]
-fn a_text_line_is_time_id_method_route_status_duration_bytes_and_key() {
-    let (answers, key_id, ended) = logged("text");
-    let lines = lines(&ended);
-    assert_eq!(lines.len(), answers.len(), "{ended:?}");
+fn a_text_line_has_time_id_method_route_status_duration_bytes_and_key() {
+    let (answers, key_id, output) = logged("text");
+    let lines = lines(&output);
+    assert_eq!(lines.len(), answers.len(), "{output:?}");
     require_no_secret(&lines, &answers);
     for (line, (method, route, answer)) in lines.iter().zip(&answers) {
         let words: Vec<&str> = line.split(' ').collect();
@@ -106,21 +106,21 @@ fn a_text_line_is_time_id_method_route_status_duration_bytes_and_key() {
         assert_eq!(status, answer.status.to_string(), "{line}");
         assert!(duration.strip_suffix("ms").unwrap().parse::<f64>().is_ok(), "{line}");
         assert_eq!(bytes, format!("{}B", body_bytes(answer)), "{line}");
-        let expected = if is_by_key(answer, route) { key_id.as_str() } else { "-" };
+        let expected = if is_authenticated(answer, route) { key_id.as_str() } else { "-" };
         assert_eq!(key, expected, "{line}");
     }
 }
 
-/// Whether the key was seen: on a route that wants one, and let in.
-fn is_by_key(answer: &Answer, route: &str) -> bool {
+/// Whether the request was authenticated: its route requires a key, and the key was accepted.
+fn is_authenticated(answer: &Answer, route: &str) -> bool {
     route.starts_with("/api/v1/") && answer.status != 401
 }
 
 #[test]
-fn a_json_line_is_one_object_with_the_same() {
-    let (answers, key_id, ended) = logged("json");
-    let lines = lines(&ended);
-    assert_eq!(lines.len(), answers.len(), "{ended:?}");
+fn a_json_line_is_one_object_with_the_same_members() {
+    let (answers, key_id, output) = logged("json");
+    let lines = lines(&output);
+    assert_eq!(lines.len(), answers.len(), "{output:?}");
     require_no_secret(&lines, &answers);
     for (line, (method, route, answer)) in lines.iter().zip(&answers) {
         let logged: Value = serde_json::from_str(line).unwrap();
@@ -131,17 +131,17 @@ fn a_json_line_is_one_object_with_the_same() {
         assert_eq!(logged["status"], answer.status, "{line}");
         assert!(logged["durationMs"].is_f64(), "{line}");
         assert_eq!(logged["bytes"], body_bytes(answer), "{line}");
-        let expected = if is_by_key(answer, route) { json!(key_id) } else { Value::Null };
+        let expected = if is_authenticated(answer, route) { json!(key_id) } else { Value::Null };
         assert_eq!(logged["keyId"], expected, "{line}");
     }
 }
 
-/// Requests that are more log lines than a pipe and the queue behind it hold.
+/// More requests than the pipe and the log queue have room for.
 const TOO_MANY: usize = 24_000;
 
-/// A service whose standard error nobody reads, after so many requests that all were answered.
-fn unread(place: &Place) -> (Child, BufReader<ChildStderr>) {
-    let mut child = place.command(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+/// Starts a service, reads only its first line of standard error, and sends these requests. All must be answered.
+fn unread(dir: &WorkDir) -> (Child, BufReader<ChildStderr>) {
+    let mut child = dir.command(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
@@ -153,7 +153,7 @@ fn unread(place: &Place) -> (Child, BufReader<ChildStderr>) {
     (child, stderr)
 }
 
-/// How many of so many requests on one connection are answered with 200.
+/// Sends this many requests on one connection and returns how many are answered with 200.
 fn answered(address: SocketAddr, requests: usize) -> usize {
     let mut stream = connect(address);
     let mut sending = stream.try_clone().unwrap();
@@ -168,7 +168,7 @@ fn answered(address: SocketAddr, requests: usize) -> usize {
     answers.matches("HTTP/1.1 200 OK\r\n").count()
 }
 
-/// Stops it and waits for the end, which must come while nobody reads.
+/// Stops the service and waits for its end, while nobody reads its standard error.
 fn stop(child: &mut Child) -> Option<i32> {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());
@@ -180,66 +180,66 @@ fn stop(child: &mut Child) -> Option<i32> {
         if began.elapsed() > PATIENCE / 2 {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("it does not end");
+            panic!("the service does not end");
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_holds_nobody_up() {
-    let place = Place::new();
-    let (mut child, _stderr) = unread(&place);
+fn an_unread_standard_error_does_not_block_requests() {
+    let dir = WorkDir::new();
+    let (mut child, _stderr) = unread(&dir);
     assert_eq!(stop(&mut child), Some(0));
-    place.run(&["check", "--db", "a.db"]).succeeded();
+    dir.run(&["check", "--db", "a.db"]).succeeded();
 }
 
 #[test]
-fn lines_that_were_dropped_are_counted_in_a_line_of_their_own() {
-    let place = Place::new();
-    let (mut child, stderr) = unread(&place);
-    // From here on somebody reads.
+fn a_log_line_counts_dropped_lines() {
+    let dir = WorkDir::new();
+    let (mut child, stderr) = unread(&dir);
+    // From here on a thread reads standard error.
     let reader = std::thread::spawn(move || stderr.lines().map_while(Result::ok).collect::<Vec<String>>());
     assert_eq!(stop(&mut child), Some(0));
     let lines = reader.join().unwrap();
-    let told = " log lines were dropped: standard error was not read in time";
-    let dropped: Vec<usize> = lines.iter().filter_map(|line| line.strip_suffix(told)?.parse().ok()).collect();
+    let report = " log lines were dropped: standard error was not read in time";
+    let dropped: Vec<usize> = lines.iter().filter_map(|line| line.strip_suffix(report)?.parse().ok()).collect();
     let logged = lines.iter().filter(|line| line.contains(" GET /healthz 200 ")).count();
     assert!(dropped.iter().sum::<usize>() > 0, "{dropped:?}");
     assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
 }
 
-/// The words of a line behind its time.
+/// The words of a line about a sign-in, after its time.
 fn sign_in_words(line: &str) -> Option<Vec<String>> {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     (words.get(2).map(String::as_str) == Some("sign-in")).then(|| words[3..].to_vec())
 }
 
 #[test]
-fn each_sign_in_has_a_line_with_account_and_address_as_keyed_hashes() {
-    let place = Place::new();
-    place.imported("a.db");
+fn each_sign_in_is_logged_with_keyed_hashes_of_account_and_address() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
     let password = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
-    place.run_with(&password, &[], b"correct horse battery").succeeded();
-    let serving = place.serve(&["--db", "a.db"]);
-    serving.sign_in("owner@acme.example", "correct horse battery").expect(200);
-    serving.sign_in("OWNER@acme.example", "wrong horse battery").expect(401);
-    serving.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
-    let ended = serving.stop("TERM").succeeded();
-    let lines: Vec<Vec<String>> = ended.stderr.lines().filter_map(sign_in_words).collect();
+    dir.run_with(&password, &[], b"correct horse battery").succeeded();
+    let service = dir.serve(&["--db", "a.db"]);
+    service.sign_in("owner@acme.example", "correct horse battery").expect(200);
+    service.sign_in("OWNER@acme.example", "wrong horse battery").expect(401);
+    service.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
+    let output = service.stop("TERM").succeeded();
+    let lines: Vec<Vec<String>> = output.stderr.lines().filter_map(sign_in_words).collect();
     let outcomes: Vec<&str> = lines.iter().map(|words| words[0].as_str()).collect();
-    assert_eq!(outcomes, ["succeeded", "failed", "failed"], "{ended:?}");
+    assert_eq!(outcomes, ["succeeded", "failed", "failed"], "{output:?}");
     assert_eq!(lines[0][1], lines[1][1], "the same account");
     assert_ne!(lines[1][1], lines[2][1], "another account");
     assert_eq!(lines[0][2], lines[2][2], "the same address");
     assert!(lines[0][1].starts_with("account=") && lines[0][1].len() == "account=".len() + 16, "{lines:?}");
-    assert!(!ended.stderr.contains("acme.example") && !ended.stderr.contains("127.0.0.1 "), "{ended:?}");
-    // Another file has another secret, so its hashes are others.
-    let other = Place::new();
+    assert!(!output.stderr.contains("acme.example") && !output.stderr.contains("127.0.0.1 "), "{output:?}");
+    // Another file has another secret, so its hashes differ.
+    let other = WorkDir::new();
     other.imported("a.db");
-    let serving = other.serve(&["--db", "a.db"]);
-    serving.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
-    let ended = serving.stop("TERM").succeeded();
-    let line = ended.stderr.lines().find_map(sign_in_words).unwrap();
+    let service = other.serve(&["--db", "a.db"]);
+    service.sign_in("nobody@acme.example", "wrong horse battery").expect(401);
+    let output = service.stop("TERM").succeeded();
+    let line = output.stderr.lines().find_map(sign_in_words).unwrap();
     assert_ne!(line[1], lines[2][1]);
 }

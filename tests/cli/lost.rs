@@ -1,70 +1,71 @@
-//! A service whose files are removed, moved, replaced or overwritten under it: it stops, says so, and leaves what lies there
-//! alone.
+//! A service require_stop with an error if its files are removed, moved, replaced or overwritten, and leaves the present files
+//! unchanged.
 
-use crate::support::{Place, Serving, eventually};
+use crate::support::{RunningService, WorkDir, eventually};
 
-/// A service on `a.db`, with a row in its log, once the file by itself has the mark of this run.
-fn serving(place: &Place) -> Serving {
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    serving.get("/api/v1/me", &key).expect(200);
+/// Starts a service on `a.db` and sends one request. Returns once the file without its write-ahead log has the mark of this
+/// run.
+fn serve_until_marked(dir: &WorkDir) -> RunningService {
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    service.get("/api/v1/me", &key).expect(200);
     eventually(|| {
         std::thread::yield_now();
-        let connection = rusqlite::Connection::open(place.path("a.db")).unwrap();
+        let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         let mark = connection.query_row("SELECT mark FROM service_marks", [], |row| row.get::<_, Vec<u8>>(0));
-        mark.is_ok_and(|mark| place.read("a.db").windows(mark.len()).any(|window| window == mark))
+        mark.is_ok_and(|mark| dir.read("a.db").windows(mark.len()).any(|window| window == mark))
     });
-    serving
+    service
 }
 
 #[track_caller]
-fn stops(serving: Serving, sentence: &str) {
-    let ended = serving.ended();
-    assert_eq!(ended.code, Some(78), "{sentence}: {ended:?}");
-    // The log has a line about it too; the thread that writes the log may be ahead of the command or behind it.
-    let own: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
+fn require_stop(service: RunningService, sentence: &str) {
+    let output = service.wait();
+    assert_eq!(output.code, Some(78), "{sentence}: {output:?}");
+    // The log has a line about it too. It may come before or after the line of the command.
+    let own: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
     assert!(
         own.len() == 1 && own[0].starts_with("appliance: the service cannot go on: ") && own[0].contains(sentence),
-        "{sentence}: {ended:?}"
+        "{sentence}: {output:?}"
     );
 }
 
 #[test]
-fn a_file_that_is_removed_moved_or_replaced_stops_the_service() {
+fn the_service_stops_if_a_file_is_removed_moved_or_replaced() {
     for name in ["a.db", "a.db.lock", "a.db-wal", "a.db-shm"] {
-        let place = Place::new();
-        let service = serving(&place);
-        std::fs::remove_file(place.path(name)).unwrap();
-        stops(service, &format!("{name} was removed or moved while the service ran"));
-        let place = Place::new();
-        let service = serving(&place);
-        std::fs::copy(place.path(name), place.path("other")).unwrap();
-        std::fs::rename(place.path("other"), place.path(name)).unwrap();
-        let before = place.read("a.db");
-        stops(service, &format!("{name} was replaced by another file while the service ran"));
-        assert_eq!(place.read("a.db"), before, "{name}");
+        let dir = WorkDir::new();
+        let service = serve_until_marked(&dir);
+        std::fs::remove_file(dir.path(name)).unwrap();
+        require_stop(service, &format!("{name} was removed or moved while the service ran"));
+        let dir = WorkDir::new();
+        let service = serve_until_marked(&dir);
+        std::fs::copy(dir.path(name), dir.path("other")).unwrap();
+        std::fs::rename(dir.path("other"), dir.path(name)).unwrap();
+        let before = dir.read("a.db");
+        require_stop(service, &format!("{name} was replaced by another file while the service ran"));
+        assert_eq!(dir.read("a.db"), before, "{name}");
     }
 }
 
 #[test]
-fn a_file_that_is_moved_keeps_what_was_answered() {
-    let place = Place::new();
-    let service = serving(&place);
-    std::fs::rename(place.path("a.db"), place.path("b.db")).unwrap();
-    std::os::unix::fs::symlink("b.db", place.path("a.db")).unwrap();
-    stops(service, "a.db was replaced by another file");
-    std::fs::rename(place.path("a.db-wal"), place.path("b.db-wal")).unwrap();
-    place.serve(&["--db", "b.db"]).stop("TERM").succeeded();
-    assert_eq!(place.number("b.db", "SELECT count(*) FROM api_key_usage"), 1);
-    place.run(&["check", "--db", "b.db"]).succeeded();
+fn a_moved_file_contains_all_answered_requests() {
+    let dir = WorkDir::new();
+    let service = serve_until_marked(&dir);
+    std::fs::rename(dir.path("a.db"), dir.path("b.db")).unwrap();
+    std::os::unix::fs::symlink("b.db", dir.path("a.db")).unwrap();
+    require_stop(service, "a.db was replaced by another file");
+    std::fs::rename(dir.path("a.db-wal"), dir.path("b.db-wal")).unwrap();
+    dir.serve(&["--db", "b.db"]).stop("TERM").succeeded();
+    assert_eq!(dir.number("b.db", "SELECT count(*) FROM api_key_usage"), 1);
+    dir.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Writes these bytes into the file that has the name, as `cp` does. Waits before for a checkpoint that is under way: the
-/// service cannot take back the pages that it is writing. The next one is due 10 seconds later.
-fn write_over(place: &Place, name: &str, bytes: &[u8]) {
+/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the pages
+/// that it is writing. The next checkpoint is due 10 seconds later.
+fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     use std::io::Write;
-    let path = place.path(name);
+    let path = dir.path(name);
     let connection = rusqlite::Connection::open(&path).unwrap();
     eventually(|| {
         let counts =
@@ -77,51 +78,51 @@ fn write_over(place: &Place, name: &str, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// Makes the bytes that are written over the file.
-type Make = fn(&Place) -> Vec<u8>;
+/// Creates the bytes that overwrite the file.
+type Make = fn(&WorkDir) -> Vec<u8>;
 
 #[test]
-fn a_file_that_is_written_over_in_its_place_stops_the_service_and_stays_as_it_is() {
+fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
     let copies: [(&str, Make); 6] = [
         ("was emptied", |_| Vec::new()),
         ("was written over with something else", |_| b"hello\n".repeat(10_000)),
-        ("was written over with", |place| place.read("before.db")),
-        ("was written over with", |place| {
-            place.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-            place.read("copy.db")
+        ("was written over with", |dir| dir.read("before.db")),
+        ("was written over with", |dir| {
+            dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+            dir.read("copy.db")
         }),
-        // One that was made in the same way, step by step.
+        // A file of another service with the same history.
         ("was written over with", |_| {
-            let other = Place::new();
-            let service = serving(&other);
+            let other = WorkDir::new();
+            let service = serve_until_marked(&other);
             service.stop("TERM").succeeded();
             other.read("a.db")
         }),
-        ("was written over with", |place| {
-            place.imported("b.db");
-            place.admin_key("b.db");
-            place.read("b.db")
+        ("was written over with", |dir| {
+            dir.imported("b.db");
+            dir.admin_key("b.db");
+            dir.read("b.db")
         }),
     ];
     for (sentence, make) in copies {
-        let place = Place::new();
-        place.imported("before.db");
-        let service = serving(&place);
-        let bytes = make(&place);
-        write_over(&place, "a.db", &bytes);
-        stops(service, sentence);
-        assert!(place.read("a.db") == bytes, "{sentence}: it was written to");
+        let dir = WorkDir::new();
+        dir.imported("before.db");
+        let service = serve_until_marked(&dir);
+        let bytes = make(&dir);
+        overwrite(&dir, "a.db", &bytes);
+        require_stop(service, sentence);
+        assert!(dir.read("a.db") == bytes, "{sentence}: the service wrote to the file");
     }
 }
 
 #[test]
-fn a_service_that_is_told_to_stop_leaves_another_ones_file_alone() {
-    let place = Place::new();
-    let service = serving(&place);
-    place.imported("b.db");
-    let bytes = place.read("b.db");
-    std::fs::rename(place.path("b.db"), place.path("a.db")).unwrap();
-    let ended = service.stop("TERM");
-    assert_eq!(ended.code, Some(78), "{ended:?}");
-    assert!(place.read("a.db") == bytes, "it was written to");
+fn a_stopping_service_leaves_a_foreign_file_unchanged() {
+    let dir = WorkDir::new();
+    let service = serve_until_marked(&dir);
+    dir.imported("b.db");
+    let bytes = dir.read("b.db");
+    std::fs::rename(dir.path("b.db"), dir.path("a.db")).unwrap();
+    let output = service.stop("TERM");
+    assert_eq!(output.code, Some(78), "{output:?}");
+    assert!(dir.read("a.db") == bytes, "the service wrote to the file");
 }

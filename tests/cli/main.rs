@@ -1,5 +1,4 @@
-//! The command line, by the real binary: its flags and variables, exit statuses, what it prints and where, and how a
-//! service starts, logs and stops.
+//! The command line of the real binary: flags and variables, exit statuses, output, and how a service starts, logs and stops.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod admin;
@@ -21,6 +20,8 @@ mod organization;
 mod personal_data;
 mod read_only;
 mod record;
+#[path = "../rounds/mod.rs"]
+mod rounds;
 mod serve;
 mod shell;
 mod silence;

@@ -3,7 +3,7 @@
 use appliance::store::personal_data::{Exported, PERSONAL_DATA};
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::WorkDir;
 
 /// Columns that the byte scan seeds in another way or not at all, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
@@ -14,12 +14,12 @@ const NOT_SEEDED: &[(&str, &str)] = &[
 
 /// Each column with personal data has a value, so that the byte scan looks for something there.
 #[track_caller]
-pub(crate) fn assert_seeded(place: &Place) {
+pub(crate) fn assert_seeded(dir: &WorkDir) {
     for data in PERSONAL_DATA {
         for column in data.columns {
             let name = format!("{}.{column}", data.table);
             let sql = format!("SELECT count(*) FROM {} WHERE length(CAST({column} AS BLOB)) > 2", data.table);
-            let is_seeded = place.number("a.db", &sql) > 0;
+            let is_seeded = dir.number("a.db", &sql) > 0;
             assert_eq!(is_seeded, NOT_SEEDED.iter().all(|(not, _)| *not != name), "{name}");
         }
     }

@@ -1,10 +1,10 @@
-//! `completions` and `man`: what they print is made of the commands that there are.
+//! `completions` and `man` describe all commands.
 
-use crate::support::Place;
+use crate::support::WorkDir;
 
-/// What bash completes of a line, by the script that is printed.
-fn completed(place: &Place, words: &[&str]) -> Vec<String> {
-    let script = place.run(&["completions", "bash"]).succeeded().stdout;
+/// The completions that bash offers for a line, with the printed script.
+fn completed(dir: &WorkDir, words: &[&str]) -> Vec<String> {
+    let script = dir.run(&["completions", "bash"]).succeeded().stdout;
     let line = format!(
         "{script}
 COMP_WORDS=(appliance {}); COMP_CWORD={}; _appliance
@@ -20,25 +20,25 @@ printf '%s\\n' \"${{COMPREPLY[@]}}\"",
 
 #[test]
 fn bash_completes_commands_flags_and_words() {
-    let place = Place::new();
-    assert_eq!(completed(&place, &["us"]), ["user"]);
-    assert_eq!(completed(&place, &["user", ""]), ["list", "create", "disable", "enable", "help"]);
-    assert_eq!(completed(&place, &["key", "create", "--sc"]), ["--scope"]);
-    assert_eq!(completed(&place, &["key", "--db", "a.db", "create", "--u"]), ["--user"]);
-    assert_eq!(completed(&place, &["user", "create", "--platform-role", ""]), ["user", "admin"]);
-    assert_eq!(completed(&place, &["serve", "--log-format", "j"]), ["json"]);
-    assert_eq!(completed(&place, &["completions", "--he"]), ["--help"]);
-    // Names of files are the shell's own matter.
+    let dir = WorkDir::new();
+    assert_eq!(completed(&dir, &["us"]), ["user"]);
+    assert_eq!(completed(&dir, &["user", ""]), ["list", "create", "disable", "enable", "help"]);
+    assert_eq!(completed(&dir, &["key", "create", "--sc"]), ["--scope"]);
+    assert_eq!(completed(&dir, &["key", "--db", "a.db", "create", "--u"]), ["--user"]);
+    assert_eq!(completed(&dir, &["user", "create", "--platform-role", ""]), ["user", "admin"]);
+    assert_eq!(completed(&dir, &["serve", "--log-format", "j"]), ["json"]);
+    assert_eq!(completed(&dir, &["completions", "--he"]), ["--help"]);
+    // The shell itself completes file names.
     for nothing in [&["serve", "--db", ""][..], &["import", ""], &["user", "create", "--name", "se"]] {
-        assert_eq!(completed(&place, nothing), Vec::<String>::new(), "{nothing:?}");
+        assert_eq!(completed(&dir, nothing), Vec::<String>::new(), "{nothing:?}");
     }
 }
 
 #[test]
-fn each_shells_script_knows_every_command_and_flag() {
-    let place = Place::new();
+fn the_script_of_each_shell_contains_every_command_and_flag() {
+    let dir = WorkDir::new();
     for (shell, beginning) in [("bash", "_appliance() {"), ("zsh", "#compdef appliance\n"), ("fish", "function __")] {
-        let script = place.run(&["completions", shell]).succeeded();
+        let script = dir.run(&["completions", shell]).succeeded();
         assert_eq!(script.stderr, "");
         assert!(script.stdout.starts_with(beginning), "{shell}");
         for word in
@@ -47,15 +47,15 @@ fn each_shells_script_knows_every_command_and_flag() {
             assert!(script.stdout.contains(word), "{word} is not in the script for {shell}");
         }
     }
-    place.run(&["completions", "tcsh"]).misused("[possible values: bash, zsh, fish]");
-    place.run(&["completions"]).misused("<SHELL>");
-    assert_eq!(place.names(), Vec::<String>::new());
+    dir.run(&["completions", "tcsh"]).misused("[possible values: bash, zsh, fish]");
+    dir.run(&["completions"]).misused("<SHELL>");
+    assert_eq!(dir.names(), Vec::<String>::new());
 }
 
 #[test]
-fn the_manual_has_every_command_with_its_flags() {
-    let place = Place::new();
-    let manual = place.run(&["man"]).succeeded();
+fn the_manual_lists_every_command_with_its_flags() {
+    let dir = WorkDir::new();
+    let manual = dir.run(&["man"]).succeeded();
     assert_eq!(manual.stderr, "");
     assert!(manual.stdout.starts_with(".TH APPLIANCE 1 "), "{}", manual.stdout);
     for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "NOTES"] {
@@ -73,7 +73,7 @@ fn the_manual_has_every_command_with_its_flags() {
     ] {
         assert!(manual.stdout.contains(part), "{part}: {}", manual.stdout);
     }
-    // Every line that begins with a dot is a request, and a known one.
+    // Every line that begins with a dot is a known roff request.
     for line in manual.stdout.lines().filter(|line| line.starts_with(['.', '\''])) {
         let request = line.split(' ').next().unwrap();
         assert!(

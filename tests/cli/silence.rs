@@ -1,14 +1,14 @@
-//! What the service does by itself and fails at: a log line, a metric, `/readyz`, and the exit status of a stop.
+//! A failing background job appears in the log, the metrics, `/readyz` and the exit status.
 
-use crate::support::{Place, eventually, send_to};
+use crate::support::{WorkDir, eventually, send_to};
 
 #[test]
-fn a_job_that_fails_is_in_the_log_the_metrics_and_readyz_until_it_works_again() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let mut serving = place.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
-    let line = serving.wait_for(|line| line.starts_with("metrics on http://"));
+fn a_failing_job_is_reported_in_log_metrics_and_readyz_until_it_works_again() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let mut service = dir.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
+    let line = service.wait_for(|line| line.starts_with("metrics on http://"));
     let metrics = line.strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
     let metrics = metrics.parse().unwrap();
     let is_failing = |expected: u8| {
@@ -16,66 +16,66 @@ fn a_job_that_fails_is_in_the_log_the_metrics_and_readyz_until_it_works_again() 
         send_to(metrics, "GET", "/metrics", &[], "").expect(200).body.contains(&line)
     };
     assert!(is_failing(0));
-    place.change(
+    dir.change(
         "a.db",
         "CREATE TRIGGER broken BEFORE INSERT ON hr_deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END;",
     );
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
-    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
-    serving.wait_for(|line| line.contains(" job hr_intake has failed for 1") && line.contains("broken"));
+    service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    service.wait_for(|line| line.contains(" job hr_intake has failed for 1") && line.contains("broken"));
     assert!(is_failing(1));
-    let answer = serving.send("GET", "/readyz", &[], "").expect(503);
+    let answer = service.send("GET", "/readyz", &[], "").expect(503);
     assert_eq!(answer.json()["code"], "unavailable");
     assert_eq!(answer.json()["detail"], "failing: hr_intake; the log says why");
-    serving.send("GET", "/healthz", &[], "").expect(200);
-    place.change("a.db", "DROP TRIGGER broken");
-    serving.wait_for(|line| line.ends_with(" job hr_intake works again"));
+    service.send("GET", "/healthz", &[], "").expect(200);
+    dir.change("a.db", "DROP TRIGGER broken");
+    service.wait_for(|line| line.ends_with(" job hr_intake works again"));
     assert!(is_failing(0));
-    serving.send("GET", "/readyz", &[], "").expect(200);
-    let ended = serving.stop("TERM").succeeded();
+    service.send("GET", "/readyz", &[], "").expect(200);
+    let output = service.stop("TERM").succeeded();
     for words in ["job hr_intake has failed", "job hr_intake works again"] {
-        assert_eq!(ended.stderr.matches(words).count(), 1, "{words}: {ended:?}");
+        assert_eq!(output.stderr.matches(words).count(), 1, "{words}: {output:?}");
     }
 }
 
 #[test]
-fn a_stop_whose_last_checkpoint_fails_is_status_1_and_loses_nothing() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    let reader = rusqlite::Connection::open(place.path("a.db")).unwrap();
+fn a_stop_with_a_failed_checkpoint_exits_with_status_1_and_loses_nothing() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    let reader = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let count = |sql: &str| reader.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 0);
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
-    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
-    let ended = serving.stop("TERM");
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.lines().last().unwrap().contains("the last checkpoint failed"), "{ended:?}");
+    service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    let output = service.stop("TERM");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stderr.lines().last().unwrap().contains("the last checkpoint failed"), "{output:?}");
     drop(reader);
-    place.serve(&["--db", "a.db"]).stop("TERM").succeeded();
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
-    eventually(|| std::fs::metadata(place.path("a.db-wal")).map_or(0, |metadata| metadata.len()) == 0);
+    dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    eventually(|| std::fs::metadata(dir.path("a.db-wal")).map_or(0, |metadata| metadata.len()) == 0);
 }
 
 #[test]
-fn a_stop_beside_another_processes_checkpoint_is_status_1_and_loses_nothing() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    let reader = rusqlite::Connection::open(place.path("a.db")).unwrap();
+fn a_stop_during_a_checkpoint_of_another_process_exits_with_status_1_and_loses_nothing() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    let reader = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM candidate_roles").unwrap();
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
-    serving.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
+    service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
     let run = |connection: &rusqlite::Connection, mode: &str| {
         let sql = format!("PRAGMA wal_checkpoint({mode})");
         connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
     };
     std::thread::scope(|scope| {
-        // It holds the lock for checkpoints while it waits for the reader. It does not wait for that lock.
-        let other = rusqlite::Connection::open(place.path("a.db")).unwrap();
+        // This process holds the checkpoint lock while it waits for the reader. It retries until it gets the lock.
+        let other = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
         let checkpoint = scope.spawn(move || {
             loop {
@@ -85,19 +85,19 @@ fn a_stop_beside_another_processes_checkpoint_is_status_1_and_loses_nothing() {
                 }
             }
         });
-        let beside = rusqlite::Connection::open(place.path("a.db")).unwrap();
+        let beside = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         eventually(|| {
             std::thread::yield_now();
             run(&beside, "PASSIVE").is_ok_and(|found| found == (1, -1))
         });
-        let ended = serving.stop("TERM");
-        assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.stderr.lines().last().unwrap().contains("another process runs a checkpoint"), "{ended:?}");
+        let output = service.stop("TERM");
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(output.stderr.lines().last().unwrap().contains("another process runs a checkpoint"), "{output:?}");
         reader.execute_batch("COMMIT").unwrap();
         assert_eq!(checkpoint.join().unwrap(), (0, 0));
     });
     drop(reader);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
 }
 
 /// A job; what it writes, which a trigger stops; and the work that it finds when the service starts.
@@ -132,15 +132,15 @@ const FAULTS: [(&str, &str, &str); 5] = [
 
 #[test]
 fn every_job_in_the_background_is_named_while_it_fails() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.admin_key("a.db");
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.admin_key("a.db");
     for (job, writes, work) in FAULTS {
         let trigger = format!("CREATE TRIGGER fault_{job} BEFORE {writes} BEGIN SELECT RAISE(ABORT, 'broken'); END");
-        place.change("a.db", &format!("{work}; {trigger}"));
+        dir.change("a.db", &format!("{work}; {trigger}"));
     }
-    let mut serving = place.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
-    let line = serving.wait_for(|line| line.starts_with("metrics on http://"));
+    let mut service = dir.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);
+    let line = service.wait_for(|line| line.starts_with("metrics on http://"));
     let metrics = line.strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
     let metrics = metrics.parse().unwrap();
     let is_failing = |job: &str, expected: u8| {
@@ -148,15 +148,15 @@ fn every_job_in_the_background_is_named_while_it_fails() {
         send_to(metrics, "GET", "/metrics", &[], "").expect(200).body.contains(&line)
     };
     for (job, _, _) in FAULTS {
-        serving.wait_for(|line| line.contains(&format!(" job {job} has failed for 1")) && line.contains("broken"));
+        service.wait_for(|line| line.contains(&format!(" job {job} has failed for 1")) && line.contains("broken"));
         assert!(is_failing(job, 1), "{job}");
     }
-    let detail = serving.send("GET", "/readyz", &[], "").expect(503).json()["detail"].as_str().unwrap().to_owned();
+    let detail = service.send("GET", "/readyz", &[], "").expect(503).json()["detail"].as_str().unwrap().to_owned();
     for (job, _, _) in FAULTS {
         assert!(detail.contains(job), "{job}: {detail}");
-        place.change("a.db", &format!("DROP TRIGGER fault_{job}"));
-        serving.wait_for(|line| line.ends_with(&format!(" job {job} works again")));
+        dir.change("a.db", &format!("DROP TRIGGER fault_{job}"));
+        service.wait_for(|line| line.ends_with(&format!(" job {job} works again")));
         assert!(is_failing(job, 0), "{job}");
     }
-    serving.send("GET", "/readyz", &[], "").expect(200);
+    service.send("GET", "/readyz", &[], "").expect(200);
 }

@@ -1,20 +1,21 @@
-//! How the service stops under load: every request on an open connection is answered.
+//! A service that stops under load answers every request on an open connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::support::{PATIENCE, Place, Serving, connect};
+use crate::rounds::rounds;
+use crate::support::{PATIENCE, RunningService, WorkDir, connect};
 
-/// Stops; `APPLIANCE_TEST_STOPS` asks for more, such as 200.
-const STOPS: u64 = 10;
+/// Stops under load.
+const STOPS: usize = rounds(3, 10);
 
-/// Clients at once, and the connections that each keeps and uses in turn, so that most are idle at any time.
+/// Parallel clients, and the connections that each uses in turn, so that most connections are idle at any time.
 const CLIENTS: usize = 8;
 const CONNECTIONS_OF_EACH: usize = 8;
 
-/// Answers that the clients have got when the service is stopped.
+/// Answers that the clients have received before the stop.
 const ANSWERS_BEFORE_STOP: u64 = 2_000;
 
 const REQUEST: &[u8] = b"GET /api/public/portal/acme HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -26,7 +27,7 @@ struct Counts {
     unanswered: AtomicU64,
 }
 
-/// Sends a request and reads its answer; the connection, where it goes on.
+/// Sends a request and reads its answer. Returns the connection if it stays open.
 fn ask(mut stream: TcpStream, counts: &Counts) -> Option<TcpStream> {
     let Some(head) = exchange(&mut stream) else {
         counts.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -41,7 +42,7 @@ fn ask(mut stream: TcpStream, counts: &Counts) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// The head of the answer, in lower case; `None` where there is no whole answer.
+/// Returns the head of the answer in lower case, or `None` without a complete answer.
 fn exchange(stream: &mut TcpStream) -> Option<String> {
     stream.write_all(REQUEST).ok()?;
     let mut bytes = Vec::new();
@@ -61,7 +62,7 @@ fn exchange(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
-/// A connection, while there is anybody who takes one.
+/// Opens a connection, or returns `None` if nobody listens any more.
 fn open(address: SocketAddr) -> Option<TcpStream> {
     match TcpStream::connect(address) {
         Ok(stream) => {
@@ -76,7 +77,7 @@ fn open(address: SocketAddr) -> Option<TcpStream> {
     }
 }
 
-/// Keeps some connections busy, one after the other, until the service takes no more.
+/// Uses some connections in turn until the service accepts no more.
 fn client(address: SocketAddr, counts: &Counts) {
     let mut streams: Vec<TcpStream> = Vec::new();
     let mut is_open = true;
@@ -91,21 +92,21 @@ fn client(address: SocketAddr, counts: &Counts) {
     }
 }
 
-/// One service that is stopped under load.
-fn stop_once(place: &Place, counts: &Arc<Counts>) {
-    let serving: Serving = place.serve(&["--db", "a.db"]);
+/// Starts a service and stops it under load.
+fn stop_once(dir: &WorkDir, counts: &Arc<Counts>) {
+    let service: RunningService = dir.serve(&["--db", "a.db"]);
     let before = counts.answered.load(Ordering::Relaxed);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|_| {
-            let (address, counts) = (serving.address, Arc::clone(counts));
+            let (address, counts) = (service.address, Arc::clone(counts));
             std::thread::spawn(move || client(address, &counts))
         })
         .collect();
     while counts.answered.load(Ordering::Relaxed) < before + ANSWERS_BEFORE_STOP {
         std::thread::yield_now();
     }
-    let ended = serving.stop("TERM").succeeded();
-    assert!(ended.stderr.ends_with("\nstopped"), "{}", ended.stderr.lines().last().unwrap_or_default());
+    let output = service.stop("TERM").succeeded();
+    assert!(output.stderr.ends_with("\nstopped"), "{}", output.stderr.lines().last().unwrap_or_default());
     for client in clients {
         client.join().unwrap();
     }
@@ -113,33 +114,34 @@ fn stop_once(place: &Place, counts: &Arc<Counts>) {
 
 #[test]
 fn every_request_is_answered_when_the_service_stops_under_load() {
-    let stops = std::env::var("APPLIANCE_TEST_STOPS").map_or(STOPS, |stops| stops.parse().unwrap());
-    let place = Place::new();
-    place.imported("a.db");
+    let dir = WorkDir::new();
+    dir.imported("a.db");
     let counts = Arc::new(Counts::default());
-    for _ in 0..stops {
-        stop_once(&place, &counts);
+    for _ in 0..STOPS {
+        stop_once(&dir, &counts);
     }
     let figure = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let (answered, unanswered) = (figure(&counts.answered), figure(&counts.unanswered));
     let last = figure(&counts.last_answers);
-    println!("{stops} stops: {answered} requests answered, {last} of them as the last, {unanswered} unanswered");
-    assert_eq!(unanswered, 0, "of {answered} requests in {stops} stops");
-    assert!(last > 0, "no answer says that it is the last");
+    println!(
+        "{STOPS} stops: {answered} requests answered, {last} of them last on their connection, {unanswered} unanswered"
+    );
+    assert_eq!(unanswered, 0, "of {answered} requests in {STOPS} stops");
+    assert!(last > 0, "no answer closes its connection");
 }
 
 #[test]
-fn an_idle_connection_has_one_more_answer_once_the_service_stops() {
-    let place = Place::new();
-    place.imported("a.db");
-    let mut serving = place.serve(&["--db", "a.db"]);
-    let mut used = connect(serving.address);
-    let mut unused = connect(serving.address);
+fn a_stopping_service_answers_one_more_request_on_idle_connections() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let mut service = dir.serve(&["--db", "a.db"]);
+    let mut used = connect(service.address);
+    let mut unused = connect(service.address);
     assert!(!exchange(&mut used).unwrap().contains("\r\nconnection: close\r\n"));
-    serving.signal("TERM");
-    serving.wait_for(|line| line.starts_with("stopping"));
+    service.signal("TERM");
+    service.wait_for(|line| line.starts_with("stopping"));
     for stream in [&mut used, &mut unused] {
-        // The line is written a moment before the stop takes effect.
+        // The log line appears a moment before the stop takes effect.
         let last = loop {
             let head = exchange(stream).expect("an answer");
             assert!(head.starts_with("http/1.1 200 "), "{head}");
@@ -149,5 +151,5 @@ fn an_idle_connection_has_one_more_answer_once_the_service_stops() {
         };
         assert_eq!(last.read(&mut [0]).unwrap(), 0);
     }
-    serving.ended().succeeded();
+    service.wait().succeeded();
 }

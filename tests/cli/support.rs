@@ -1,4 +1,4 @@
-//! The real binary in a directory of its own: commands that end, and a service that runs.
+//! Runs the real binary in a directory of its own: commands, and a service.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long anything is waited for before the test fails.
+/// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A directory in which the binary runs, so that a file can be named without its path.
-pub(crate) struct Place(tempfile::TempDir);
+/// The directory in which the binary runs. Commands name files without a path.
+pub(crate) struct WorkDir(tempfile::TempDir);
 
-/// A command that has ended.
+/// The exit status and output of a command.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Place {
+impl WorkDir {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -34,7 +34,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// The names of everything in the directory, in order.
+    /// The sorted names of all entries of the directory.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -50,17 +50,17 @@ impl Place {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Runs a command to its end.
-    pub(crate) fn run(&self, args: &[&str]) -> Ended {
+    /// Runs a command and waits for its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.run_with(args, &[], b"")
     }
 
-    /// The same with variables of the environment and something on standard input.
-    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Ended {
+    /// The same with environment variables and standard input.
+    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Output {
         let mut child = self.spawn(args, variables);
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_owned();
-        // A command that fails early closes its side.
+        // A command that fails early closes its standard input.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let stdout = read_to_end(child.stdout.take().unwrap());
         let stderr = read_to_end(child.stderr.take().unwrap());
@@ -70,19 +70,19 @@ impl Place {
             panic!("`appliance {}` does not end", args.join(" "));
         };
         writer.join().unwrap();
-        Ended { code: child.wait().unwrap().code(), stdout, stderr }
+        Output { code: child.wait().unwrap().code(), stdout, stderr }
     }
 
     /// Starts a service on a free port, and waits until it listens.
-    pub(crate) fn serve(&self, args: &[&str]) -> Serving {
+    pub(crate) fn serve(&self, args: &[&str]) -> RunningService {
         self.serve_with(args, &[])
     }
 
-    /// The same with variables of the environment.
-    pub(crate) fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Serving {
+    /// The same with environment variables.
+    pub(crate) fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> RunningService {
         let listen = ["serve", "--listen", "127.0.0.1:0"];
-        let is_told = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
-        let all = [if is_told { &listen[..1] } else { &listen }, args].concat();
+        let has_address = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
+        let all = [if has_address { &listen[..1] } else { &listen }, args].concat();
         let mut child = self.spawn(&all, variables);
         let (sender, lines) = channel();
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -93,24 +93,24 @@ impl Place {
             stdout.read_to_string(&mut text).map(|_| text).unwrap_or_default()
         });
         let address = "127.0.0.1:0".parse().unwrap();
-        let mut serving = Serving { child, address, lines, seen: Vec::new(), stdout: Some(stdout) };
-        let line = serving.wait_for(|line| line.starts_with("listening on http://"));
+        let mut service = RunningService { child, address, lines, seen: Vec::new(), stdout: Some(stdout) };
+        let line = service.wait_for(|line| line.starts_with("listening on http://"));
         let port = line.rsplit(':').next().unwrap().parse().unwrap();
-        serving.address = SocketAddr::from(([127, 0, 0, 1], port));
-        serving
+        service.address = SocketAddr::from(([127, 0, 0, 1], port));
+        service
     }
 
-    /// The same as [`Place::run`] where standard output is a full disk.
-    pub(crate) fn run_without_room(&self, args: &[&str]) -> Ended {
+    /// The same as [`WorkDir::run`], with standard output on a full disk.
+    pub(crate) fn run_with_full_stdout(&self, args: &[&str]) -> Output {
         let mut command = self.command(args);
         let output = command.stdout(File::create("/dev/full").unwrap()).stdin(Stdio::null()).output().unwrap();
-        Ended { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
+        Output { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// A command in this directory, with nothing set in its environment and all its streams piped.
+    /// A command in this directory, with an empty environment and piped streams.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
-        // What happens to be set where the tests run must not decide anything.
+        // The environment of the tests must not influence the command.
         command.args(args).current_dir(self.0.path()).env_clear();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -120,13 +120,13 @@ impl Place {
         self.command(args).envs(variables.iter().copied()).spawn().unwrap()
     }
 
-    /// Makes an admin in a file; their key.
+    /// Creates an admin in a file and returns their key.
     pub(crate) fn admin_key(&self, db: &str) -> String {
         let made = self.run(&["bootstrap-admin", "--db", db, "--email", "root@example.org"]).succeeded();
         made.stdout.trim_end().to_owned()
     }
 
-    /// Makes a file with one organization that hires; the document that it was made from.
+    /// Imports one organization into a new file and returns its interchange document.
     pub(crate) fn imported(&self, db: &str) -> Value {
         let document = document();
         self.write("document.json", document.to_string());
@@ -134,18 +134,18 @@ impl Place {
         document
     }
 
-    /// Changes a file by SQL, with nothing left in its write-ahead log.
+    /// Changes a file with SQL and leaves its write-ahead log empty.
     pub(crate) fn change(&self, db: &str, sql: &str) {
         let connection = rusqlite::Connection::open(self.path(db)).unwrap();
         connection.busy_timeout(PATIENCE).unwrap();
         connection.execute_batch(sql).unwrap();
         drop(connection);
-        // SQLite makes a new file readable for everybody.
+        // SQLite creates files that everybody can read.
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(self.path(db), private).unwrap();
     }
 
-    /// A number that a query finds in a file.
+    /// The number that a query returns.
     pub(crate) fn number(&self, db: &str, sql: &str) -> i64 {
         rusqlite::Connection::open(self.path(db)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -161,14 +161,14 @@ fn read_to_end(mut source: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-impl Ended {
+impl Output {
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
-    /// It failed with this status, nothing on standard output, and one sentence that says this.
+    /// Requires this status, an empty standard output and one line of error that contains this sentence.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
@@ -181,17 +181,17 @@ impl Ended {
         self
     }
 
-    /// Its flags were wrong, and it says what about them.
+    /// Requires the status of wrong flags and an error that contains this text.
     #[track_caller]
-    pub(crate) fn misused(self, what: &str) -> Self {
+    pub(crate) fn misused(self, text: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
-        assert!(self.stderr.contains(what), "{what}: {self:?}");
+        assert!(self.stderr.contains(text), "{text}: {self:?}");
         self
     }
 }
 
-/// A service that runs.
-pub(crate) struct Serving {
+/// A running service.
+pub(crate) struct RunningService {
     child: Child,
     pub(crate) address: SocketAddr,
     lines: Receiver<String>,
@@ -199,7 +199,7 @@ pub(crate) struct Serving {
     stdout: Option<JoinHandle<String>>,
 }
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -207,22 +207,22 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-impl Serving {
+impl RunningService {
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The next line on standard error that is so, or one that was seen already.
+    /// Waits for a matching line on standard error. Lines that were read earlier count too.
     #[track_caller]
-    pub(crate) fn wait_for(&mut self, is_it: impl Fn(&str) -> bool) -> String {
-        if let Some(line) = self.seen.iter().find(|line| is_it(line)) {
+    pub(crate) fn wait_for(&mut self, matches: impl Fn(&str) -> bool) -> String {
+        if let Some(line) = self.seen.iter().find(|line| matches(line)) {
             return line.clone();
         }
         loop {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => {
                     self.seen.push(line.clone());
-                    if is_it(&line) {
+                    if matches(&line) {
                         return line;
                     }
                 }
@@ -231,7 +231,7 @@ impl Serving {
         }
     }
 
-    /// The id of the process.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -242,14 +242,14 @@ impl Serving {
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
     }
 
-    /// Sends a signal and waits for the end.
-    pub(crate) fn stop(self, signal: &str) -> Ended {
+    /// Sends a signal and waits for the end of the process.
+    pub(crate) fn stop(self, signal: &str) -> Output {
         self.signal(signal);
-        self.ended()
+        self.wait()
     }
 
-    /// Waits for the end.
-    pub(crate) fn ended(mut self) -> Ended {
+    /// Waits for the end of the process.
+    pub(crate) fn wait(mut self) -> Output {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
@@ -259,7 +259,7 @@ impl Serving {
         }
         let status: ExitStatus = self.child.wait().unwrap();
         let stdout = self.stdout.take().unwrap().join().unwrap();
-        Ended { code: status.code(), stdout, stderr: self.seen.join("\n") }
+        Output { code: status.code(), stdout, stderr: self.seen.join("\n") }
     }
 
     pub(crate) fn get(&self, path: &str, key: &str) -> Answer {
@@ -270,14 +270,14 @@ impl Serving {
         send_to(self.address, method, path, headers, body)
     }
 
-    /// What a sign-in with these is answered.
+    /// Signs in.
     pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
         let body = json!({ "email": email, "password": password }).to_string();
         self.send("POST", "/api/auth/sign-in", &[], &body)
     }
 }
 
-impl Drop for Serving {
+impl Drop for RunningService {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -302,7 +302,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Reads all that comes as one answer.
+/// Reads one answer, up to the end of the connection.
 pub(crate) fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -328,29 +328,29 @@ impl Answer {
     }
 }
 
-/// Asks again until it is so. Another process's change may take a moment to be seen.
+/// Repeats a check until it holds, because a change by another process may take effect a little later.
 #[track_caller]
-pub(crate) fn eventually(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "it never is so");
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "the condition never holds");
     }
 }
 
-/// Whether a text is a key and nothing else.
+/// Whether a text is exactly one key.
 pub(crate) fn is_key(text: &str) -> bool {
-    appliance::domain::api_key::Secret::parse(text).is_some()
+    appliance::domain::api_key::KeySecret::parse(text).is_some()
 }
 
-/// The mode of a file.
+/// The permission bits of a file.
 pub(crate) fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o7777
 }
 
-/// What signs the deliveries of the document's organization.
+/// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// An organization with an owner, an open public role of two steps, and two candidates at the first.
+/// An organization with an owner, an open public role with two steps, and two candidates at the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

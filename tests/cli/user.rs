@@ -1,33 +1,33 @@
-//! `user list`, `create`, `disable`, `enable`: alone, and beside a service that runs.
+//! `user list`, `create`, `disable` and `enable`, alone and beside a running service.
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Place, mode};
+use crate::support::{Output, WorkDir, mode};
 
-fn run(place: &Place, what: &str, args: &[&str]) -> Ended {
-    place.run(&[&["user", what, "--db", "a.db"], args].concat())
+fn run(dir: &WorkDir, subcommand: &str, args: &[&str]) -> Output {
+    dir.run(&[&["user", subcommand, "--db", "a.db"], args].concat())
 }
 
-fn create(place: &Place, email: &str, name: &str, more: &[&str]) -> Ended {
-    run(place, "create", &[&["--email", email, "--name", name], more].concat())
+fn create(dir: &WorkDir, email: &str, name: &str, more: &[&str]) -> Output {
+    run(dir, "create", &[&["--email", email, "--name", name], more].concat())
 }
 
-/// What `user list` prints: the parts of each line.
-fn list(place: &Place) -> Vec<Vec<String>> {
-    let ended = run(place, "list", &[]).succeeded();
-    assert_eq!(ended.stderr, "");
-    ended.stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+/// The fields of each line that `user list` prints.
+fn list(dir: &WorkDir) -> Vec<Vec<String>> {
+    let output = run(dir, "list", &[]).succeeded();
+    assert_eq!(output.stderr, "");
+    output.stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 #[test]
-fn users_are_listed_the_oldest_first() {
-    let place = Place::new();
-    place.imported("a.db");
-    let id = create(&place, "Ada@Example.org", "Ada L.", &["--platform-role", "admin"]).succeeded();
+fn users_are_listed_oldest_first() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let id = create(&dir, "Ada@Example.org", "Ada L.", &["--platform-role", "admin"]).succeeded();
     assert_eq!(id.stderr, "");
-    // A file from before names were checked may have such a name.
-    place.change("a.db", "UPDATE users SET name = 'Ada ' || char(7) || char(9) || 'L.' WHERE name = 'Ada L.'");
-    let lines = list(&place);
+    // Names were not always checked, so an older file may contain such a name.
+    dir.change("a.db", "UPDATE users SET name = 'Ada ' || char(7) || char(9) || 'L.' WHERE name = 'Ada L.'");
+    let lines = list(&dir);
     assert!(lines.iter().all(|parts| parts.len() == 6 && parts[5].ends_with('Z')), "{lines:?}");
     assert_eq!(lines[0][..5], ["user_owner", "Owner@Acme.example", "The Owner", "user", "enabled"]);
     assert_eq!(lines[1][0], "user_member");
@@ -35,106 +35,107 @@ fn users_are_listed_the_oldest_first() {
 }
 
 #[test]
-fn as_json_they_are_what_the_service_lists() {
-    let place = Place::new();
-    place.imported("a.db");
-    let key = place.admin_key("a.db");
-    let ended = run(&place, "list", &["--json"]).succeeded();
-    let mut listed: Vec<Value> = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(ended.stdout.lines().count(), listed.len(), "a line each");
-    let serving = place.serve(&["--db", "a.db"]);
+fn the_json_list_equals_the_list_of_the_service() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let key = dir.admin_key("a.db");
+    let output = run(&dir, "list", &["--json"]).succeeded();
+    let mut listed: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(output.stdout.lines().count(), listed.len(), "one line per user");
+    let service = dir.serve(&["--db", "a.db"]);
     listed.reverse();
-    assert_eq!(serving.get("/api/admin/users", &key).expect(200).json()["data"], json!(listed));
-    let by_variable = place.run_with(&["user", "list"], &[("APPLIANCE_DB", "a.db"), ("APPLIANCE_JSON", "true")], b"");
-    assert_eq!(by_variable.succeeded().stdout, ended.stdout);
+    assert_eq!(service.get("/api/admin/users", &key).expect(200).json()["data"], json!(listed));
+    let by_variable = dir.run_with(&["user", "list"], &[("APPLIANCE_DB", "a.db"), ("APPLIANCE_JSON", "true")], b"");
+    assert_eq!(by_variable.succeeded().stdout, output.stdout);
 }
 
 #[test]
-fn of_nothing_nothing_is_listed() {
-    let place = Place::new();
-    place.write("empty.json", "{}");
-    place.run(&["import", "--db", "a.db", "empty.json"]).succeeded();
-    let none = run(&place, "list", &[]).succeeded();
+fn an_empty_list_is_reported() {
+    let dir = WorkDir::new();
+    dir.write("empty.json", "{}");
+    dir.run(&["import", "--db", "a.db", "empty.json"]).succeeded();
+    let none = run(&dir, "list", &[]).succeeded();
     assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "there are no users\n"));
-    assert_eq!(run(&place, "list", &["--json"]).succeeded().stdout, "[]\n");
+    assert_eq!(run(&dir, "list", &["--json"]).succeeded().stdout, "[]\n");
 }
 
 #[test]
-fn a_new_user_is_there_for_a_service_that_runs() {
-    let place = Place::new();
-    let key = place.admin_key("a.db");
-    let serving = place.serve(&["--db", "a.db"]);
-    let id = create(&place, "ada@example.org", "Ada", &[]).succeeded().stdout;
+fn a_running_service_sees_a_new_user() {
+    let dir = WorkDir::new();
+    let key = dir.admin_key("a.db");
+    let service = dir.serve(&["--db", "a.db"]);
+    let id = create(&dir, "ada@example.org", "Ada", &[]).succeeded().stdout;
     let path = format!("/api/admin/users/{}", id.trim_end());
-    let user = serving.get(&path, &key).expect(200).json()["data"].clone();
+    let user = service.get(&path, &key).expect(200).json()["data"].clone();
     assert_eq!((&user["email"], &user["name"]), (&json!("ada@example.org"), &json!("Ada")));
     assert_eq!((&user["platformRole"], &user["enabled"]), (&json!("user"), &json!(true)));
-    assert_eq!(mode(&place.path("a.db")), 0o600);
+    assert_eq!(mode(&dir.path("a.db")), 0o600);
 }
 
 #[test]
-fn an_address_that_is_taken_is_refused() {
-    let place = Place::new();
-    place.imported("a.db");
+fn a_taken_address_is_refused() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
     let sentence = "a user with the address OWNER@acme.example is there already";
-    create(&place, "OWNER@acme.example", "Ada", &[]).failed(1, sentence);
-    assert_eq!(place.number("a.db", "SELECT count(*) FROM users"), 2);
+    create(&dir, "OWNER@acme.example", "Ada", &[]).failed(1, sentence);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM users"), 2);
 }
 
 #[test]
-fn a_user_who_is_disabled_is_out_with_the_next_answer() {
-    let place = Place::new();
-    place.imported("a.db");
-    place.admin_key("a.db");
-    let made = place.run(&["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"]).succeeded();
+fn a_running_service_refuses_a_disabled_user_at_once() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    dir.admin_key("a.db");
+    let made = dir.run(&["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"]).succeeded();
     let key = made.stdout.trim_end();
-    place.run_with(&["set-password", "--db", "a.db", "--email", "owner@acme.example"], &[], b"correct horse battery");
-    let serving = place.serve(&["--db", "a.db"]);
-    let session = serving.sign_in("owner@acme.example", "correct horse battery").expect(200);
+    dir.run_with(&["set-password", "--db", "a.db", "--email", "owner@acme.example"], &[], b"correct horse battery");
+    let service = dir.serve(&["--db", "a.db"]);
+    let session = service.sign_in("owner@acme.example", "correct horse battery").expect(200);
     let cookie = session.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
-    let me = || serving.send("GET", "/api/v1/me", &[("Cookie", &cookie)], "").status;
-    assert_eq!((serving.get("/api/v1/me", key).status, me()), (200, 200));
-    let ended = run(&place, "disable", &[" OWNER@acme.example"]).succeeded();
-    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("", "OWNER@acme.example is disabled\n"));
-    assert_eq!((serving.get("/api/v1/me", key).status, me()), (401, 401));
-    assert_eq!(serving.sign_in("owner@acme.example", "correct horse battery").status, 401);
-    assert_eq!(list(&place)[0][4], "disabled");
-    run(&place, "disable", &["owner@acme.example"]).succeeded();
-    assert_eq!(run(&place, "enable", &["owner@acme.example"]).succeeded().stderr, "owner@acme.example is enabled\n");
-    assert_eq!((serving.get("/api/v1/me", key).status, me()), (200, 401));
+    let me = || service.send("GET", "/api/v1/me", &[("Cookie", &cookie)], "").status;
+    assert_eq!((service.get("/api/v1/me", key).status, me()), (200, 200));
+    let output = run(&dir, "disable", &[" OWNER@acme.example"]).succeeded();
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", "OWNER@acme.example is disabled\n"));
+    assert_eq!((service.get("/api/v1/me", key).status, me()), (401, 401));
+    assert_eq!(service.sign_in("owner@acme.example", "correct horse battery").status, 401);
+    assert_eq!(list(&dir)[0][4], "disabled");
+    run(&dir, "disable", &["owner@acme.example"]).succeeded();
+    assert_eq!(run(&dir, "enable", &["owner@acme.example"]).succeeded().stderr, "owner@acme.example is enabled\n");
+    assert_eq!((service.get("/api/v1/me", key).status, me()), (200, 401));
 }
 
 #[test]
-fn the_last_admin_who_is_enabled_stays() {
-    let place = Place::new();
-    let key = place.admin_key("a.db");
-    run(&place, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
-    create(&place, "ada@example.org", "Ada", &["--platform-role", "admin"]).succeeded();
-    run(&place, "disable", &["ada@example.org"]).succeeded();
-    run(&place, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
-    run(&place, "enable", &["ada@example.org"]).succeeded();
-    run(&place, "disable", &["root@example.org"]).succeeded();
-    // Whoever has the file can always get in again.
-    assert_ne!(place.admin_key("a.db"), key);
-    let serving = place.serve(&["--db", "a.db"]);
-    serving.get("/api/admin/users", &key).expect(200);
+fn the_last_enabled_admin_cannot_be_disabled() {
+    let dir = WorkDir::new();
+    let key = dir.admin_key("a.db");
+    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
+    create(&dir, "ada@example.org", "Ada", &["--platform-role", "admin"]).succeeded();
+    run(&dir, "disable", &["ada@example.org"]).succeeded();
+    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
+    run(&dir, "enable", &["ada@example.org"]).succeeded();
+    run(&dir, "disable", &["root@example.org"]).succeeded();
+    // Anybody with the file can always create another admin key.
+    assert_ne!(dir.admin_key("a.db"), key);
+    let service = dir.serve(&["--db", "a.db"]);
+    service.get("/api/admin/users", &key).expect(200);
 }
 
 #[test]
-fn what_is_not_there_or_none_is_refused() {
-    let place = Place::new();
-    place.imported("a.db");
-    for what in ["disable", "enable"] {
-        run(&place, what, &["nobody@example.org"]).failed(1, "there is no user with the address nobody@example.org");
-        run(&place, what, &["nobody"]).misused("looks like ada@example.org");
-        run(&place, what, &[]).misused("<EMAIL>");
+fn unknown_users_and_malformed_addresses_are_refused() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    for subcommand in ["disable", "enable"] {
+        run(&dir, subcommand, &["nobody@example.org"])
+            .failed(1, "there is no user with the address nobody@example.org");
+        run(&dir, subcommand, &["nobody"]).misused("looks like ada@example.org");
+        run(&dir, subcommand, &[]).misused("<EMAIL>");
     }
-    create(&place, "ada@example.org", " ", &[]).misused("1 to 255 characters");
-    create(&place, "ada", "Ada", &[]).misused("looks like ada@example.org");
-    create(&place, "ada@example.org", "Ada", &["--platform-role", "owner"]).misused("[possible values: user, admin]");
-    run(&place, "create", &["--name", "Ada"]).misused("--email");
-    for what in [&["list"][..], &["disable", "a@b"], &["create", "--email", "a@b", "--name", "A"]] {
-        place.run(&[&["user"], what].concat()).failed(1, "appliance.db");
+    create(&dir, "ada@example.org", " ", &[]).misused("1 to 255 characters");
+    create(&dir, "ada", "Ada", &[]).misused("looks like ada@example.org");
+    create(&dir, "ada@example.org", "Ada", &["--platform-role", "owner"]).misused("[possible values: user, admin]");
+    run(&dir, "create", &["--name", "Ada"]).misused("--email");
+    for arguments in [&["list"][..], &["disable", "a@b"], &["create", "--email", "a@b", "--name", "A"]] {
+        dir.run(&[&["user"], arguments].concat()).failed(1, "appliance.db");
     }
-    assert!(!place.names().contains(&"appliance.db".to_owned()), "none of them makes a file");
+    assert!(!dir.names().contains(&"appliance.db".to_owned()), "none of them creates a file");
 }

@@ -1,4 +1,4 @@
-//! A client on one connection that knows exactly what was sent completely and what was answered completely.
+//! A client on one connection that distinguishes requests sent completely and answers received completely.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,24 +7,22 @@ use serde_json::Value;
 
 use super::service::PATIENCE;
 
-/// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     head: String,
     body: String,
 }
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Whether it says that it was given before.
+    /// Whether it is a stored response (`Idempotency-Replayed`).
     pub(crate) is_replayed: bool,
     cookie: Option<String>,
     body: Vec<u8>,
 }
 
-/// A connection.
 pub(crate) struct Client {
     connection: BufReader<TcpStream>,
 }
@@ -47,7 +45,7 @@ impl Request {
         self.with_text(&body.to_string())
     }
 
-    /// A body that says that it is JSON.
+    /// Adds a body with the content type of JSON.
     pub(crate) fn with_text(self, body: &str) -> Self {
         let request = self.with_header("Content-Type", "application/json");
         Self { body: body.to_owned(), ..request.with_header("Content-Length", &body.len().to_string()) }
@@ -66,7 +64,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The cookie that it sets, as `name=value`.
+    /// The cookie that the answer sets, as `name=value`.
     #[track_caller]
     pub(crate) fn cookie(&self) -> String {
         self.cookie.clone().expect("the answer sets a cookie")
@@ -93,7 +91,7 @@ impl Client {
     /// Sends a request completely.
     ///
     /// # Errors
-    /// When the connection has ended; then the request may not be whole.
+    /// When the connection has ended. The request may have been sent partially.
     pub(crate) fn send(&mut self, request: &Request) -> io::Result<()> {
         let Request { head, body } = request;
         self.connection.get_mut().write_all(format!("{head}\r\n{body}").as_bytes())

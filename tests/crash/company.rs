@@ -1,4 +1,4 @@
-//! Organizations with many applications, as an import document, and what is still undecided of them.
+//! Organizations with many applications, as an interchange document, and the applications that no worker has taken yet.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,64 +6,67 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// Per organization and round: applications to the role with a place for everybody, and roles that are contested.
-const WIDE_PER_ROUND: usize = 70;
+/// Per organization and round: applications to the role with a position for each applicant, and roles with too few positions.
+const UNCONTESTED_PER_ROUND: usize = 70;
 const CONTESTED_PER_ROUND: usize = 4;
 
-/// A contested role's positions and the applications to it.
+/// The positions of a contested role and the applications to it.
 const CONTESTED_POSITIONS: usize = 2;
 const CONTESTED_APPLICATIONS: usize = 8;
 
-/// Per organization and round: open roles that nobody has applied to, for signup links.
+/// Per organization and round: open roles without applications, for signup links.
 const LINKED_PER_ROUND: usize = 6;
 
-/// Everything that a load works on.
+/// All data that a load uses.
 pub(crate) struct Company {
     pub(crate) organizations: Vec<Organization>,
 }
 
-/// One organization, its HR integration disabled, so that deliveries are held.
+/// One organization. Its HR integration is disabled, so that deliveries are held.
 pub(crate) struct Organization {
     id: String,
     pub(crate) slug: String,
     pub(crate) owner_id: String,
     pub(crate) owner_email: String,
-    /// Applications to a role with a position for each of them.
-    pub(crate) wide: Vec<Application>,
-    /// Applications to roles with fewer positions, those to the same role next to each other.
+    /// Applications to a role with a position for each applicant.
+    pub(crate) uncontested: Vec<Application>,
+    /// Applications to roles with fewer positions, grouped by role.
     contested: Vec<Application>,
     /// Roles without applications.
     linked: Vec<String>,
-    wide_taken: AtomicUsize,
+    uncontested_taken: AtomicUsize,
     contested_taken: AtomicUsize,
 }
 
-/// An application of two steps, at the first.
+/// An application with two steps, in progress at the first.
 #[derive(Debug, Clone)]
 pub(crate) struct Application {
     pub(crate) id: String,
     pub(crate) steps: [String; 2],
-    /// Whether its role has a position for everybody.
-    pub(crate) is_wide: bool,
+    /// Whether its role has a position for each applicant.
+    pub(crate) is_uncontested: bool,
 }
 
 impl Company {
-    /// Enough for this many rounds.
+    /// Creates enough applications for this many rounds.
     pub(crate) fn for_rounds(rounds: usize) -> Self {
         Self { organizations: (0..ORGANIZATIONS).map(|number| Organization::new(number, rounds)).collect() }
     }
 
-    /// The organization that the `worker`-th worker belongs to.
+    /// The organization of the `worker`-th worker.
     pub(crate) fn organization_of(&self, worker: usize) -> &Organization {
         &self.organizations[worker % ORGANIZATIONS]
     }
 
-    /// Every application's id.
+    /// The ids of all applications.
     pub(crate) fn applications(&self) -> impl Iterator<Item = &str> {
-        self.organizations.iter().flat_map(|one| one.wide.iter().chain(&one.contested)).map(|one| one.id.as_str())
+        self.organizations
+            .iter()
+            .flat_map(|one| one.uncontested.iter().chain(&one.contested))
+            .map(|one| one.id.as_str())
     }
 
-    /// The import document.
+    /// The interchange document.
     pub(crate) fn document(&self) -> Value {
         let users: Vec<Value> = self.organizations.iter().map(Organization::user).collect();
         let organizations: Vec<Value> = self.organizations.iter().map(Organization::document).collect();
@@ -73,12 +76,12 @@ impl Company {
 
 impl Organization {
     fn new(number: usize, rounds: usize) -> Self {
-        let application = |is_wide: bool| {
-            let kind = if is_wide { "wide" } else { "contested" };
+        let application = |is_uncontested: bool| {
+            let kind = if is_uncontested { "uncontested" } else { "contested" };
             move |nth: usize| Application {
                 id: format!("app_{number}_{kind}_{nth}"),
                 steps: [0, 1].map(|step| format!("cstep_{number}_{kind}_{nth}_{step}")),
-                is_wide,
+                is_uncontested,
             }
         };
         Self {
@@ -86,25 +89,25 @@ impl Organization {
             slug: format!("acme-{number}"),
             owner_id: format!("user_{number}"),
             owner_email: format!("owner@acme-{number}.example"),
-            wide: (0..rounds * WIDE_PER_ROUND).map(application(true)).collect(),
+            uncontested: (0..rounds * UNCONTESTED_PER_ROUND).map(application(true)).collect(),
             contested: (0..rounds * CONTESTED_PER_ROUND * CONTESTED_APPLICATIONS).map(application(false)).collect(),
             linked: (0..rounds * LINKED_PER_ROUND).map(|nth| format!("role_{number}_linked_{nth}")).collect(),
-            wide_taken: AtomicUsize::new(0),
+            uncontested_taken: AtomicUsize::new(0),
             contested_taken: AtomicUsize::new(0),
         }
     }
 
-    /// An application that nobody has had yet and that can be hired whatever happens to the others.
-    pub(crate) fn take_wide(&self) -> Option<Application> {
-        self.wide.get(self.wide_taken.fetch_add(1, Ordering::Relaxed)).cloned()
+    /// The next application that can be hired independently of all others.
+    pub(crate) fn take_uncontested(&self) -> Option<Application> {
+        self.uncontested.get(self.uncontested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// An application that nobody has had yet, to a role that others are being hired for at the same time.
+    /// The next application to a role whose positions several workers fill at the same time.
     pub(crate) fn take_contested(&self) -> Option<Application> {
         self.contested.get(self.contested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// One of the roles for signup links, by any number.
+    /// A role for signup links, chosen by any number.
     pub(crate) fn linked(&self, number: usize) -> &str {
         &self.linked[number % self.linked.len()]
     }
@@ -114,7 +117,8 @@ impl Organization {
     }
 
     fn document(&self) -> Value {
-        let mut roles = vec![role(&format!("role_{}_wide", self.id), self.wide.len() + 1, &self.wide)];
+        let mut roles =
+            vec![role(&format!("role_{}_uncontested", self.id), self.uncontested.len() + 1, &self.uncontested)];
         let contested = self.contested.chunks(CONTESTED_APPLICATIONS).enumerate();
         roles.extend(contested.map(|(nth, applications)| {
             role(&format!("role_{}_contested_{nth}", self.id), CONTESTED_POSITIONS, applications)

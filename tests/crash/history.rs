@@ -1,4 +1,4 @@
-//! What was answered over all rounds, held against the file.
+//! Compares the answers of all rounds with the file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -6,48 +6,48 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::company::Company;
-use super::load::{Ask, Record};
+use super::load::{Action, Exchange};
 
-/// What was asked and answered, and what the file must therefore hold.
+/// All requests and answers, and the state of the file that follows from them.
 #[derive(Default)]
 pub(crate) struct History {
     /// Every request that a key authenticated, by its user agent.
-    requests: BTreeMap<String, Record>,
-    /// What became of each application that was decided on.
-    fates: HashMap<String, Fate>,
+    requests: BTreeMap<String, Exchange>,
+    /// The expected state of each application with a decision.
+    expected: HashMap<String, ExpectedApplication>,
     /// The token of each role that was applied for.
     links: HashMap<String, String>,
     findings: Vec<String>,
     tally: Tally,
 }
 
-/// An application as it was answered to be, and as it also may be because a request went unanswered.
+/// The state of an application that its answers imply, and another state that an unanswered request may have caused.
 #[derive(Debug, Clone)]
-struct Fate {
-    answered: State,
-    open: Option<Open>,
+struct ExpectedApplication {
+    answered: ApplicationState,
+    open: Option<UnansweredDecision>,
 }
 
 #[derive(Debug, Clone)]
-struct Open {
-    state: State,
+struct UnansweredDecision {
+    state: ApplicationState,
     agent: String,
-    /// Whether the request can only have done it or not have run: then it has its row exactly where it did it.
+    /// Whether the request cannot have been refused. Then it has a usage row if and only if it was carried out.
     is_certain: bool,
 }
 
-/// Rows of the usage log by user agent.
+/// Usage rows by user agent.
 type Rows = HashMap<String, Vec<String>>;
 
-/// Where an application is.
+/// The state of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum ApplicationState {
     InProgress,
     Hired,
     Rejected { notes: String, reversed: bool },
 }
 
-/// How often what is worth testing has happened.
+/// Counts the events that the test must cover.
 #[derive(Debug, Default)]
 struct Tally {
     hires: usize,
@@ -60,8 +60,8 @@ struct Tally {
     done_decisions: usize,
 }
 
-impl State {
-    /// The application's status, those of its steps, its notes, its activities and its HR deliveries.
+impl ApplicationState {
+    /// The status of the application and of its steps, the notes, and the numbers of activity rows and HR deliveries.
     fn row(&self) -> String {
         match self {
             Self::InProgress => "In Progress|in_progress|pending|-|0|0".to_owned(),
@@ -73,50 +73,50 @@ impl State {
 }
 
 impl History {
-    /// Adds what was answered, in the order of the answers, and what was not.
-    pub(crate) fn add(&mut self, answered: &[Record], unanswered: &[Record]) {
-        for record in answered.iter().chain(unanswered) {
-            self.add_decision(record);
-            let answer = record.answer.as_ref();
-            match (&record.ask, answer.map(|answer| answer.status)) {
-                (Ask::Apply { role_id, .. }, Some(200)) => {
+    /// Adds the answered requests, in the order of their answers, and the unanswered ones.
+    pub(crate) fn add(&mut self, answered: &[Exchange], unanswered: &[Exchange]) {
+        for exchange in answered.iter().chain(unanswered) {
+            self.add_decision(exchange);
+            let answer = exchange.answer.as_ref();
+            match (&exchange.action, answer.map(|answer| answer.status)) {
+                (Action::Apply { role_id, .. }, Some(200)) => {
                     let link = answer.map(|answer| answer.json()["inviteUrl"].as_str().unwrap_or_default().to_owned());
                     self.add_link(role_id, &link.unwrap_or_default());
                 }
-                (Ask::Me, Some(200)) => self.tally.calls += 1,
-                (Ask::Hire(_) | Ask::Reject { .. }, _) | (_, None) => {}
-                (_, Some(status)) => self.findings.push(format!("{} is answered {status}", record.path())),
+                (Action::Me, Some(200)) => self.tally.calls += 1,
+                (Action::Hire(_) | Action::Reject { .. }, _) | (_, None) => {}
+                (_, Some(status)) => self.findings.push(format!("{} is answered {status}", exchange.path())),
             }
-            if !matches!(record.ask, Ask::Apply { .. }) {
-                self.requests.insert(record.agent.clone(), record.clone());
+            if !matches!(exchange.action, Action::Apply { .. }) {
+                self.requests.insert(exchange.agent.clone(), exchange.clone());
             }
         }
     }
 
-    /// Looks at a file that these requests and no others have changed. What an unanswered request has done, or has
-    /// not, holds from now on.
-    pub(crate) fn settle(&mut self, db: &Path, company: &Company) -> Vec<String> {
+    /// Compares a file that only these requests have changed. Takes over the state in which the file has each application
+    /// with an unanswered request.
+    pub(crate) fn check_and_settle(&mut self, db: &Path, company: &Company) -> Vec<String> {
         let file = open(db);
-        let (rows, found) = (usage_rows(&file), applications(&file));
-        let mut findings = self.differences(&file, &rows, &found);
+        let (rows, stored) = (usage_rows(&file), applications(&file));
+        let mut findings = self.differences(&file, &rows, &stored);
         for agent in rows.keys().filter(|agent| !self.requests.contains_key(*agent)) {
-            findings.push(format!("the usage log has {agent}, which was never sent"));
+            findings.push(format!("the usage log has {agent}, which no client sent"));
         }
         for id in company.applications() {
-            let row = &found[id];
-            let Some(fate) = self.fates.get_mut(id) else {
-                if *row != State::InProgress.row() {
-                    findings.push(format!("{id}: nothing was asked of it, the file has {row}"));
+            let row = &stored[id];
+            let Some(entry) = self.expected.get_mut(id) else {
+                if *row != ApplicationState::InProgress.row() {
+                    findings.push(format!("{id}: no request concerned it, the file has {row}"));
                 }
                 continue;
             };
-            let Some(open) = fate.open.take() else { continue };
+            let Some(open) = entry.open.take() else { continue };
             let (has_done, has_row) = (*row == open.state.row(), rows.contains_key(&open.agent));
             if has_done != has_row && (has_done || open.is_certain) {
-                findings.push(format!("{}: done {has_done}, logged {has_row}, which go together", open.agent));
+                findings.push(format!("{}: done {has_done}, logged {has_row}; these must agree", open.agent));
             }
             if has_done {
-                fate.answered = open.state;
+                entry.answered = open.state;
                 self.tally.done_decisions += 1;
             } else {
                 self.tally.lost_decisions += 1;
@@ -125,13 +125,13 @@ impl History {
         findings
     }
 
-    /// Looks for everything answered in a file that others may have changed as well.
-    pub(crate) fn missing(&mut self, db: &Path) -> Vec<String> {
+    /// Looks for every answered request in a file that other requests may have changed too.
+    pub(crate) fn check(&mut self, db: &Path) -> Vec<String> {
         let file = open(db);
         self.differences(&file, &usage_rows(&file), &applications(&file))
     }
 
-    /// That the run has had something of everything, so that it has shown something.
+    /// Requires that each kind of event has happened. Otherwise the run has proved nothing.
     pub(crate) fn require_variety(&self) {
         println!("{:?}", self.tally);
         let Tally { hires, rejections, reversals, full, applications, calls, lost_decisions, done_decisions } =
@@ -141,30 +141,30 @@ impl History {
         }
     }
 
-    fn add_decision(&mut self, record: &Record) {
-        let (Ask::Hire(application) | Ask::Reject { application, .. }) = &record.ask else { return };
-        let fresh = Fate { answered: State::InProgress, open: None };
-        let fate = self.fates.entry(application.id.clone()).or_insert(fresh);
-        let state = match &record.ask {
-            Ask::Reject { notes, .. } => {
-                State::Rejected { notes: notes.clone(), reversed: fate.answered == State::Hired }
+    fn add_decision(&mut self, exchange: &Exchange) {
+        let (Action::Hire(application) | Action::Reject { application, .. }) = &exchange.action else { return };
+        let untouched = ExpectedApplication { answered: ApplicationState::InProgress, open: None };
+        let entry = self.expected.entry(application.id.clone()).or_insert(untouched);
+        let state = match &exchange.action {
+            Action::Reject { notes, .. } => {
+                ApplicationState::Rejected { notes: notes.clone(), reversed: entry.answered == ApplicationState::Hired }
             }
-            _ => State::Hired,
+            _ => ApplicationState::Hired,
         };
-        match record.status() {
+        match exchange.status() {
             Some(200) => {
                 match &state {
-                    State::Rejected { reversed: true, .. } => self.tally.reversals += 1,
-                    State::Rejected { .. } => self.tally.rejections += 1,
+                    ApplicationState::Rejected { reversed: true, .. } => self.tally.reversals += 1,
+                    ApplicationState::Rejected { .. } => self.tally.rejections += 1,
                     _ => self.tally.hires += 1,
                 }
-                fate.answered = state;
+                entry.answered = state;
             }
-            Some(400) if !application.is_wide && state == State::Hired => self.tally.full += 1,
-            Some(status) => self.findings.push(format!("{} is answered {status}", record.path())),
+            Some(400) if !application.is_uncontested && state == ApplicationState::Hired => self.tally.full += 1,
+            Some(status) => self.findings.push(format!("{} is answered {status}", exchange.path())),
             None => {
-                let is_certain = application.is_wide || state != State::Hired;
-                fate.open = Some(Open { state, agent: record.agent.clone(), is_certain });
+                let is_certain = application.is_uncontested || state != ApplicationState::Hired;
+                entry.open = Some(UnansweredDecision { state, agent: exchange.agent.clone(), is_certain });
             }
         }
     }
@@ -178,41 +178,41 @@ impl History {
         }
     }
 
-    fn differences(&mut self, file: &Connection, rows: &Rows, found: &HashMap<String, String>) -> Vec<String> {
+    fn differences(&mut self, file: &Connection, rows: &Rows, stored: &HashMap<String, String>) -> Vec<String> {
         let mut findings = std::mem::take(&mut self.findings);
-        for (agent, record) in &self.requests {
-            let expected = format!("key-{}|{}|{}", record.key, record.method(), record.path());
+        for (agent, exchange) in &self.requests {
+            let expected = format!("key-{}|{}|{}", exchange.key, exchange.method(), exchange.path());
             match rows.get(agent).map(Vec::as_slice) {
                 Some([row]) if *row == expected => {}
                 Some(rows) => findings.push(format!("{agent} is logged as {rows:?}, not as {expected}")),
-                None if record.answer.is_none() => {}
-                None => findings.push(format!("{agent} was answered, the usage log has no row of it")),
+                None if exchange.answer.is_none() => {}
+                None => findings.push(format!("{agent} was answered, the usage log has no row for it")),
             }
         }
-        for (id, fate) in &self.fates {
-            let row = &found[id];
-            let is_open = fate.open.as_ref().is_some_and(|open| *row == open.state.row());
-            if *row != fate.answered.row() && !is_open {
-                findings.push(format!("{id}: answered was {}, the file has {row}", fate.answered.row()));
+        for (id, entry) in &self.expected {
+            let row = &stored[id];
+            let is_open = entry.open.as_ref().is_some_and(|open| *row == open.state.row());
+            if *row != entry.answered.row() && !is_open {
+                findings.push(format!("{id}: the answers imply {}, the file has {row}", entry.answered.row()));
             }
         }
         let links = pairs(file, "SELECT role_id, group_concat(token) FROM invitations GROUP BY role_id");
         for (role_id, token) in &self.links {
             if links.get(role_id) != Some(token) {
-                findings.push(format!("{role_id}: answered was {token}, the file has {:?}", links.get(role_id)));
+                findings.push(format!("{role_id}: the answer was {token}, the file has {:?}", links.get(role_id)));
             }
         }
-        findings.extend(figures(file));
+        findings.extend(wrong_counts(file));
         findings
     }
 }
 
-/// The agents of all requests that have a row in the usage log.
+/// The user agents of all requests with a usage row.
 pub(crate) fn agents(db: &Path) -> HashSet<String> {
     usage_rows(&open(db)).into_keys().collect()
 }
 
-/// Moves the write-ahead log into the file, so that the next round begins a new one.
+/// Runs a checkpoint, so that the next round begins a new write-ahead log.
 pub(crate) fn checkpoint(db: &Path) {
     open(db).query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
 }
@@ -223,8 +223,8 @@ fn open(db: &Path) -> Connection {
     connection
 }
 
-/// Roles that have more hired than they may, or than they say; keys whose count is not that of their rows.
-fn figures(file: &Connection) -> Vec<String> {
+/// Reports roles with more hires than positions or with a wrong count of hires, and keys with a wrong count of usage rows.
+fn wrong_counts(file: &Connection) -> Vec<String> {
     let roles =
         "SELECT r.id, 'positions ' || r.positions || ', hired ' || r.hired || ', applications hired ' || count(a.id)
                  FROM roles r
@@ -236,10 +236,10 @@ fn figures(file: &Connection) -> Vec<String> {
                 JOIN api_key_usage u ON u.key_number = k.number
                 GROUP BY k.number
                 HAVING count(*) <> max(u.number)";
-    [roles, keys].into_iter().flat_map(|sql| pairs(file, sql)).map(|(id, figures)| format!("{id}: {figures}")).collect()
+    [roles, keys].into_iter().flat_map(|sql| pairs(file, sql)).map(|(id, counts)| format!("{id}: {counts}")).collect()
 }
 
-/// The rows that a load's requests have, by user agent: key, method, path.
+/// The usage rows of this test's requests: key, method and path, by user agent.
 fn usage_rows(file: &Connection) -> Rows {
     let sql = "SELECT u.user_agent, k.name || '|' || u.method || '|' || u.path
                FROM api_key_usage u
@@ -252,7 +252,7 @@ fn usage_rows(file: &Connection) -> Rows {
     rows
 }
 
-/// Every application, as [`State::row`] has it.
+/// Every application, in the form of [`ApplicationState::row`].
 fn applications(file: &Connection) -> HashMap<String, String> {
     pairs(
         file,
@@ -268,11 +268,11 @@ fn applications(file: &Connection) -> HashMap<String, String> {
            FROM (
              SELECT candidate_role_id FROM hr_deliveries
              UNION ALL
-             SELECT untold.candidate_role_id
-             FROM activities untold
-             JOIN hr_integrations h ON h.organization_id = untold.organization_id
-             WHERE untold.number > (SELECT activity_number FROM hr_intake)
-               AND untold.action IN ('candidate_step.hired', 'candidate_step.hire_reversed')
+             SELECT pending.candidate_role_id
+             FROM activities pending
+             JOIN hr_integrations h ON h.organization_id = pending.organization_id
+             WHERE pending.number > (SELECT activity_number FROM hr_intake)
+               AND pending.action IN ('candidate_step.hired', 'candidate_step.hire_reversed')
            )
            GROUP BY candidate_role_id
          ) d ON d.candidate_role_id = a.id",

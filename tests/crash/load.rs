@@ -1,5 +1,5 @@
-//! Many connections with a request each: principal, application, hire, rejection, on and on, until the service is
-//! killed under them or they are told to stop. Each answer is written down the moment it is complete.
+//! Many connections that send requests without a pause (principal, application, hire, rejection) until the service is killed
+//! or the load stops. Each answer is recorded as soon as it is complete.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,87 +10,87 @@ use serde_json::json;
 
 use super::client::{Answer, Client, Request};
 use super::company::{Application, Company};
-use super::service::{PATIENCE, Service, Victim};
+use super::service::{PATIENCE, Service, ServiceProcess};
 use super::{CONNECTIONS, UNANSWERED_MIN};
 
-/// Long notes make long commits, which a kill is more likely to meet.
+/// Long notes make long commits, so a kill is more likely to interrupt one.
 const HIRE_NOTES_CHARACTERS: usize = 9_900;
 
-/// What a request asks for.
+/// The purpose of a request.
 #[derive(Debug, Clone)]
-pub(crate) enum Ask {
+pub(crate) enum Action {
     Me,
     Apply { slug: String, role_id: String },
     Hire(Application),
     Reject { application: Application, notes: String },
 }
 
-/// A request that was sent, and its answer where there was one.
+/// A request and its answer, if there was one.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
-    /// Unlike that of any other request, and kept in the usage log.
+pub(crate) struct Exchange {
+    /// The user agent. It is unique to the request, so it identifies the usage row.
     pub(crate) agent: String,
-    /// Which of the load's keys it was made with.
+    /// The index of its API key.
     pub(crate) key: usize,
-    pub(crate) ask: Ask,
+    pub(crate) action: Action,
     pub(crate) answer: Option<Answer>,
 }
 
-/// When the service is killed: with the first answer, after this many, that comes while enough others are awaited.
-pub(crate) struct Moment {
+/// The moment of the kill: the first answer after this many that arrives while enough other requests are unanswered.
+pub(crate) struct KillMoment {
     answers: usize,
-    /// Whether it must be the answer to a decision: then the kill comes right behind a commit.
+    /// Whether it must be the answer to a decision. Then the kill follows a commit closely.
     of_decision: bool,
 }
 
-/// What a kill left behind.
+/// The requests of a load that ended with a kill.
 pub(crate) struct Crash {
-    pub(crate) answered: Vec<Record>,
-    /// Sent, completely or not, and not answered completely.
-    pub(crate) unanswered: Vec<Record>,
-    /// Those of them that were sent completely before the kill.
+    pub(crate) answered: Vec<Exchange>,
+    /// Requests that were sent, perhaps partially, and not answered completely.
+    pub(crate) unanswered: Vec<Exchange>,
+    /// How many of the unanswered requests were sent completely before the kill.
     pub(crate) unanswered_at_kill: usize,
 }
 
-/// A load that is running.
+/// A running load.
 pub(crate) struct Load {
     shared: Arc<Shared>,
-    victim: Victim,
+    process: ServiceProcess,
     workers: Vec<JoinHandle<Option<Unanswered>>>,
 }
 
 struct Unanswered {
-    record: Record,
+    exchange: Exchange,
     sent_before_kill: bool,
 }
 
 #[derive(Default)]
 struct Shared {
-    answered: Mutex<Vec<Record>>,
+    answered: Mutex<Vec<Exchange>>,
     changed: Condvar,
-    /// Requests that were sent completely and are not answered completely.
-    awaited: AtomicUsize,
-    /// Requests that were answered completely.
+    /// Requests that are sent completely and not answered completely.
+    unanswered: AtomicUsize,
+    /// Requests that are answered completely.
     answers: AtomicUsize,
-    armed: Mutex<Option<Armed>>,
+    armed: Mutex<Option<ArmedKill>>,
     is_killed: AtomicBool,
     is_stopping: AtomicBool,
 }
 
-/// The kill that is to come.
-struct Armed {
+/// A kill that waits for its moment.
+struct ArmedKill {
     after: usize,
     of_decision: bool,
-    victim: Victim,
+    process: ServiceProcess,
     killed: mpsc::Sender<()>,
 }
 
-/// One connection's work.
+/// Sends the requests of one connection.
 struct Worker {
     number: usize,
     name: String,
     key: String,
-    /// Whether a hire is sometimes followed by a rejection of the same application.
+    /// Whether the worker sometimes rejects an application that it has hired.
     reverses: bool,
     random: u64,
     client: Client,
@@ -98,15 +98,15 @@ struct Worker {
     company: Arc<Company>,
 }
 
-impl Moment {
-    /// Early and late ones, behind an answer of any kind and behind a decision's.
+impl KillMoment {
+    /// Varies between early and late moments, and between answers of any kind and of decisions.
     pub(crate) fn of_round(round: usize) -> Self {
         Self { answers: 100 + round * 97 % 401, of_decision: !round.is_multiple_of(4) }
     }
 }
 
 impl Load {
-    /// Opens all connections, then begins on all of them at once.
+    /// Opens all connections, then starts all of them at once.
     pub(crate) fn begin(
         company: &Arc<Company>,
         service: &Service,
@@ -134,38 +134,42 @@ impl Load {
             })
         };
         let workers = (0..CONNECTIONS).map(begin).collect();
-        Self { shared, victim: service.victim(), workers }
+        Self { shared, process: service.process(), workers }
     }
 
     /// Kills the service at this moment. The connection whose answer makes the moment does it, so that nothing comes
     /// between the two.
-    pub(crate) fn until_killed(self, moment: &Moment) -> Crash {
+    pub(crate) fn until_killed(self, moment: &KillMoment) -> Crash {
         let (sender, killed) = mpsc::channel();
-        *lock(&self.shared.armed) =
-            Some(Armed { after: moment.answers, of_decision: moment.of_decision, victim: self.victim, killed: sender });
+        *lock(&self.shared.armed) = Some(ArmedKill {
+            after: moment.answers,
+            of_decision: moment.of_decision,
+            process: self.process,
+            killed: sender,
+        });
         killed.recv_timeout(PATIENCE).expect("a moment comes at which the service is killed");
         let unanswered: Vec<_> = self.workers.into_iter().filter_map(|worker| worker.join().unwrap()).collect();
         Crash {
             answered: lock(&self.shared.answered).clone(),
             unanswered_at_kill: unanswered.iter().filter(|one| one.sent_before_kill).count(),
-            unanswered: unanswered.into_iter().map(|one| one.record).collect(),
+            unanswered: unanswered.into_iter().map(|one| one.exchange).collect(),
         }
     }
 
     /// Everything answered until now.
-    pub(crate) fn answered(&self) -> Vec<Record> {
+    pub(crate) fn answered(&self) -> Vec<Exchange> {
         lock(&self.shared.answered).clone()
     }
 
     /// Waits until this many decisions were answered.
     pub(crate) fn await_decisions(&self, count: usize) {
-        let too_few = |answered: &mut Vec<Record>| decisions(answered) < count;
+        let too_few = |answered: &mut Vec<Exchange>| decisions(answered) < count;
         let waited = self.shared.changed.wait_timeout_while(lock(&self.shared.answered), PATIENCE, too_few).unwrap();
         assert!(!waited.1.timed_out(), "{count} decisions are answered in time");
     }
 
-    /// Lets every request under way be answered, and ends; everything answered.
-    pub(crate) fn stop(self) -> Vec<Record> {
+    /// Waits for the answers of all requests under way and returns all exchanges.
+    pub(crate) fn stop(self) -> Vec<Exchange> {
         self.shared.is_stopping.store(true, Ordering::SeqCst);
         for worker in self.workers {
             assert!(worker.join().unwrap().is_none(), "every request is answered");
@@ -174,13 +178,13 @@ impl Load {
     }
 }
 
-/// How many of these answers are those of a decision that was made.
-pub(crate) fn decisions(records: &[Record]) -> usize {
-    records.iter().filter(|record| record.is_decision()).count()
+/// The number of successful decisions among these exchanges.
+pub(crate) fn decisions(exchanges: &[Exchange]) -> usize {
+    exchanges.iter().filter(|exchange| exchange.is_decision()).count()
 }
 
 impl Worker {
-    /// Works until it is told to stop, or the connection ends under a request: that one.
+    /// Sends requests until the load stops. If the connection ends first, returns the unanswered request.
     fn run(&mut self) -> Option<Unanswered> {
         let mut next = None;
         for nth in 0.. {
@@ -188,52 +192,54 @@ impl Worker {
                 break;
             }
             let agent = format!("{}/{nth}", self.name);
-            let ask = next.take().unwrap_or_else(|| self.choose(&agent));
-            let record = Record { agent, key: self.number, ask, answer: None };
-            let sent = self.client.send(&record.request(&self.key));
-            // Looked at after sending: what was sent by then was sent before the kill.
+            let action = next.take().unwrap_or_else(|| self.choose(&agent));
+            let exchange = Exchange { agent, key: self.number, action, answer: None };
+            let sent = self.client.send(&exchange.request(&self.key));
+            // The flag is read after sending. If it is not set, the request was sent before the kill.
             let sent_before_kill = sent.is_ok() && !self.shared.is_killed.load(Ordering::SeqCst);
-            self.shared.awaited.fetch_add(1, Ordering::SeqCst);
+            self.shared.unanswered.fetch_add(1, Ordering::SeqCst);
             let answer = match sent.and_then(|()| self.client.receive()) {
                 Ok(answer) => answer,
                 Err(error) => {
                     assert!(self.shared.is_killed.load(Ordering::SeqCst), "a connection broke by itself: {error}");
-                    return Some(Unanswered { record, sent_before_kill });
+                    return Some(Unanswered { exchange, sent_before_kill });
                 }
             };
-            let record = Record { answer: Some(answer), ..record };
-            next = self.reversal(&record);
-            self.shared.note(record);
+            let exchange = Exchange { answer: Some(answer), ..exchange };
+            next = self.reversal(&exchange);
+            self.shared.record(exchange);
         }
         None
     }
 
-    /// Something of everything; where nothing is left to decide, the principal.
-    fn choose(&mut self, agent: &str) -> Ask {
+    /// Chooses an action at random, or `Me` if no application is left.
+    fn choose(&mut self, agent: &str) -> Action {
         let (company, dice) = (Arc::clone(&self.company), self.dice());
         let organization = company.organization_of(self.number);
         let chosen = match dice % 8 {
             0 | 1 => None,
             2 => {
                 let role_id = organization.linked(self.dice()).to_owned();
-                Some(Ask::Apply { slug: organization.slug.clone(), role_id })
+                Some(Action::Apply { slug: organization.slug.clone(), role_id })
             }
-            3 | 4 => organization.take_wide().map(Ask::Hire),
-            5 => organization.take_contested().map(Ask::Hire),
-            _ => organization.take_wide().map(|application| Ask::Reject { application, notes: agent.to_owned() }),
+            3 | 4 => organization.take_uncontested().map(Action::Hire),
+            5 => organization.take_contested().map(Action::Hire),
+            _ => organization
+                .take_uncontested()
+                .map(|application| Action::Reject { application, notes: agent.to_owned() }),
         };
-        chosen.unwrap_or(Ask::Me)
+        chosen.unwrap_or(Action::Me)
     }
 
-    /// Every other time, what takes a hire back.
-    fn reversal(&mut self, record: &Record) -> Option<Ask> {
-        let Ask::Hire(application) = &record.ask else { return None };
-        let reverses = self.reverses && record.is_decision() && self.dice().is_multiple_of(2);
-        let notes = format!("{} reversed", record.agent);
-        reverses.then(|| Ask::Reject { application: application.clone(), notes })
+    /// The rejection that reverses a hire, after about every second hire.
+    fn reversal(&mut self, exchange: &Exchange) -> Option<Action> {
+        let Action::Hire(application) = &exchange.action else { return None };
+        let reverses = self.reverses && exchange.is_decision() && self.dice().is_multiple_of(2);
+        let notes = format!("{} reversed", exchange.agent);
+        reverses.then(|| Action::Reject { application: application.clone(), notes })
     }
 
-    /// The next number of a sequence that the load's name and the connection's number begin (xorshift).
+    /// The next number of a sequence seeded with the load's name and the connection's number (xorshift).
     fn dice(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -245,69 +251,68 @@ impl Worker {
 fn seed(name: &str, number: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, number).hash(&mut hasher);
-    // Zero would stay zero.
+    // Xorshift maps zero to zero.
     hasher.finish() | 1
 }
 
 impl Shared {
-    /// Kills the service where this answer makes the moment, and writes the answer down. The kill goes first, so that
-    /// it comes as close behind the answer as it can.
-    fn note(&self, record: Record) {
-        let awaited = self.awaited.fetch_sub(1, Ordering::SeqCst) - 1;
+    /// Kills the service if this answer is the moment to do so, and records the answer. The kill comes first, so that it
+    /// follows the answer as closely as possible.
+    fn record(&self, exchange: Exchange) {
+        let unanswered = self.unanswered.fetch_sub(1, Ordering::SeqCst) - 1;
         let answers = self.answers.fetch_add(1, Ordering::SeqCst) + 1;
-        let is_moment = |armed: &mut Armed| {
-            answers >= armed.after && awaited >= UNANSWERED_MIN && (record.is_decision() || !armed.of_decision)
+        let is_moment = |armed: &mut ArmedKill| {
+            answers >= armed.after && unanswered >= UNANSWERED_MIN && (exchange.is_decision() || !armed.of_decision)
         };
         if let Some(armed) = lock(&self.armed).take_if(is_moment) {
             self.is_killed.store(true, Ordering::SeqCst);
-            lock(&armed.victim).kill().unwrap();
+            lock(&armed.process).kill().unwrap();
             armed.killed.send(()).unwrap();
         }
-        lock(&self.answered).push(record);
+        lock(&self.answered).push(exchange);
         self.changed.notify_all();
     }
 }
 
-impl Record {
+impl Exchange {
     fn request(&self, key: &str) -> Request {
         self.repeat(key, &self.agent)
     }
 
-    /// The same request by another agent.
+    /// The same request with another user agent.
     pub(crate) fn repeat(&self, key: &str, agent: &str) -> Request {
         let request = Request::new(self.method(), &self.path()).with_header("User-Agent", agent);
-        match &self.ask {
-            Ask::Me => request.with_key(key),
-            Ask::Apply { role_id, .. } => request.with_body(&json!({ "roleId": role_id })),
-            Ask::Hire(_) => request
+        match &self.action {
+            Action::Me => request.with_key(key),
+            Action::Apply { role_id, .. } => request.with_body(&json!({ "roleId": role_id })),
+            Action::Hire(_) => request
                 .with_key(key)
                 .with_header("Idempotency-Key", &self.agent)
                 .with_body(&json!({ "notes": "-".repeat(HIRE_NOTES_CHARACTERS) })),
-            Ask::Reject { notes, .. } => request.with_key(key).with_body(&json!({ "outcomeNotes": notes })),
+            Action::Reject { notes, .. } => request.with_key(key).with_body(&json!({ "outcomeNotes": notes })),
         }
     }
 
     pub(crate) fn method(&self) -> &'static str {
-        if matches!(self.ask, Ask::Me) { "GET" } else { "POST" }
+        if matches!(self.action, Action::Me) { "GET" } else { "POST" }
     }
 
     pub(crate) fn path(&self) -> String {
-        match &self.ask {
-            Ask::Me => "/api/v1/me".to_owned(),
-            Ask::Apply { slug, .. } => format!("/api/public/portal/{slug}/apply"),
-            Ask::Hire(application) => format!("/api/v1/candidate-steps/{}/hire", application.steps[1]),
-            Ask::Reject { application, .. } => format!("/api/v1/candidate-steps/{}/reject", application.steps[0]),
+        match &self.action {
+            Action::Me => "/api/v1/me".to_owned(),
+            Action::Apply { slug, .. } => format!("/api/public/portal/{slug}/apply"),
+            Action::Hire(application) => format!("/api/v1/candidate-steps/{}/hire", application.steps[1]),
+            Action::Reject { application, .. } => format!("/api/v1/candidate-steps/{}/reject", application.steps[0]),
         }
     }
 
-    /// The status of its answer.
     pub(crate) fn status(&self) -> Option<u16> {
         self.answer.as_ref().map(|answer| answer.status)
     }
 
-    /// Whether it was answered that a candidate is hired or rejected.
+    /// Whether it is a successful hire or rejection.
     fn is_decision(&self) -> bool {
-        matches!(self.ask, Ask::Hire(_) | Ask::Reject { .. }) && self.status() == Some(200)
+        matches!(self.action, Action::Hire(_) | Action::Reject { .. }) && self.status() == Some(200)
     }
 }
 

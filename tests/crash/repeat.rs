@@ -1,84 +1,87 @@
-//! Hires that are sent again after a kill, under the `Idempotency-Key` that each had: the answers that were given are given
-//! again, and what was never answered is done once.
+//! Sends hires again after a kill, each with its `Idempotency-Key`. The service repeats the answers that it gave before, and
+//! carries out an unanswered hire exactly once.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use super::client::{Answer, Client};
 use super::history;
-use super::load::{Ask, Crash, Record};
+use super::load::{Action, Crash, Exchange};
 use super::service::Service;
 
-/// What came of sending again.
+/// The results of sending hires again.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// The hires that had no answer, with the answers that they have now.
-    pub(crate) answered: Vec<Record>,
+    /// The hires that were unanswered, with the answers that they received now.
+    pub(crate) answered: Vec<Exchange>,
     pub(crate) findings: Vec<String>,
     tally: Tally,
 }
 
-/// How often what is worth testing has happened.
+/// Counts the events that the test must cover.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Answers that the client had received before the kill.
+    /// Hires whose answer the client received before the kill.
     known: usize,
-    /// Requests that were done before the kill, though nobody learned of it.
+    /// Hires that were carried out before the kill without an answer.
     done: usize,
-    /// Requests that were lost with the kill.
+    /// Hires that were lost with the kill.
     lost: usize,
 }
 
 impl Repeats {
-    /// Sends every hire of a crash again: those with an answer once, those without twice.
+    /// Sends every hire of a crash again: answered ones once, unanswered ones twice.
     pub(crate) fn send(&mut self, service: &Service, db: &Path, keys: &[String], crash: &Crash) {
         self.answered.clear();
         let mut client = Client::connect(service.address).unwrap();
         let logged: HashSet<String> = history::agents(db);
-        let mut ask = |record: &Record, agent: &str| client.ask(&record.repeat(&keys[record.key], agent)).unwrap();
-        for record in crash.answered.iter().filter(|record| is_hire(record)) {
-            let first = record.answer.as_ref().expect("it was answered");
-            // By an agent that the history does not look for: it did nothing.
-            let second = ask(record, "again");
-            self.require_same(record, first, &second);
+        let mut ask =
+            |exchange: &Exchange, agent: &str| client.ask(&exchange.repeat(&keys[exchange.key], agent)).unwrap();
+        for exchange in crash.answered.iter().filter(|exchange| is_hire(exchange)) {
+            let first = exchange.answer.as_ref().expect("it was answered");
+            // The history ignores this user agent, because the request changes nothing.
+            let second = ask(exchange, "again");
+            self.require_same(exchange, first, &second);
             self.tally.known += 1;
         }
-        for record in crash.unanswered.iter().filter(|record| is_hire(record)) {
-            let agent = format!("{}/again", record.agent);
-            let first = ask(record, &agent);
-            let was_done = logged.contains(&record.agent);
+        for exchange in crash.unanswered.iter().filter(|exchange| is_hire(exchange)) {
+            let agent = format!("{}/again", exchange.agent);
+            let first = ask(exchange, &agent);
+            let was_done = logged.contains(&exchange.agent);
             if first.is_replayed != was_done {
-                let told = (first.is_replayed, was_done);
-                self.findings.push(format!("{}: given an earlier answer, done before: {told:?}", record.agent));
+                let flags = (first.is_replayed, was_done);
+                self.findings.push(format!("{}: stored response, done before the kill: {flags:?}", exchange.agent));
             }
-            let second = ask(record, "again");
-            self.require_same(record, &first, &second);
+            let second = ask(exchange, "again");
+            self.require_same(exchange, &first, &second);
             *if was_done { &mut self.tally.done } else { &mut self.tally.lost } += 1;
-            self.answered.push(Record { agent, answer: Some(first), ..record.clone() });
+            self.answered.push(Exchange { agent, answer: Some(first), ..exchange.clone() });
         }
     }
 
-    /// That the run has had something of everything, so that it has shown something.
+    /// Requires that each kind of event has happened. Otherwise the run has proved nothing.
     pub(crate) fn require_variety(&self) {
         println!("{:?}", self.tally);
         let Tally { known, done, lost } = self.tally;
         assert!(known > 0 && done > 0 && lost > 0, "{:?}", self.tally);
     }
 
-    fn require_same(&mut self, record: &Record, first: &Answer, second: &Answer) {
-        let same = second.is_replayed && first.status == second.status && unnamed(first) == unnamed(second);
+    fn require_same(&mut self, exchange: &Exchange, first: &Answer, second: &Answer) {
+        let same = second.is_replayed
+            && first.status == second.status
+            && body_without_request_id(first) == body_without_request_id(second);
         if !same {
-            self.findings.push(format!("{}: answered {first:?} and then {second:?}", record.agent));
+            self.findings.push(format!("{}: answered {first:?} and then {second:?}", exchange.agent));
         }
     }
 }
 
-fn is_hire(record: &Record) -> bool {
-    matches!(record.ask, Ask::Hire(_))
+fn is_hire(exchange: &Exchange) -> bool {
+    matches!(exchange.action, Action::Hire(_))
 }
 
-/// The body of an answer, but for the id of the request that a problem names.
-fn unnamed(answer: &Answer) -> serde_json::Value {
+/// The body of an answer without the request id of a problem.
+fn body_without_request_id(answer: &Answer) -> serde_json::Value {
     let mut body = answer.json();
     if answer.status >= 400 {
         body["requestId"].take();

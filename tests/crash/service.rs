@@ -1,4 +1,4 @@
-//! The real binary: `serve` as a process that can be killed, and the other commands.
+//! The real binary: `serve` as a process that tests can kill, and the other commands.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a process may take to do what a test waits for, before the test gives up.
+/// How long a test waits for a process before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
 
-/// A process that may be killed by whoever holds this, at the moment they choose.
-pub(crate) type Victim = Arc<Mutex<Child>>;
+/// A process that other threads can kill.
+pub(crate) type ServiceProcess = Arc<Mutex<Child>>;
 
 /// A running `serve`.
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
-    child: Victim,
+    child: ServiceProcess,
     log: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Service {
-    /// Starts it without a rate limit, on a free port, and waits until it listens.
+    /// Starts the service without a rate limit, on a free port, and waits until it listens.
     pub(crate) fn start(db: &Path, options: &[&str]) -> Self {
         let db = db.to_str().unwrap();
         let mut child = Command::new(BINARY)
@@ -60,8 +60,8 @@ impl Service {
         service
     }
 
-    /// The process, for one who kills it while it works.
-    pub(crate) fn victim(&self) -> Victim {
+    /// The process, for a thread that kills it under load.
+    pub(crate) fn process(&self) -> ServiceProcess {
         Arc::clone(&self.child)
     }
 
@@ -71,19 +71,19 @@ impl Service {
         self.require_killed();
     }
 
-    /// Waits for the end of a process that was killed.
+    /// Waits for the end of the process and requires that a kill ended it.
     pub(crate) fn require_killed(&mut self) {
         assert_eq!(self.end().signal(), Some(9), "{}", String::from_utf8_lossy(&self.log()));
     }
 
-    /// SIGTERM; it ends by itself, with exit status 0.
+    /// Sends SIGTERM and requires exit status 0.
     pub(crate) fn terminate(&mut self) {
         let id = self.child.lock().unwrap().id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().unwrap().success());
         assert_eq!(self.end().code(), Some(0), "{}", String::from_utf8_lossy(&self.log()));
     }
 
-    /// Everything it wrote to standard error, to the end once it has ended.
+    /// Everything that the process has written to standard error.
     pub(crate) fn log(&self) -> Vec<u8> {
         self.log.lock().unwrap().clone()
     }
@@ -99,7 +99,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // A test that failed leaves no process behind.
+        // A failed test must not leave a process behind.
         if let Ok(mut child) = self.child.lock() {
             let _ = child.kill();
             let _ = child.wait();
@@ -107,12 +107,12 @@ impl Drop for Service {
     }
 }
 
-/// Runs a command to its good end; what it printed.
+/// Runs a command, requires success and returns its standard output.
 pub(crate) fn run(args: &[&str]) -> String {
     run_with_input(args, "")
 }
 
-/// The same with this on its standard input.
+/// The same with this standard input.
 pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     let mut child = Command::new(BINARY)
         .args(args)
@@ -128,8 +128,8 @@ pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     out.into_owned()
 }
 
-/// A path with something behind its last part.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// A path with a suffix.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

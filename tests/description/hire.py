@@ -1,4 +1,4 @@
-"""From an empty file to a hired candidate, by a client that was made from the description and nothing else."""
+"""Hires a candidate, starting from an empty file, with a client that was generated from the OpenAPI description alone."""
 
 import sys
 
@@ -33,16 +33,16 @@ def client(key):
     return AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=True)
 
 
-def data(answer):
-    assert not isinstance(answer, Problem), answer
-    return answer.data
+def data(response):
+    assert not isinstance(response, Problem), response
+    return response.data
 
 
 admin = client(key)
 me = get_me.sync(client=admin)
 assert (me.user.email, me.auth.type_) == ("admin@appliance.example", "api_key"), me
 
-# An admin sets the organization up, and gives its recruiter a key.
+# An admin creates the organization, and a key for its recruiter.
 organization = data(create_organization.sync(client=admin, body=NewOrganization(slug="halmwind", name="Halmwind")))
 user = data(create_user.sync(client=admin, body=NewUser(email="ingrid@halmwind.example", name="Ingrid Aalto")))
 membership = MembershipWish(org_role=OrgRole.HR_REPRESENTATIVE)
@@ -52,15 +52,15 @@ made = data(create_api_key.sync(client=admin, body=NewApiKey(name="recruiting", 
 recruiter = client(made.key)
 assert get_me.sync(client=recruiter).user.id == user.id
 
-# The recruiter makes a role with a pipeline and opens it.
+# The recruiter creates a role with a pipeline and opens it.
 role = data(create_role.sync(organization.id, client=recruiter, body=NewRole(name="Turbine Technician", positions=1)))
 for name, kind in [("Application", StepType.APPLICATION), ("Interview", StepType.INTERVIEW), ("Offer", StepType.OFFER)]:
     data(add_role_step.sync(role.id, client=recruiter, body=NewRoleStep(name=name, step_type=kind)))
 assert data(open_role.sync(role.id, client=recruiter)).status == "open"
 
-# A candidate comes, is moved on twice and hired.
-wish = NewCandidate(name="Ada Lovelace", email="ada@example.org", role_id=role.id)
-candidate = data(add_candidate.sync(organization.id, client=recruiter, body=wish))
+# The recruiter adds a candidate, advances the application twice and hires.
+new_candidate = NewCandidate(name="Ada Lovelace", email="ada@example.org", role_id=role.id)
+candidate = data(add_candidate.sync(organization.id, client=recruiter, body=new_candidate))
 step = candidate.applications[0].steps[0]
 for _ in range(2):
     step = validate_candidate_step.sync(step.id, client=recruiter, body=ValidateWish()).next_step
@@ -71,7 +71,7 @@ application = data(get_candidate.sync(candidate.id, client=recruiter)).applicati
 assert (application.status, application.hire_notes) == ("Hired", "Starts in January"), application
 assert data(get_role.sync(role.id, client=recruiter)).status == "filled"
 
-# A second hire is refused, in the words of the description.
+# The service refuses a second hire with a problem that the description declares.
 again = hire_candidate_step.sync(step.id, client=recruiter, body=HireWish())
 assert isinstance(again, Problem) and again.code == "conflict", again
-print("the client that was made has hired", candidate.name)
+print("the generated client hired", candidate.name)

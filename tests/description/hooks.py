@@ -1,15 +1,15 @@
-"""What schemathesis is told of the service besides its description, because a schema cannot say it.
+"""Facts about the service that schemathesis needs and that a schema cannot express.
 
-- Ids that it makes up lead nowhere, so nearly every request would end in a 404. Where the path of a request is a valid
-  one, its ids become ids that are in the file; so do those of a valid body.
-- A cursor that it makes up is one that no page gave, which is a 400. A valid request goes without.
-- To JSON Schema 1.0 is an integer; to this service it is none.
-- An invisible character may stand in a name only behind certain others, and a pattern for those beyond U+FFFF is not
-  read alike everywhere. A valid text has a letter in its place.
-- Not all that looks like an IPv6 address is one, and few texts are time zones.
-- An Idempotency-Key stands for one request: each valid one is new. A dry run takes no heed of it, so it tells nothing of
-  an invalid one.
-- Nothing may take the run's own credential away: a change of its key or of its user goes to an id of nothing.
+- Generated ids do not exist, so nearly every request would end in a 404. Valid paths and bodies therefore get ids that
+  exist in the file.
+- A generated cursor is refused with 400, because no page issued it. Valid requests carry no cursor.
+- JSON Schema accepts 1.0 as an integer. This service does not.
+- A name may contain an invisible character only after certain others, and validators read patterns for characters beyond
+  U+FFFF differently. Valid texts get a letter instead.
+- Few texts that look like an IPv6 address or a time zone are one.
+- An Idempotency-Key names one request, so each valid one is new. A dry run ignores the key, so it does not refuse an
+  invalid one.
+- The run must not revoke its own credential. Changes of its key or its user go to an id that does not exist.
 """
 
 import json
@@ -25,23 +25,23 @@ from schemathesis.generation.meta import TestPhase
 
 BASE = os.environ["DESCRIPTION_BASE"]
 KEY = os.environ["DESCRIPTION_KEY"]
-NOBODY = "id_of_nothing"
+ABSENT_ID = "id_of_nothing"
 
 INVISIBLE = re.compile(
     "[\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-chance = random.Random(7)
+RANDOM = random.Random(7)
 
 
-def ask(path):
+def get(path):
     request = urllib.request.Request(BASE + path, headers={"Authorization": f"Bearer {KEY}"})
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
 
 
-def of_document():
-    """The ids of an exported document, by the segment of a path that they stand behind."""
+def ids_in_document():
+    """The ids of an exported interchange document, by the path segment that precedes them."""
     with open(os.environ["DESCRIPTION_DOCUMENT"], encoding="utf-8") as file:
         document = json.load(file)
     known = {"users": [user["id"] for user in document["users"]]}
@@ -59,11 +59,11 @@ def of_document():
     return known
 
 
-IDS = of_document()
-ME = ask("/api/v1/me")
+IDS = ids_in_document()
+ME = get("/api/v1/me")
 OWN = {ME["user"]["id"], ME["auth"]["keyId"]}
 IDS["users"] = [user for user in IDS["users"] if user not in OWN]
-IDS["api-keys"] = [key["id"] for key in ask("/api/admin/api-keys")["data"] if key["id"] not in OWN]
+IDS["api-keys"] = [key["id"] for key in get("/api/admin/api-keys")["data"] if key["id"] not in OWN]
 IN_BODIES = {"userId": "users", "roleId": "roles", "organizationId": "organizations"}
 
 
@@ -94,27 +94,27 @@ def with_visible_text(value):
 
 def fill_path(case):
     segments = case.operation.path.split("/")
-    for before, segment in zip(segments, segments[1:]):
+    for preceding, segment in zip(segments, segments[1:]):
         name = segment.strip("{}")
-        known = IDS.get("users" if name == "userId" else before)
+        known = IDS.get("users" if name == "userId" else preceding)
         if not segment.startswith("{") or not known:
             continue
-        found = chance.choice(known)
-        if isinstance(found, tuple):
-            case.path_parameters["id"], found = found
-        case.path_parameters[name] = found
+        chosen = RANDOM.choice(known)
+        if isinstance(chosen, tuple):
+            case.path_parameters["id"], chosen = chosen
+        case.path_parameters[name] = chosen
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # What follows from an earlier answer has its ids from there.
-    follows = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
-    if not follows and is_valid(case, ParameterLocation.PATH) and chance.random() < 0.8:
+    # A stateful request takes its ids from an earlier response.
+    is_stateful = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
+    if not is_stateful and is_valid(case, ParameterLocation.PATH) and RANDOM.random() < 0.8:
         fill_path(case)
     if is_valid(case, ParameterLocation.BODY) and isinstance(case.body, dict):
         case.body = with_visible_text(with_integers(case.body))
         for name in sorted(IN_BODIES.keys() & case.body.keys()):
-            case.body[name] = chance.choice(IDS[IN_BODIES[name]])
+            case.body[name] = RANDOM.choice(IDS[IN_BODIES[name]])
         for name in ("url", "logo"):
             if "://[" in (case.body.get(name) or ""):
                 case.body[name] = "http://[::1]:8080/"
@@ -124,10 +124,10 @@ def before_call(context, case, kwargs):
         case.query.pop("cursor", None)
     if "Idempotency-Key" in (case.headers or {}):
         if is_valid(case, ParameterLocation.HEADER):
-            case.headers["Idempotency-Key"] = f"{chance.getrandbits(128):032x}"
+            case.headers["Idempotency-Key"] = f"{RANDOM.getrandbits(128):032x}"
         elif case.query:
             case.query.pop("dryRun", None)
     if case.method not in ("GET", "HEAD", "OPTIONS"):
         for name, value in (case.path_parameters or {}).items():
             if value in OWN:
-                case.path_parameters[name] = NOBODY
+                case.path_parameters[name] = ABSENT_ID

@@ -1,5 +1,5 @@
-// Puts embed.js into a page of another origin in Chromium, and looks at what people get: embed.mjs BASE. CHROMIUM is the
-// browser. Run where the packages are.
+// Loads embed.js on a page of another origin in Chromium and checks the list that people see: embed.mjs BASE. The variable
+// CHROMIUM names the browser. Run it in the directory with the packages.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import puppeteer from 'puppeteer-core';
 const [base] = process.argv.slice(2);
 const WAIT = { timeout: 20000 };
 
-// The other site: `?slug=&lang=&data-lang=&policy=`.
+// The other site: `?slug=&lang=&own=&policy`.
 const site = createServer((request, response) => {
   const query = new URL(request.url, 'http://site').searchParams;
   const [slug, lang] = [query.get('slug'), query.get('lang') ?? 'en'];
@@ -23,36 +23,36 @@ const site = createServer((request, response) => {
     <script src="${base}/careers/${slug}/embed.js" data-target="jobs"${own} async></script>`);
 });
 await new Promise((done) => site.listen(0, '127.0.0.1', done));
-// Another name is another origin and another site.
+// Another host name makes it another origin and another site.
 const origin = `http://localhost:${site.address().port}`;
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'], headless: true });
-// Whatever happens, it does not outlive this.
+// The browser must not outlive this process, even after an exception.
 process.on('exit', () => browser.process().kill('SIGKILL'));
 const page = await browser.newPage();
 const faults = [];
 page.on('pageerror', (error) => faults.push(String(error)));
 
-// What of the list can be seen.
-const seen = () => page.evaluate(() => {
+// The visible part of the list.
+const visible = () => page.evaluate(() => {
   const root = document.querySelector('#jobs > div')?.shadowRoot;
   if (!root) {
     return null;
   }
-  const isSeen = (element) => element.getClientRects().length > 0;
+  const isVisible = (element) => element.getClientRects().length > 0;
   const section = root.querySelector('section');
   return {
     label: section.getAttribute('aria-label'),
     lang: section.lang,
     isBusy: section.getAttribute('aria-busy') === 'true',
-    status: [...root.querySelectorAll('[role=status]')].filter(isSeen).map((element) => element.textContent).join(),
-    links: [...root.querySelectorAll('li a')].filter(isSeen).map((link) => ({ text: link.textContent, url: link.href })),
-    facts: [...root.querySelectorAll('li p')].filter(isSeen).map((element) => element.textContent),
-    retry: [...root.querySelectorAll('button')].filter(isSeen).map((element) => element.textContent).join(),
+    status: [...root.querySelectorAll('[role=status]')].filter(isVisible).map((element) => element.textContent).join(),
+    links: [...root.querySelectorAll('li a')].filter(isVisible).map((link) => ({ text: link.textContent, url: link.href })),
+    facts: [...root.querySelectorAll('li p')].filter(isVisible).map((element) => element.textContent),
+    retry: [...root.querySelectorAll('button')].filter(isVisible).map((element) => element.textContent).join(),
     elements: [...new Set([...root.querySelectorAll('*')].map((element) => element.localName))].sort().join(),
   };
 });
-// Nothing keeps anybody from using it, as axe-core sees it.
+// Accessibility, by the rules of axe-core.
 const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 const check = async () => {
   await page.evaluate(axe);
@@ -65,10 +65,10 @@ const visit = async (query) => {
     const section = document.querySelector('#jobs > div')?.shadowRoot?.querySelector('section');
     return section && !section.hasAttribute('aria-busy');
   }, WAIT);
-  return seen();
+  return visible();
 };
 
-// The list, under a policy that allows the service and nothing else.
+// The list, under a policy that allows only the service.
 const globals = () => page.evaluate(() => Object.keys(window));
 await page.goto(`${origin}/none`);
 const before = await globals();
@@ -77,22 +77,22 @@ const { roles } = await (await fetch(`${base}/api/public/portal/halmwind`)).json
 assert.deepEqual(list.links, roles.map(({ id, name }) => ({ text: name, url: `${base}/careers/halmwind/roles/${id}?lang=en` })));
 assert.deepEqual([list.label, list.lang, list.status, list.retry], ['Open roles', 'en', '', '']);
 assert.ok(list.facts.includes('Engineering · Rostock, Germany · Hybrid · €68,000 – €86,000 a year'), list.facts.join('\n'));
-// The driver has names of its own there.
+// puppeteer defines globals of its own.
 const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));
-assert.deepEqual(names, [], 'the script leaves a name behind');
+assert.deepEqual(names, [], 'the script defines a global');
 assert.deepEqual(await browser.cookies(), []);
-assert.equal(await page.evaluate(() => document.querySelector('#jobs').textContent), '', 'what stood there is gone');
+assert.equal(await page.evaluate(() => document.querySelector('#jobs').textContent), '', 'the script replaces the placeholder');
 
-// Languages: the page's, its own, and one that it does not speak.
+// Languages: that of the page, one of its own, and an unsupported one.
 assert.equal((await visit('slug=halmwind&lang=de-AT')).label, 'Offene Stellen');
 await check();
 assert.equal((await visit('slug=halmwind&lang=de&own=fr')).label, 'Postes à pourvoir');
 const other = await visit('slug=halmwind&lang=nl');
 assert.equal(other.label, 'Open roles');
-assert.ok(!other.links[0].url.includes('lang='), 'the portal follows the browser then');
+assert.ok(!other.links[0].url.includes('lang='), 'the link leaves the language to the browser');
 assert.match((await visit('slug=halmwind&lang=es')).facts.join(), /al año/);
 
-// Nothing to show.
+// A portal without roles.
 const empty = await visit('slug=empty');
 assert.deepEqual([empty.status, empty.links, empty.retry], ['There are no open roles right now.', [], '']);
 await check();
@@ -103,7 +103,7 @@ assert.ok(hostile.links.length > 10 && hostile.links[0].url.startsWith(`${base}/
 assert.equal(hostile.elements, 'a,button,div,li,p,section,ul');
 assert.equal(await page.evaluate(() => window.canary), undefined);
 
-// While it waits, when it fails, and again.
+// While loading, after a failure, and after a retry.
 let mode = 'wait';
 const held = [];
 await page.setRequestInterception(true);
@@ -119,7 +119,7 @@ page.on('request', (request) => {
 });
 await page.goto(`${origin}/?slug=halmwind&lang=de`);
 await page.waitForFunction(() => document.querySelector('#jobs > div')?.shadowRoot, WAIT);
-const waiting = await seen();
+const waiting = await visible();
 assert.deepEqual([waiting.isBusy, waiting.status, waiting.retry], [true, 'Offene Stellen werden geladen …', '']);
 mode = 'fail';
 await Promise.all(held.map((request) => request.abort()));
@@ -128,15 +128,15 @@ const status = (text) => page.waitForFunction((text) => {
   return root.querySelector('[role=status]').textContent === text && !root.querySelector('[aria-busy]');
 }, WAIT, text);
 await status('Die offenen Stellen konnten nicht geladen werden.');
-assert.equal((await seen()).retry, 'Erneut versuchen');
+assert.equal((await visible()).retry, 'Erneut versuchen');
 await check();
 mode = 'pass';
 await page.evaluate(() => document.querySelector('#jobs > div').shadowRoot.querySelector('button').click());
 await page.waitForFunction(() => document.querySelector('#jobs > div').shadowRoot.querySelector('li'), WAIT);
-const again = await seen();
-assert.deepEqual([again.links.length, again.status, again.retry], [roles.length, '', '']);
+const retried = await visible();
+assert.deepEqual([retried.links.length, retried.status, retried.retry], [roles.length, '', '']);
 
 assert.deepEqual(faults, []);
 await browser.close();
 site.close();
-console.log('the list, four languages, nothing to show, hostile texts, waiting, a failure and the way out of it');
+console.log('the list, four languages, no roles, hostile texts, loading, a failure and a retry');

@@ -1,4 +1,4 @@
-"""Holds sitemaps, feeds and robots.txt against the schemas and readers of others: feeds.py BASE DOCUMENT SITEMAP_XSD."""
+"""Checks sitemaps, feeds and robots.txt with third-party schemas and readers: feeds.py BASE DOCUMENT SITEMAP_XSD."""
 
 import datetime
 import json
@@ -14,7 +14,7 @@ from lxml import etree, html
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
-# What a reader of a job feed looks for, and whether it may be empty.
+# The elements that readers of job feeds expect, and whether each may be empty.
 JOB = {
     "title": False,
     "date": False,
@@ -31,7 +31,7 @@ JOB = {
 }
 JOB_OPTIONAL = {"category", "salary", "remotetype"}
 
-# RFC 4287 §4.1: how often each element may stand in a feed, and in an entry.
+# RFC 4287 §4.1: the minimum and maximum count of each element of a feed and of an entry.
 FEED_ELEMENTS = {"id": (1, 1), "title": (1, 1), "updated": (1, 1), "author": (1, 9), "link": (2, 2), "entry": (0, 100)}
 ENTRY_ELEMENTS = {
     "id": (1, 1),
@@ -46,17 +46,17 @@ ENTRY_ELEMENTS = {
 
 
 def read(url, kind):
-    with urllib.request.urlopen(url) as answer:
-        assert answer.headers["Content-Type"] == kind, (url, answer.headers["Content-Type"])
-        return answer.read()
+    with urllib.request.urlopen(url) as response:
+        assert response.headers["Content-Type"] == kind, (url, response.headers["Content-Type"])
+        return response.read()
 
 
 def parse(data):
-    """Strictly: no entities, no network, no recovery."""
+    """Parses strictly: without entities, network or recovery."""
     return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, recover=False))
 
 
-def shown(organization):
+def public_roles(organization):
     return [role for role in organization["roles"] if role.get("public") and role.get("status") == "open"]
 
 
@@ -68,8 +68,8 @@ def moment(text):
     return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
 
 
-def inert(text):
-    """Nothing in HTML that a feed carries runs."""
+def require_inert(text):
+    """The HTML in a feed contains only inert elements and attributes."""
     if not text.strip():
         return
     for element in html.fragment_fromstring(text, create_parent=True).iter():
@@ -84,12 +84,12 @@ def sitemap(base, organization, schema):
     schema.assertValid(root)
     for lastmod in root.iter(f"{SITEMAP}lastmod"):
         moment(lastmod.text)
-    expected = {page(base, organization)} | {page(base, organization, role) for role in shown(organization)}
+    expected = {page(base, organization)} | {page(base, organization, role) for role in public_roles(organization)}
     found = [loc.text for loc in root.iter(f"{SITEMAP}loc")]
     assert sorted(found) == sorted(expected), found
 
 
-def count(element, allowed):
+def require_counts(element, allowed):
     names = [etree.QName(child).localname for child in element]
     assert set(names) <= set(allowed), names
     for name, (least, most) in allowed.items():
@@ -100,22 +100,22 @@ def atom(base, organization):
     data = read(f"{page(base, organization)}/feed.atom", "application/atom+xml; charset=utf-8")
     root = parse(data)
     assert root.tag == f"{ATOM}feed"
-    count(root, FEED_ELEMENTS)
+    require_counts(root, FEED_ELEMENTS)
     (own,) = [link for link in root.findall(f"{ATOM}link") if link.get("rel") == "self"]
     assert own.get("href") == f"{page(base, organization)}/feed.atom"
     entries = root.findall(f"{ATOM}entry")
     ids = [element.text for element in root.iter(f"{ATOM}id")]
     assert len(ids) == len(set(ids)) and all(text.startswith("urn:uuid:") for text in ids), ids
     for entry in entries:
-        count(entry, ENTRY_ELEMENTS)
+        require_counts(entry, ENTRY_ELEMENTS)
         assert moment(entry.findtext(f"{ATOM}published")) <= moment(entry.findtext(f"{ATOM}updated"))
         assert moment(entry.findtext(f"{ATOM}updated")) <= moment(root.findtext(f"{ATOM}updated"))
         content = entry.find(f"{ATOM}content")
         assert content.get("type") == "html" and not len(content)
-        inert(content.text or "")
-    roles = {page(base, organization, role): role["name"] for role in shown(organization)}
+        require_inert(content.text or "")
+    roles = {page(base, organization, role): role["name"] for role in public_roles(organization)}
     assert {entry.find(f"{ATOM}link").get("href") for entry in entries} == set(roles)
-    # The readers of others.
+    # Third-party readers.
     feed = feedparser.parse(data, sanitize_html=False)
     assert not feed.bozo and feed.version == "atom10", feed.get("bozo_exception")
     assert len(feed.entries) == len(roles)
@@ -129,7 +129,7 @@ def jobs(base, organization):
     names = [child.tag for child in root]
     assert names[:3] == ["publisher", "publisherurl", "lastBuildDate"] and set(names[3:]) <= {"job"}, names
     moment(root.findtext("lastBuildDate"))
-    roles = {page(base, organization, role): role for role in shown(organization)}
+    roles = {page(base, organization, role): role for role in public_roles(organization)}
     found = {job.findtext("url"): job for job in root.iter("job")}
     assert set(found) == set(roles), found
     for url, job in found.items():
@@ -140,8 +140,8 @@ def jobs(base, organization):
             assert not len(child), "an element in a text"
             assert JOB.get(child.tag, False) or (child.text or "").strip(), (url, child.tag)
         moment(job.findtext("date"))
-        inert(job.findtext("description") or "")
-        # Whatever stands in a name comes back as it was, but for what XML cannot hold.
+        require_inert(job.findtext("description") or "")
+        # The title is the exact name of the role.
         assert job.findtext("title") == roles[url]["name"], job.findtext("title")
         is_salary_shown = organization["portal"].get("theme", {}).get("showSalary") and roles[url].get("salaryCurrency")
         assert (job.find("salary") is not None) == bool(is_salary_shown), url
@@ -159,30 +159,30 @@ def robots(base, organizations):
         ("/status/x", False),
     ]:
         assert rules.can_fetch("Anybot", base + path) == allowed, path
-    # Of several it names none.
+    # With several portals, robots.txt names no sitemap.
     expected = [f"{page(base, organizations[0])}/sitemap.xml"] if len(organizations) == 1 else None
     assert rules.site_maps() == expected, rules.site_maps()
     return len(expected or [])
 
 
-def refuses(check, *what):
-    """Nothing here is worth anything that does not refuse what is wrong."""
+def require_refusal(check, *arguments):
+    """A check must refuse wrong input, or it proves nothing."""
     try:
-        check(*what)
+        check(*arguments)
     except (AssertionError, ValueError, etree.LxmlError):
         return
-    raise SystemExit(f"{check} takes what is wrong")
+    raise SystemExit(f"{check} accepts wrong input")
 
 
 def try_checks(schema):
-    place = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    refuses(schema.assertValid, parse(f"<urlset {place}><url><lastmod>2026-09-01</lastmod></url></urlset>"))
-    refuses(schema.assertValid, parse(f"<urlset {place}><url><loc>no address</loc><lastmod>now</lastmod></url></urlset>"))
-    refuses(count, parse('<feed xmlns="http://www.w3.org/2005/Atom"><id>urn:uuid:1</id></feed>'), FEED_ELEMENTS)
+    namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    require_refusal(schema.assertValid, parse(f"<urlset {namespace}><url><lastmod>2026-09-01</lastmod></url></urlset>"))
+    require_refusal(schema.assertValid, parse(f"<urlset {namespace}><url><loc>no address</loc><lastmod>now</lastmod></url></urlset>"))
+    require_refusal(require_counts, parse('<feed xmlns="http://www.w3.org/2005/Atom"><id>urn:uuid:1</id></feed>'), FEED_ELEMENTS)
     for text in ["<script>x</script>", '<a href="javascript:x">a</a>', '<p onclick="x">a</p>']:
-        refuses(inert, text)
-    refuses(parse, "<a>\u0001</a>")
-    refuses(parse, "<a>&nbsp;</a>")
+        require_refusal(require_inert, text)
+    require_refusal(parse, "<a>\u0001</a>")
+    require_refusal(parse, "<a>&nbsp;</a>")
 
 
 def main():
@@ -196,7 +196,7 @@ def main():
         sitemap(base, organization, schema)
         atom(base, organization)
         jobs(base, organization)
-        print(f"{organization['slug']}: {len(shown(organization))} roles in the sitemap, the Atom feed and the job feed")
+        print(f"{organization['slug']}: {len(public_roles(organization))} roles in the sitemap, the Atom feed and the job feed")
     for organization in organizations:
         if organization not in on:
             try:

@@ -1,5 +1,5 @@
-// Holds the JSON-LD of every role's page against schema.org's vocabulary, and against what search engines ask of a
-// JobPosting: posting.mjs BASE DOCUMENT. Run where the packages are.
+// Checks the JSON-LD of every posting against the vocabulary of schema.org, and against what search engines require of a
+// JobPosting: posting.mjs BASE DOCUMENT. Run it in the directory with the packages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import Extractor from '@marbec/web-auto-extractor';
 const [base, path] = process.argv.slice(2);
 const { organizations } = JSON.parse(readFileSync(path, 'utf8'));
 
-// What cannot be said where people wrote no country (search engines then show less of the role), and nothing else.
+// Fields that only a location with a country can fill. Search engines show less of a role without them.
 const UNKNOWABLE = ['jobLocation', 'jobLocation.address.addressCountry', 'applicantLocationRequirements'];
 const names = (issue) => issue.fieldNames ?? [];
 
@@ -19,7 +19,7 @@ let typescript = "import type { JobPosting, WithContext } from 'schema-dts';\n";
 let pages = 0;
 for (const organization of organizations.filter(({ portal }) => portal.enabled)) {
   const list = `${base}/careers/${organization.slug}`;
-  assert.ok(!(await text(list)).includes('application/ld+json'), 'a list is no posting');
+  assert.ok(!(await text(list)).includes('application/ld+json'), 'the list of roles has JSON-LD');
   for (const role of organization.roles.filter((role) => role.public && role.status === 'open')) {
     const url = `${list}/roles/${role.id}`;
     const page = await text(url);
@@ -29,7 +29,7 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
     assert.match(page, new RegExp(`<link rel="canonical" href="${url}">`));
     const posting = JSON.parse(blocks[0][1]);
     check(organization, role, url, posting);
-    // As a literal, so that the compiler refuses members that the vocabulary does not have.
+    // A literal, because the compiler checks the members of literals only.
     typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
     const found = await errors(page);
     const known = found.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));
@@ -40,14 +40,14 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
 }
 assert.equal(compiled('postings.ts', typescript), '');
 
-// Both must refuse what is wrong: a member that the vocabulary does not have, and a posting without its title.
+// Both checks must refuse wrong postings: one with an unknown member, and one without a title.
 const wrong = { '@context': 'https://schema.org', '@type': 'JobPosting', description: 'x', datePosted: '2026-09-01', salery: 1 };
 const literal = `export const wrong: WithContext<JobPosting> = ${JSON.stringify(wrong)};\n`;
 assert.match(compiled('wrong.ts', typescript + literal), /salery/);
 const refused = await errors(`<script type="application/ld+json">${JSON.stringify(wrong)}</script>`);
 assert.ok(refused.some((issue) => names(issue).includes('title')), JSON.stringify(refused));
 assert.ok(pages > 10, `${pages} pages`);
-console.log(`${pages} postings fit schema.org's vocabulary, and what search engines ask for`);
+console.log(`${pages} postings follow the vocabulary of schema.org and the requirements of search engines`);
 
 async function text(url) {
   const answer = await fetch(url);
@@ -55,13 +55,13 @@ async function text(url) {
   return answer.text();
 }
 
-// What search engines would refuse of a page's JSON-LD.
+// The errors that search engines would report about the JSON-LD of a page.
 async function errors(page) {
   const issues = await new Validator().validate(new Extractor({}).parse(page));
   return issues.filter(({ severity }) => severity === 'ERROR');
 }
 
-// What the compiler says of a file.
+// The compiler's messages about a file.
 function compiled(name, source) {
   writeFileSync(name, source);
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
@@ -82,7 +82,7 @@ function check(organization, role, url, posting) {
   const day = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(role.createdAt));
   assert.equal(posting.datePosted, day);
   assert.equal(posting.hiringOrganization.name, organization.name);
-  assert.ok(!('validThrough' in posting), 'a role has no end');
+  assert.ok(!('validThrough' in posting), 'a role has no closing date');
   assert.equal(posting.jobLocationType, role.workType === 'remote' ? 'TELECOMMUTE' : undefined);
   assert.ok(posting.description.length > 0);
   const isShown = organization.portal.theme?.showSalary && role.salaryCurrency !== undefined;

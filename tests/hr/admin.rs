@@ -1,4 +1,4 @@
-//! What admins and staff do over HTTP.
+//! The requests of admins and staff.
 
 use std::net::SocketAddr;
 
@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Request};
 use crate::company::Application;
-use crate::receiver::{Receiver, until};
-use crate::setting::{Setting, path_of};
+use crate::fixture::{Fixture, path_of};
+use crate::receiver::{Receiver, wait_until};
 
-/// What every hire's note begins with.
+/// The beginning of the note of every hire.
 pub(crate) const NOTE: &str = "Confidential: signed";
 
-/// The platform admin, who may also decide.
+/// The platform admin, who may also decide on applications.
 pub(crate) struct Admin {
     address: SocketAddr,
     key: String,
 }
 
 impl Admin {
-    pub(crate) fn new(setting: &Setting, address: SocketAddr) -> Self {
-        Self { address, key: setting.admin_key.clone() }
+    pub(crate) fn new(fixture: &Fixture, address: SocketAddr) -> Self {
+        Self { address, key: fixture.admin_key.clone() }
     }
 
-    /// Sends a request that is answered with this status; the answer's body.
+    /// Sends a request, requires this status and returns the body.
     #[track_caller]
     fn ask(&self, method: &str, path: &str, body: Option<&Value>, status: u16) -> Value {
         let request = Request::new(method, path).with_key(&self.key);
@@ -31,23 +31,23 @@ impl Admin {
         Client::connect(self.address).unwrap().ask(&request).unwrap().expect(status).json()
     }
 
-    /// Gives an organization an integration at this URL; the secret, where one was made.
+    /// Saves an HR integration with this URL. Returns the secret if the service created one.
     pub(crate) fn save(&self, organization: &str, url: &str) -> Option<String> {
         let path = format!("/api/admin/organizations/{organization}/hr-integration");
         let answer = self.ask("PUT", &path, Some(&json!({ "url": url })), 200);
         answer["data"]["secret"].as_str().map(str::to_owned)
     }
 
-    /// Gives all organizations an integration at this receiver; their secrets.
-    pub(crate) fn connect(&self, setting: &Setting, scheme: &str, receiver: &Receiver) -> Vec<String> {
+    /// Connects all organizations to this receiver and returns their secrets.
+    pub(crate) fn connect(&self, fixture: &Fixture, scheme: &str, receiver: &Receiver) -> Vec<String> {
         let connect = |organization: &String| {
             let path = path_of(organization);
             let url = format!("{scheme}://localhost:{}{path}", receiver.address.port());
             let secret = self.save(organization, &url).unwrap();
-            receiver.expects(&path, &secret);
+            receiver.expect_secret(&path, &secret);
             secret
         };
-        setting.organizations().iter().map(connect).collect()
+        fixture.organizations().iter().map(connect).collect()
     }
 
     pub(crate) fn hire(&self, application: &Application) {
@@ -69,20 +69,20 @@ impl Admin {
         found.unwrap_or_else(|| panic!("{} has no delivery", application.id))
     }
 
-    /// That delivery once its last attempt ended as it should.
+    /// Waits until that delivery matches, and returns it.
     #[track_caller]
-    pub(crate) fn wait_for(&self, application: &Application, is_so: impl Fn(&Value) -> bool) -> Value {
-        let what = format!("{} is so", application.id);
-        until(&what, || Some(self.delivery_of(application)).filter(|delivery| is_so(delivery)))
+    pub(crate) fn wait_for(&self, application: &Application, matches: impl Fn(&Value) -> bool) -> Value {
+        let awaited = format!("the delivery of {} matches", application.id);
+        wait_until(&awaited, || Some(self.delivery_of(application)).filter(|delivery| matches(delivery)))
     }
 
-    /// That delivery once it has arrived.
+    /// Waits until that delivery has arrived, and returns it.
     #[track_caller]
     pub(crate) fn wait_delivered(&self, application: &Application) -> Value {
         self.wait_for(application, |delivery| delivery["state"] == "delivered")
     }
 
-    /// Sends a delivery again.
+    /// Retries a delivery.
     #[track_caller]
     pub(crate) fn retry(&self, delivery: &Value) {
         self.ask("POST", &format!("/api/admin/hr-deliveries/{}/retry", delivery["id"].as_str().unwrap()), None, 200);

@@ -1,4 +1,4 @@
-//! Certificates of HR systems, good and bad.
+//! Valid and invalid certificates of HR systems.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio_rustls::rustls::{ServerConfig, SupportedProtocolVersion};
 
 use crate::receiver::Layer;
 
-/// The versions of TLS that there are.
+/// The supported versions of TLS.
 const VERSIONS: &[&SupportedProtocolVersion] =
     &[&tokio_rustls::rustls::version::TLS13, &tokio_rustls::rustls::version::TLS12];
 
@@ -24,23 +24,23 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// As text for a file of authorities that are trusted.
+    /// The certificate of the authority, for a file of trusted authorities.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A server with a certificate for this name.
+    /// Creates a server with a certificate for this name.
     pub(crate) fn certify(&self, name: &str) -> Layer {
         self.certify_with(name, |_| {})
     }
 
-    /// The same after `change` has had its way with the certificate.
+    /// The same after `change` has modified the certificate.
     pub(crate) fn certify_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Layer {
         self.server(name, VERSIONS, change)
     }
 
-    /// A server that speaks this version of TLS only.
-    pub(crate) fn certify_old(&self, name: &str) -> Layer {
+    /// The same, limited to the older version of TLS.
+    pub(crate) fn certify_older(&self, name: &str) -> Layer {
         self.server(name, &VERSIONS[1..], |_| {})
     }
 
@@ -58,7 +58,7 @@ impl Authority {
     }
 }
 
-/// A server whose certificate for this name is its own authority.
+/// Creates a server with a self-signed certificate for this name.
 pub(crate) fn self_signed(name: &str) -> Layer {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -1,4 +1,4 @@
-//! Hires, some of them reversed, by several connections, whatever becomes of the service meanwhile.
+//! Sends hires, and reverses some of them, on several connections while the service is killed and started again.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,66 +9,66 @@ use serde_json::{Value, json};
 use crate::admin::NOTE;
 use crate::client::{Client, Request};
 use crate::company::Application;
-use crate::moment::{Moment, Trigger};
+use crate::fixture::Fixture;
+use crate::kill_point::{KillPoint, Trigger};
 use crate::service::PATIENCE;
-use crate::setting::Setting;
 
 const CONNECTIONS: usize = 12;
 
-/// Every so many-th hire is reversed afterwards.
+/// Each connection reverses one in this many hires.
 const REVERSED_EVERY: usize = 3;
 
-/// Every so many-th hire is asked for again where its answer was lost.
+/// Each connection repeats one in this many hires if the answer was lost.
 const REPEATED_EVERY: usize = 2;
 
-/// What became of a decision.
+/// The outcome of a decision, as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was answered that it is made.
+    /// The service answered that the decision was made.
     Made,
-    /// It was sent again, and answered that it is made already.
+    /// The client repeated the decision, and the service answered that it had been made before.
     MadeBefore,
-    /// It was sent, completely or not, and the connection ended before the answer was whole.
+    /// The connection ended before the answer was complete. The request may have been sent partially.
     Lost,
-    /// It was answered with this, which is wrong.
+    /// The service answered with this wrong status.
     Wrong(u16),
 }
 
-/// What was asked for an application, and what became of it.
+/// An application and the outcomes of its decisions.
 #[derive(Debug, Clone)]
-pub(crate) struct Fate {
+pub(crate) struct DecidedApplication {
     pub(crate) application_id: String,
     pub(crate) hire: Outcome,
     pub(crate) reversal: Option<Outcome>,
 }
 
 struct State {
-    /// Where the service is; `None` while it is down.
+    /// The address of the service, or `None` while it is down.
     address: Option<SocketAddr>,
-    /// How many hires may still begin.
+    /// The number of hires that may still begin.
     allowed: usize,
     is_ending: bool,
 }
 
 struct Shared {
-    setting: Arc<Setting>,
+    fixture: Arc<Fixture>,
     trigger: Arc<Trigger>,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// The connections.
+/// The connections that send decisions.
 pub(crate) struct Load {
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<Vec<Fate>>>,
+    workers: Vec<JoinHandle<Vec<DecidedApplication>>>,
 }
 
 impl Load {
-    /// Connections that do nothing until they may.
-    pub(crate) fn start(setting: &Arc<Setting>, trigger: &Arc<Trigger>) -> Self {
+    /// Starts the connections, which wait for [`Load::allow`].
+    pub(crate) fn start(fixture: &Arc<Fixture>, trigger: &Arc<Trigger>) -> Self {
         let state = Mutex::new(State { address: None, allowed: 0, is_ending: false });
-        let (setting, trigger) = (Arc::clone(setting), Arc::clone(trigger));
-        let shared = Arc::new(Shared { setting, trigger, state, changed: Condvar::new() });
+        let (fixture, trigger) = (Arc::clone(fixture), Arc::clone(trigger));
+        let shared = Arc::new(Shared { fixture, trigger, state, changed: Condvar::new() });
         let worker = |number| {
             let mut worker = Worker { number, shared: Arc::clone(&shared), client: None };
             std::thread::spawn(move || worker.run())
@@ -76,18 +76,18 @@ impl Load {
         Self { workers: (0..CONNECTIONS).map(worker).collect(), shared }
     }
 
-    /// So many hires more may begin.
+    /// Allows this many more hires.
     pub(crate) fn allow(&self, hires: usize) {
         self.change(|state| state.allowed += hires);
     }
 
-    /// Where the service is now; `None` where it was killed.
-    pub(crate) fn service_is_at(&self, address: Option<SocketAddr>) {
+    /// Sets the address of the service, or `None` after a kill.
+    pub(crate) fn set_service_address(&self, address: Option<SocketAddr>) {
         self.change(|state| state.address = address);
     }
 
-    /// What became of everything, once all that was allowed is done.
-    pub(crate) fn finish(&mut self) -> Vec<Fate> {
+    /// Waits for all allowed hires and returns their outcomes.
+    pub(crate) fn finish(&mut self) -> Vec<DecidedApplication> {
         self.change(|state| state.is_ending = true);
         self.workers.drain(..).flat_map(|worker| worker.join().unwrap()).collect()
     }
@@ -105,26 +105,27 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&mut self) -> Vec<Fate> {
-        let mut fates = Vec::new();
+    fn run(&mut self) -> Vec<DecidedApplication> {
+        let mut decided = Vec::new();
         while self.may_begin() {
-            let setting = Arc::clone(&self.shared.setting);
-            let Application { id, steps, .. } = setting.company.organization_of(self.number).take_wide().unwrap();
+            let fixture = Arc::clone(&self.shared.fixture);
+            let Application { id, steps, .. } =
+                fixture.company.organization_of(self.number).take_uncontested().unwrap();
             let body = json!({ "notes": format!("{NOTE} {id}") });
             let mut hire = self.decide(&steps[1], "hire", &body);
-            if hire == Outcome::Lost && fates.len() % REPEATED_EVERY == 0 {
+            if hire == Outcome::Lost && decided.len() % REPEATED_EVERY == 0 {
                 hire = self.repeat(&steps[1], &body);
             }
-            // Also where it is not known whether there was a hire: what the service makes of both is in the file.
-            let is_reversed = fates.len() % REVERSED_EVERY == 0;
+            // The reversal follows even if the outcome of the hire is unknown. The file then shows the result of both.
+            let is_reversed = decided.len() % REVERSED_EVERY == 0;
             let body = json!({ "outcomeNotes": NOTE });
             let reversal = is_reversed.then(|| self.decide(&steps[0], "reject", &body));
-            fates.push(Fate { application_id: id, hire, reversal });
+            decided.push(DecidedApplication { application_id: id, hire, reversal });
         }
-        fates
+        decided
     }
 
-    /// Waits for leave to hire one more; `false` where there is none to come.
+    /// Waits for permission for one more hire. Returns `false` if none will come.
     fn may_begin(&self) -> bool {
         let waits = |state: &mut State| state.allowed == 0 && !state.is_ending;
         let state = self.shared.state.lock().unwrap();
@@ -134,7 +135,7 @@ impl Worker {
         may
     }
 
-    /// The same hire again, as a client does that got no answer: it is made now, or it was the first time.
+    /// Repeats a hire as a client does without an answer. Either this request or the first one makes the hire.
     fn repeat(&mut self, step: &str, body: &Value) -> Outcome {
         loop {
             match self.decide(step, "hire", body) {
@@ -145,27 +146,27 @@ impl Worker {
         }
     }
 
-    /// Sends a decision, once the service is there.
+    /// Waits for the service and sends a decision.
     fn decide(&mut self, step: &str, decision: &str, body: &Value) -> Outcome {
         let path = format!("/api/v1/candidate-steps/{step}/{decision}");
-        let request = Request::new("POST", &path).with_key(&self.shared.setting.admin_key).with_body(body);
+        let request = Request::new("POST", &path).with_key(&self.shared.fixture.admin_key).with_body(body);
         let (address, mut client) = self.connected();
         if client.send(&request).is_err() {
             return Outcome::Lost;
         }
-        self.shared.trigger.at(Moment::Asked);
+        self.shared.trigger.reached(KillPoint::Sent);
         let Ok(answer) = client.receive() else { return Outcome::Lost };
-        self.shared.trigger.at(Moment::Decided);
+        self.shared.trigger.reached(KillPoint::Decided);
         self.client = Some((address, client));
         if answer.status == 200 { Outcome::Made } else { Outcome::Wrong(answer.status) }
     }
 
-    /// The connection of before, where it leads to the service that is there now, or a new one.
+    /// The previous connection if it leads to the present service, or a new one.
     fn connected(&mut self) -> (SocketAddr, Client) {
         let mut refused = None;
         loop {
             let is_not_there = |state: &mut State| {
-                // Once it is known to be down, the same address is another service's.
+                // After a kill, the same address may belong to the next service.
                 refused = refused.filter(|_| state.address.is_some());
                 state.address.is_none() || state.address == refused
             };
@@ -173,12 +174,12 @@ impl Worker {
             let state = self.shared.changed.wait_timeout_while(state, PATIENCE, is_not_there).unwrap().0;
             let address = state.address.expect("the service comes back");
             drop(state);
-            if let Some(kept) = self.client.take().filter(|(known, _)| *known == address) {
-                return kept;
+            if let Some(open) = self.client.take().filter(|(known, _)| *known == address) {
+                return open;
             }
             match Client::connect(address) {
                 Ok(client) => return (address, client),
-                // It was killed, and whoever did it has not told yet.
+                // The service was killed, and its address has not been cleared yet.
                 Err(_) => refused = Some(address),
             }
         }

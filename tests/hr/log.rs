@@ -1,11 +1,11 @@
-//! What the service's log tells of deliveries, and what it does not.
+//! Log lines about deliveries, without personal data.
 
 use crate::admin::Admin;
+use crate::fixture::Fixture;
 use crate::receiver::{Behaviour, Receiver};
-use crate::setting::Setting;
-use crate::support::Place;
+use crate::support::WorkDir;
 
-/// What a receiver may answer that holds something private, and how the attempt ends.
+/// Answers of a receiver that may contain private text, and the logged result of the attempt.
 const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Accept, "answered 200; delivered"),
     (Behaviour::Refuse, "answered 500; next attempt at "),
@@ -21,35 +21,35 @@ const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Echo("HTTP/1.1 200 OK\r\nWilhelmina Ostrander: a\r\nRetry-After: Ostrander"), "no answer: "),
 ];
 
-/// The log of a service that made one attempt of each kind, and for each attempt the delivery and how it ended.
-fn logged(format: &str) -> (Setting, Vec<String>, String, Vec<(String, &'static str)>) {
-    let (setting, place, mut receiver) = (Setting::with(1), Place::new(), Receiver::start());
+/// Makes one attempt of each kind. Returns the log, and the delivery and the result of each attempt.
+fn logged(format: &str) -> (Fixture, Vec<String>, String, Vec<(String, &'static str)>) {
+    let (fixture, dir, mut receiver) = (Fixture::with(1), WorkDir::new(), Receiver::start());
     let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "3s"];
-    let serving = place.serve(&[&fixed[..], &["--db", setting.db(), "--log-format", format]].concat());
-    let admin = Admin::new(&setting, serving.address);
-    let secrets = admin.connect(&setting, "http", &receiver);
+    let service = dir.serve(&[&fixed[..], &["--db", fixture.db(), "--log-format", format]].concat());
+    let admin = Admin::new(&fixture, service.address);
+    let secrets = admin.connect(&fixture, "http", &receiver);
     let hire = |ends: &'static str| {
-        let application = setting.take();
+        let application = fixture.take();
         admin.hire(&application);
         let delivery = admin.wait_for(&application, |delivery| delivery["attempts"] == 1);
         (delivery["id"].as_str().unwrap().to_owned(), ends)
     };
     let mut attempts = Vec::new();
     for (behaviour, ends) in ANSWERS {
-        receiver.will(behaviour);
+        receiver.set_behaviour(behaviour);
         attempts.push(hire(ends));
     }
     receiver.down();
     attempts.push(hire("no connection to 127.0.0.1"));
-    let log = serving.stop("TERM").succeeded().stderr;
-    (setting, secrets, log, attempts)
+    let log = service.stop("TERM").succeeded().stderr;
+    (fixture, secrets, log, attempts)
 }
 
-/// Each attempt has its line, nothing else has one, and no line tells too much.
+/// Requires one line for each attempt, no other line about deliveries, and no private text.
 fn require_lines(format: &str) {
-    let (setting, secrets, log, attempts) = logged(format);
-    setting.require_discreet(&log, &secrets);
-    let organization = &setting.organizations()[0];
+    let (fixture, secrets, log, attempts) = logged(format);
+    fixture.require_no_private_text(&log, &secrets);
+    let organization = &fixture.organizations()[0];
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("HR delivery")).collect();
     assert_eq!(lines.len(), attempts.len(), "{lines:#?}");
     for (line, (id, ends)) in lines.iter().zip(&attempts) {

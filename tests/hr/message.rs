@@ -1,4 +1,4 @@
-//! A message as it comes in over a connection.
+//! A message of a delivery, as the receiver reads it.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -6,7 +6,7 @@ use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 use standardwebhooks::Webhook;
 
-/// A message, whole.
+/// A complete message.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     /// Path and query.
@@ -16,7 +16,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The next message of a connection; `None` where it ends before that.
+    /// Reads the next message of a connection. Returns `None` if the connection ends first.
     pub(crate) fn read(source: impl Read) -> Option<Self> {
         let mut source = BufReader::new(source);
         let mut line = || {
@@ -40,15 +40,15 @@ impl Message {
         Some(Self { target, headers, body })
     }
 
-    /// The delivery's id; empty where it says none.
+    /// The delivery's id, or an empty text.
     pub(crate) fn id(&self) -> String {
         let value = self.headers.get("webhook-id").and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
     }
 
-    /// What the published library of Standard Webhooks says of signature and time, by the system's clock.
+    /// Verifies signature and time with the published library of Standard Webhooks and the system clock.
     pub(crate) fn verify(&self, secret: Option<&String>) -> Result<(), String> {
-        let secret = secret.ok_or_else(|| format!("nothing is expected at {}", self.target))?;
+        let secret = secret.ok_or_else(|| format!("no organization has the URL {}", self.target))?;
         let verified = Webhook::new(secret).and_then(|webhook| webhook.verify(&self.body, &self.headers));
         verified.map_err(|error| error.to_string())
     }

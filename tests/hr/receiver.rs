@@ -1,5 +1,5 @@
-//! An HR system: takes messages, answers them well or badly, is killed and comes back on the same port. It remembers
-//! what came on which connection and what it accepted, in one order.
+//! An HR system for tests. It receives messages, answers them correctly or not, goes down and comes back on the same port. It
+//! records all arrivals and acceptances in one order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -11,68 +11,67 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::dice::Dice;
+use crate::kill_point::{KillPoint, Trigger};
 use crate::message::Message;
-use crate::moment::{Moment, Trigger};
+use crate::random::RandomNumbers;
 use crate::service::PATIENCE;
 
-/// What it does on a connection.
+/// The behaviour of the receiver on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Behaviour {
     /// Accepts the message.
     Accept,
     /// Answers 500.
     Refuse,
-    /// Takes the message and says nothing for as long as the other side waits.
+    /// Reads the message and does not answer.
     Hang,
-    /// Takes the message, waits until [`Receiver::release`], accepts it then.
+    /// Reads the message, waits for [`Receiver::release`] and accepts it.
     Hold,
-    /// Closes the connection before it has read anything.
+    /// Closes the connection without reading.
     HangUpFirst,
-    /// Closes the connection once it has the message.
+    /// Closes the connection after reading the message.
     HangUp,
-    /// Begins a good answer and closes the connection before its end, so the message is not accepted.
+    /// Begins a good answer and closes the connection before its end, which does not count as acceptance.
     BreakOff,
     /// Answers with this head and the message itself as the body.
     Echo(&'static str),
 }
 
-/// How it chooses.
-enum Mood {
+/// How the receiver chooses its behaviour.
+enum Choice {
     Always(Behaviour),
-    /// Anything, and some messages it never accepts: those whose ids say so.
-    Wild(Dice),
+    /// Behaves randomly, and never accepts messages with certain ids.
+    Random(RandomNumbers),
 }
 
-/// What is between the connection and the messages.
+/// The layer between the connection and the messages.
 #[derive(Clone)]
 pub(crate) enum Layer {
-    /// Nothing.
+    /// Plain HTTP.
     Plain,
     /// TLS.
     Tls(Arc<ServerConfig>),
-    /// Whatever comes first is answered as a server of plain HTTP answers what it does not understand.
+    /// A server of plain HTTP that answers a TLS handshake with 400.
     NotTls,
-    /// Something that never says a word.
+    /// A server that never answers.
     Mute,
 }
 
-/// A message that came. Both times are places in the one order of everything that happened here.
+/// A message that arrived. Both times are positions in the order of all events reached the receiver.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) message: Message,
-    /// What the published library says of its signature.
+    /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. A service that is killed leaves messages behind that are read late, so when a
-    /// message was read tells nothing.
+    /// When its connection was accepted. The time of reading proves nothing, because messages of a killed service may be read late.
     pub(crate) connected: u64,
-    /// Just before the first byte of the answer that accepts it, where there was one.
+    /// The time just before the first byte of the accepting answer, if there was one.
     pub(crate) accepted: Option<u64>,
 }
 
 struct State {
     is_up: bool,
-    mood: Mood,
+    choice: Choice,
     layer: Layer,
     is_released: bool,
     /// The secret of each path.
@@ -80,7 +79,7 @@ struct State {
     now: u64,
     open: HashMap<u64, TcpStream>,
     arrivals: Vec<Arrival>,
-    /// The host that each TLS handshake named.
+    /// The server name of each TLS handshake.
     names: Vec<Option<String>>,
     tally: BTreeMap<Behaviour, usize>,
 }
@@ -96,17 +95,17 @@ pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
     listening: Option<JoinHandle<()>>,
-    /// Bound and not listening: nobody else gets the port while the receiver is down.
+    /// Bound but not listening. It reserves the port while the receiver is down.
     _reserved: Socket,
 }
 
 impl Receiver {
-    /// One that accepts everything.
+    /// Starts a receiver that accepts every message.
     pub(crate) fn start() -> Self {
         Self::with(Arc::default())
     }
 
-    /// The same, which tells the trigger what happens.
+    /// The same, with a trigger to report events to.
     pub(crate) fn with(trigger: Arc<Trigger>) -> Self {
         let reserved = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         reserved.set_reuse_address(true).unwrap();
@@ -114,7 +113,7 @@ impl Receiver {
         let address = reserved.local_addr().unwrap().as_socket().unwrap();
         let state = State {
             is_up: false,
-            mood: Mood::Always(Behaviour::Accept),
+            choice: Choice::Always(Behaviour::Accept),
             layer: Layer::Plain,
             is_released: false,
             secrets: HashMap::new(),
@@ -130,7 +129,7 @@ impl Receiver {
         receiver
     }
 
-    /// Listens again, on the port that it had.
+    /// Listens again on the same port.
     pub(crate) fn up(&mut self) {
         let listener = TcpListener::bind(self.address).unwrap();
         self.shared.lock().is_up = true;
@@ -138,64 +137,64 @@ impl Receiver {
         self.listening = Some(std::thread::spawn(move || listen(&listener, &shared)));
     }
 
-    /// Ends as a process that is killed does: nobody listens, every connection is closed.
+    /// Stops like a killed process: the port does not listen, and every connection is closed.
     pub(crate) fn down(&mut self) {
         {
             let mut state = self.shared.lock();
             state.is_up = false;
             state.open.drain().for_each(|(_, stream)| drop(stream.shutdown(Shutdown::Both)));
         }
-        // Otherwise it would only notice with the next connection.
+        // The listening thread notices the end only with a new connection.
         drop(TcpStream::connect(self.address));
         self.listening.take().unwrap().join().unwrap();
     }
 
-    /// What it does from now on.
-    pub(crate) fn will(&self, behaviour: Behaviour) {
-        self.shared.lock().mood = Mood::Always(behaviour);
+    /// Always behaves like this from now on.
+    pub(crate) fn set_behaviour(&self, behaviour: Behaviour) {
+        self.shared.lock().choice = Choice::Always(behaviour);
     }
 
-    /// From now on it does anything, as the dice fall.
-    pub(crate) fn goes_wild(&self, dice: Dice) {
-        self.shared.lock().mood = Mood::Wild(dice);
+    /// Behaves randomly from now on.
+    pub(crate) fn behave_randomly(&self, random: RandomNumbers) {
+        self.shared.lock().choice = Choice::Random(random);
     }
 
-    /// What new connections meet first.
-    pub(crate) fn speaks(&self, layer: Layer) {
+    /// Sets the layer of new connections.
+    pub(crate) fn set_layer(&self, layer: Layer) {
         self.shared.lock().layer = layer;
     }
 
-    /// What comes at this path is signed with this secret.
-    pub(crate) fn expects(&self, path: &str, secret: &str) {
+    /// Expects signatures with this secret reached this path.
+    pub(crate) fn expect_secret(&self, path: &str, secret: &str) {
         self.shared.lock().secrets.insert(path.to_owned(), secret.to_owned());
     }
 
-    /// Everything that is held is accepted.
+    /// Accepts all held messages.
     pub(crate) fn release(&self) {
         self.shared.lock().is_released = true;
         self.shared.changed.notify_all();
     }
 
-    /// Everything that came, once it is at least so much.
+    /// Waits for reached least this many messages and returns all.
     #[track_caller]
     pub(crate) fn wait_for(&self, count: usize) -> Vec<Arrival> {
         let too_few = |state: &mut State| state.arrivals.len() < count;
         let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), PATIENCE, too_few).unwrap().0;
-        assert!(waited.arrivals.len() >= count, "{} of {count} messages came", waited.arrivals.len());
+        assert!(waited.arrivals.len() >= count, "{} of {count} messages arrived", waited.arrivals.len());
         waited.arrivals.clone()
     }
 
-    /// Everything that came until now.
+    /// All messages so far.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         self.wait_for(0)
     }
 
-    /// The host that each TLS handshake named, where it named one.
+    /// The server name of each TLS handshake, if it had one.
     pub(crate) fn names(&self) -> Vec<Option<String>> {
         self.shared.lock().names.clone()
     }
 
-    /// How often it did what.
+    /// How often the receiver behaved in each way.
     pub(crate) fn tally(&self) -> BTreeMap<Behaviour, usize> {
         self.shared.lock().tally.clone()
     }
@@ -213,10 +212,10 @@ impl State {
         self.now
     }
 
-    /// What it does on the next connection.
+    /// The behaviour on the next connection.
     fn choose(&mut self) -> Behaviour {
-        let Mood::Wild(dice) = &mut self.mood else { return self.always() };
-        match dice.below(100) {
+        let Choice::Random(random) = &mut self.choice else { return self.always() };
+        match random.below(100) {
             0..45 => Behaviour::Accept,
             45..67 => Behaviour::Refuse,
             67..73 => Behaviour::Hang,
@@ -227,19 +226,19 @@ impl State {
     }
 
     fn always(&self) -> Behaviour {
-        match &self.mood {
-            Mood::Always(behaviour) => behaviour.clone(),
-            Mood::Wild(_) => Behaviour::Refuse,
+        match &self.choice {
+            Choice::Always(behaviour) => behaviour.clone(),
+            Choice::Random(_) => Behaviour::Refuse,
         }
     }
 
-    /// Whether it never accepts this one while it is wild: about one of eight.
-    fn detests(&self, id: &str) -> bool {
-        matches!(self.mood, Mood::Wild(_)) && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(8)
+    /// Whether a randomly behaving receiver never accepts this message: about one in eight.
+    fn never_accepts(&self, id: &str) -> bool {
+        matches!(self.choice, Choice::Random(_)) && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(8)
     }
 }
 
-/// One thread takes all connections, so they are taken in the order in which they were made.
+/// One thread accepts all connections, so it accepts them in the order in which they were made.
 fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let stream = stream.unwrap();
@@ -254,14 +253,14 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         drop(state);
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Whoever ends the connection first, the rest of it concerns nobody.
-            let _ = meet(&shared, stream, layer, connected, behaviour);
+            // Either side may close the connection first, so an error means nothing.
+            let _ = handle(&shared, stream, layer, connected, behaviour);
             shared.lock().open.remove(&connected);
         });
     }
 }
 
-fn meet(
+fn handle(
     shared: &Shared,
     mut stream: TcpStream,
     layer: Layer,
@@ -272,9 +271,9 @@ fn meet(
         Layer::Plain => serve(shared, stream, connected, behaviour),
         Layer::Tls(config) => {
             let mut connection = ServerConnection::new(config).map_err(std::io::Error::other)?;
-            let shaken = connection.complete_io(&mut stream);
+            let handshake = connection.complete_io(&mut stream);
             shared.lock().names.push(connection.server_name().map(str::to_owned));
-            shaken?;
+            handshake?;
             serve(shared, StreamOwned::new(connection, stream), connected, behaviour)
         }
         Layer::NotTls => {
@@ -293,13 +292,13 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
     let (id, body) = (message.id(), message.body.clone());
     let (index, behaviour) = {
         let mut state = shared.lock();
-        let behaviour = if state.detests(&id) { Behaviour::Refuse } else { behaviour };
+        let behaviour = if state.never_accepts(&id) { Behaviour::Refuse } else { behaviour };
         let verified = message.verify(state.secrets.get(&message.target));
         state.arrivals.push(Arrival { message, verified, connected, accepted: None });
         (state.arrivals.len() - 1, behaviour)
     };
     shared.changed.notify_all();
-    shared.trigger.at(Moment::Taken);
+    shared.trigger.reached(KillPoint::Taken);
     match behaviour {
         Behaviour::Accept => accept(shared, index, stream),
         Behaviour::Hold => {
@@ -318,7 +317,7 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
     }
 }
 
-/// Accepts a message. It is noted first, for with the answer's last byte the next message may come.
+/// Accepts a message. The time is recorded first, because the next message may arrive with the last byte of the answer.
 fn accept(shared: &Shared, index: usize, mut stream: impl Write) -> std::io::Result<()> {
     {
         let mut state = shared.lock();
@@ -327,25 +326,25 @@ fn accept(shared: &Shared, index: usize, mut stream: impl Write) -> std::io::Res
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
     stream.flush()?;
-    shared.trigger.at(Moment::Accepted);
+    shared.trigger.reached(KillPoint::Accepted);
     Ok(())
 }
 
-/// Says nothing until the other side has enough.
+/// Reads until the other side closes the connection.
 fn until_closed(mut stream: impl Read) -> std::io::Result<()> {
     while stream.read(&mut [0; 4_096])? > 0 {}
     Ok(())
 }
 
-/// Looks again and again until something is there.
+/// Polls until there is a result.
 #[track_caller]
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_until<T>(description: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let began = std::time::Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = poll() {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "in {PATIENCE:?} not: {what}");
+        assert!(began.elapsed() < PATIENCE, "not within {PATIENCE:?}: {description}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,68 +1,68 @@
-//! A stop with deliveries under way.
+//! A stop of the service during deliveries.
 
 use std::time::{Duration, Instant};
 
 use crate::admin::Admin;
+use crate::fixture::Fixture;
 use crate::receiver::{Behaviour, Receiver};
-use crate::setting::Setting;
-use crate::support::{Place, Serving};
+use crate::support::{RunningService, WorkDir};
 
-/// How long a stop may take: what a supervisor waits before it kills.
+/// The maximum duration of a stop. Supervisors kill after that.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// Starts the service with a time limit that no stop waits for.
-fn serve(place: &Place, setting: &Setting) -> (Serving, Admin) {
+/// Starts the service with a long time limit, so that a stop cannot wait for it.
+fn serve(dir: &WorkDir, fixture: &Fixture) -> (RunningService, Admin) {
     let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "2m"];
-    let serving = place.serve(&[&fixed[..], &["--db", setting.db()]].concat());
-    let admin = Admin::new(setting, serving.address);
-    (serving, admin)
+    let service = dir.serve(&[&fixed[..], &["--db", fixture.db()]].concat());
+    let admin = Admin::new(fixture, service.address);
+    (service, admin)
 }
 
 #[test]
-fn a_stop_does_not_wait_for_receivers_that_hang_and_what_it_cuts_off_is_sent_after_the_next_start() {
-    let (place, setting, receiver) = (Place::new(), Setting::with(3), Receiver::start());
-    let (serving, admin) = serve(&place, &setting);
-    let secrets = admin.connect(&setting, "http", &receiver);
-    receiver.will(Behaviour::Hang);
-    let hired = [0, 1, 2].map(|number| setting.company.organization_of(number).take_wide().unwrap());
+fn a_stop_interrupts_hanging_deliveries_and_the_next_start_sends_them_again() {
+    let (dir, fixture, receiver) = (WorkDir::new(), Fixture::with(3), Receiver::start());
+    let (service, admin) = serve(&dir, &fixture);
+    let secrets = admin.connect(&fixture, "http", &receiver);
+    receiver.set_behaviour(Behaviour::Hang);
+    let hired = [0, 1, 2].map(|number| fixture.company.organization_of(number).take_uncontested().unwrap());
     hired.iter().for_each(|application| admin.hire(application));
-    let cut_off = receiver.wait_for(3);
+    let interrupted = receiver.wait_for(3);
     let began = Instant::now();
-    serving.stop("TERM").succeeded();
+    service.stop("TERM").succeeded();
     assert!(began.elapsed() < STOP_MAX, "{:?}", began.elapsed());
-    place.run(&["check", "--db", setting.db()]).succeeded();
-    receiver.will(Behaviour::Accept);
-    let (serving, admin) = serve(&place, &setting);
+    dir.run(&["check", "--db", fixture.db()]).succeeded();
+    receiver.set_behaviour(Behaviour::Accept);
+    let (service, admin) = serve(&dir, &fixture);
     hired.iter().for_each(|application| drop(admin.wait_delivered(application)));
     let mut sent = receiver.arrivals().split_off(3);
     assert_eq!(sent.len(), 3);
-    for before in cut_off {
+    for before in interrupted {
         let again = sent.iter().position(|after| after.message.id() == before.message.id()).unwrap();
         let again = sent.swap_remove(again);
         assert_eq!((again.message.body, again.verified), (before.message.body, Ok(())));
     }
-    setting.require_discreet(&serving.stop("TERM").succeeded().stderr, &secrets);
+    fixture.require_no_private_text(&service.stop("TERM").succeeded().stderr, &secrets);
 }
 
 #[test]
-fn an_answer_that_comes_while_the_service_stops_counts() {
-    let (place, setting, receiver) = (Place::new(), Setting::with(2), Receiver::start());
-    let (mut serving, admin) = serve(&place, &setting);
-    admin.connect(&setting, "http", &receiver);
-    receiver.will(Behaviour::Hold);
-    let (first, second) = (setting.take(), setting.take());
+fn an_answer_during_the_stop_counts() {
+    let (dir, fixture, receiver) = (WorkDir::new(), Fixture::with(2), Receiver::start());
+    let (mut service, admin) = serve(&dir, &fixture);
+    admin.connect(&fixture, "http", &receiver);
+    receiver.set_behaviour(Behaviour::Hold);
+    let (first, second) = (fixture.take(), fixture.take());
     admin.hire(&first);
     receiver.wait_for(1);
-    serving.signal("TERM");
-    serving.wait_for(|line| line.starts_with("stopping"));
+    service.signal("TERM");
+    service.wait_for(|line| line.starts_with("stopping"));
     receiver.release();
-    let log = serving.ended().succeeded().stderr;
+    let log = service.wait().succeeded().stderr;
     assert!(log.contains("answered 200; delivered"), "{log}");
-    let (serving, admin) = serve(&place, &setting);
-    // The second has come, so the first would have: it was due before.
+    let (service, admin) = serve(&dir, &fixture);
+    // The first was due before the second, so it would have arrived again by now.
     admin.hire(&second);
     admin.wait_delivered(&second);
     assert_eq!(admin.delivery_of(&first)["state"], "delivered");
     assert_eq!(receiver.arrivals().len(), 2);
-    serving.stop("TERM").succeeded();
+    service.stop("TERM").succeeded();
 }

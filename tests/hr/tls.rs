@@ -1,17 +1,17 @@
-//! TLS to HR systems: who is trusted, and what an admin is told where nobody is.
+//! TLS to HR systems: trusted certificates, and the error messages for others.
 
 use serde_json::Value;
 
 use crate::admin::Admin;
 use crate::certificate::{self, Authority};
+use crate::fixture::{Fixture, path_of};
 use crate::receiver::{Layer, Receiver};
-use crate::setting::{Setting, path_of};
-use crate::support::{Place, Serving};
+use crate::support::{RunningService, WorkDir};
 
-/// A service that trusts one authority, and an HR system behind TLS.
+/// A service that trusts one authority, and an HR system with TLS.
 struct Secure {
-    setting: Setting,
-    place: Place,
+    fixture: Fixture,
+    dir: WorkDir,
     receiver: Receiver,
     authority: Authority,
     secrets: Vec<String>,
@@ -19,39 +19,39 @@ struct Secure {
 
 impl Secure {
     fn new() -> Self {
-        let (setting, place, receiver) = (Setting::with(1), Place::new(), Receiver::start());
+        let (fixture, dir, receiver) = (Fixture::with(1), WorkDir::new(), Receiver::start());
         let authority = Authority::new("The authority");
-        place.write("trusted.pem", authority.pem());
-        place.write("empty.pem", "");
-        receiver.speaks(authority.certify("localhost"));
-        Self { setting, place, receiver, authority, secrets: Vec::new() }
+        dir.write("trusted.pem", authority.pem());
+        dir.write("empty.pem", "");
+        receiver.set_layer(authority.certify("localhost"));
+        Self { fixture, dir, receiver, authority, secrets: Vec::new() }
     }
 
-    /// Starts the service with the authorities of this file. After a failure nothing is tried again by itself.
-    fn serve(&mut self, trusted: &str, log_format: &str) -> (Serving, Admin) {
-        let path = self.place.path(trusted);
+    /// Starts the service with the authorities of this file and without automatic retries.
+    fn serve(&mut self, trusted: &str, log_format: &str) -> (RunningService, Admin) {
+        let path = self.dir.path(trusted);
         let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "6s"];
-        let args = [&fixed[..], &["--db", self.setting.db(), "--log-format", log_format]].concat();
-        let serving = self.place.serve_with(&args, &[("SSL_CERT_FILE", path.to_str().unwrap())]);
-        let admin = Admin::new(&self.setting, serving.address);
+        let args = [&fixed[..], &["--db", self.fixture.db(), "--log-format", log_format]].concat();
+        let service = self.dir.serve_with(&args, &[("SSL_CERT_FILE", path.to_str().unwrap())]);
+        let admin = Admin::new(&self.fixture, service.address);
         if self.secrets.is_empty() {
-            self.secrets = admin.connect(&self.setting, "https", &self.receiver);
+            self.secrets = admin.connect(&self.fixture, "https", &self.receiver);
         }
-        (serving, admin)
+        (service, admin)
     }
 
-    /// Stops the service. Its log has told nothing that it must not, and has so many attempts.
-    fn stop(&self, serving: Serving, attempts: usize) {
-        let log = serving.stop("TERM").succeeded().stderr;
-        self.setting.require_discreet(&log, &self.secrets);
+    /// Stops the service. Requires this many attempts in its log and no private text.
+    fn stop(&self, service: RunningService, attempts: usize) {
+        let log = service.stop("TERM").succeeded().stderr;
+        self.fixture.require_no_private_text(&log, &self.secrets);
         assert_eq!(log.matches("HR delivery ").count(), attempts, "{log}");
     }
 
-    /// Hires somebody while the receiver is like this: the attempt fails with this reason, and nothing arrives.
+    /// Hires while the receiver has this layer. Requires that the attempt fails with this reason and nothing arrives.
     fn refused(&self, admin: &Admin, layer: Layer, reason: &str) -> Value {
-        self.receiver.speaks(layer);
+        self.receiver.set_layer(layer);
         let came = self.receiver.arrivals().len();
-        let application = self.setting.take();
+        let application = self.fixture.take();
         admin.hire(&application);
         let delivery = admin.wait_for(&application, |delivery| delivery["attempts"] == 1);
         let error = delivery["lastAttempt"]["error"].as_str().unwrap();
@@ -62,7 +62,7 @@ impl Secure {
         delivery
     }
 
-    /// Sends a delivery again, which arrives.
+    /// Retries a delivery and requires that it arrives.
     fn accepted(&self, admin: &Admin, delivery: &Value) {
         let came = self.receiver.arrivals().len();
         admin.retry(delivery);
@@ -72,9 +72,9 @@ impl Secure {
 }
 
 #[test]
-fn a_certificate_that_is_not_good_fails_the_attempt_and_says_why_until_it_is_repaired() {
+fn an_invalid_certificate_fails_the_attempt_with_a_reason_until_it_is_repaired() {
     let mut secure = Secure::new();
-    let (serving, admin) = secure.serve("trusted.pem", "json");
+    let (service, admin) = secure.serve("trusted.pem", "json");
     let (authority, other) = (&secure.authority, Authority::new("Another authority"));
     let year = |year| rcgen::date_time_ymd(year, 1, 1);
     let cases = [
@@ -89,55 +89,55 @@ fn a_certificate_that_is_not_good_fails_the_attempt_and_says_why_until_it_is_rep
     let count = cases.len();
     for (layer, reason) in cases {
         let delivery = secure.refused(&admin, layer, reason);
-        secure.receiver.speaks(secure.authority.certify("localhost"));
+        secure.receiver.set_layer(secure.authority.certify("localhost"));
         secure.accepted(&admin, &delivery);
     }
-    secure.stop(serving, 2 * count);
+    secure.stop(service, 2 * count);
 }
 
 #[test]
-fn a_good_certificate_of_an_authority_that_is_trusted_is_enough() {
+fn a_valid_certificate_of_a_trusted_authority_is_accepted() {
     let mut secure = Secure::new();
-    let (serving, admin) = secure.serve("trusted.pem", "text");
-    for layer in [secure.authority.certify("localhost"), secure.authority.certify_old("localhost")] {
-        secure.receiver.speaks(layer);
-        let application = secure.setting.take();
+    let (service, admin) = secure.serve("trusted.pem", "text");
+    for layer in [secure.authority.certify("localhost"), secure.authority.certify_older("localhost")] {
+        secure.receiver.set_layer(layer);
+        let application = secure.fixture.take();
         admin.hire(&application);
         assert_eq!(admin.wait_delivered(&application)["attempts"], 1);
     }
     let verified: Vec<_> = secure.receiver.arrivals().into_iter().map(|arrival| arrival.verified).collect();
     assert_eq!(verified, [Ok(()), Ok(())]);
-    secure.stop(serving, 2);
+    secure.stop(service, 2);
 }
 
 #[test]
-fn the_handshake_names_the_host_of_the_url_and_no_address() {
+fn the_handshake_contains_host_names_but_no_addresses() {
     let mut secure = Secure::new();
-    let (serving, admin) = secure.serve("trusted.pem", "json");
-    let organization = &secure.setting.organizations()[0];
+    let (service, admin) = secure.serve("trusted.pem", "json");
+    let organization = &secure.fixture.organizations()[0];
     let hosts = [("localhost", Some("localhost")), ("LocalHost", Some("localhost")), ("127.0.0.1", None)];
     for (host, _) in hosts {
-        secure.receiver.speaks(secure.authority.certify(host));
+        secure.receiver.set_layer(secure.authority.certify(host));
         let url = format!("https://{host}:{}{}", secure.receiver.address.port(), path_of(organization));
         admin.save(organization, &url);
-        let application = secure.setting.take();
+        let application = secure.fixture.take();
         admin.hire(&application);
         admin.wait_delivered(&application);
     }
-    // Names are compared without regard to case.
+    // Host names are case-insensitive.
     let named = secure.receiver.names().into_iter().map(|name| name.map(|name| name.to_lowercase()));
     assert_eq!(named.collect::<Vec<_>>(), hosts.map(|(_, name)| name.map(str::to_owned)));
-    secure.stop(serving, hosts.len());
+    secure.stop(service, hosts.len());
 }
 
 #[test]
-fn without_any_authority_an_attempt_says_what_to_do_and_after_that_it_works() {
+fn an_attempt_without_trusted_authorities_fails_with_instructions() {
     let mut secure = Secure::new();
-    let (serving, admin) = secure.serve("empty.pem", "text");
-    let told = "install its ca-certificates, or name a file of them in SSL_CERT_FILE before the start";
-    let delivery = secure.refused(&admin, secure.authority.certify("localhost"), told);
-    secure.stop(serving, 1);
-    let (serving, admin) = secure.serve("trusted.pem", "text");
+    let (service, admin) = secure.serve("empty.pem", "text");
+    let instructions = "install its ca-certificates, or name a file of them in SSL_CERT_FILE before the start";
+    let delivery = secure.refused(&admin, secure.authority.certify("localhost"), instructions);
+    secure.stop(service, 1);
+    let (service, admin) = secure.serve("trusted.pem", "text");
     secure.accepted(&admin, &delivery);
-    secure.stop(serving, 1);
+    secure.stop(service, 1);
 }

@@ -1,7 +1,7 @@
 //! Whatever decisions make of an application, its export is a document that import takes.
 
 use appliance::domain::activity::Action;
-use appliance::domain::candidate_step::{Decision, Facts, HireInput, RejectInput, hire, reject};
+use appliance::domain::candidate_step::{Decision, HireInput, RejectInput, StepFacts, hire, reject};
 use appliance::domain::id::{CandidateStepId, Id, UserId};
 use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, File, ROLE, read, set, with, world};
 
-type Rule = fn(&Facts, Timestamp) -> Result<Decision, Refusal>;
+type Rule = fn(&StepFacts, Timestamp) -> Result<Decision, Refusal>;
 
 const HIRE: (Action, Rule) = (Action::Hired, |facts, now| {
     let wish = HireInput { notes: Some("Starts in May.".to_owned()), ..HireInput::default() };

@@ -1,6 +1,6 @@
 //! An organization that has half of a file: roles with steps, candidates of many names at them, and what was done.
 
-use appliance::domain::activity::{self, BEGINNING, Link, Subject};
+use appliance::domain::activity::{self, CHAIN_START, ChainLink, Subject};
 use appliance::domain::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, Id, OrganizationId, RoleId, UserId};
 use appliance::domain::timestamp::Timestamp;
 use rusqlite::{Connection, Statement};
@@ -238,7 +238,7 @@ impl<'a> Record<'a> {
             user: UserId::parse(&company::user_id(ADMIN)).unwrap(),
             key: ApiKeyId::parse(&data::key_id(ADMIN)).unwrap(),
             number: 0,
-            previous: BEGINNING,
+            previous: CHAIN_START,
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Record<'a> {
         let detail = json!({ "before": null, "after": { "roleId": role, "status": "In Progress" } }).to_string();
         let salt = [self.number.to_be_bytes(), at.to_be_bytes()].concat().try_into().unwrap();
         let detail_hash = activity::detail_hash(&salt, &detail);
-        let link = Link {
+        let link = ChainLink {
             number: self.number,
             id: &ActivityId::parse(&id).unwrap(),
             at: Timestamp::from_micros(at),

@@ -1,6 +1,6 @@
 //! What is in the files: the same organizations, keys and questions in a small one and in a big one.
 
-use appliance::domain::api_key::Secret;
+use appliance::domain::api_key::KeySecret;
 use appliance::domain::timestamp::Timestamp;
 
 use crate::company::{self, id};
@@ -166,9 +166,9 @@ pub(crate) fn key_number(key: usize) -> i64 {
 }
 
 /// The same in every run, so that nothing has to be kept beside a file.
-pub(crate) fn secret(key: usize) -> Secret {
+pub(crate) fn secret(key: usize) -> KeySecret {
     let mut random = Random::new(key as u64 * 1_000_000);
-    Secret::generate(|bytes| bytes.fill_with(|| (random.next() >> 56) as u8))
+    KeySecret::generate(|bytes| bytes.fill_with(|| (random.next() >> 56) as u8))
 }
 
 /// The texts of the keys of all members.

@@ -183,7 +183,7 @@ impl<'a> Words<'a> {
 
     /// As the service itself takes them from a name and an address.
     pub(super) fn add(&mut self, organization: &str, number: i64, name: &str, email: &str) {
-        for (word, in_name) in search::of_candidate(name, email) {
+        for (word, in_name) in search::candidate_words(name, email) {
             self.0.execute((organization, word, number, in_name)).unwrap();
         }
     }

@@ -7,7 +7,7 @@
 use super::super::id::CandidateStepId;
 use super::super::refusal::Refusal;
 use super::super::timestamp::Timestamp;
-use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatus, at_step_since};
+use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, at_step_since};
 
 /// The body of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Rejection {
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` where the step is not rejected, or the candidate has withdrawn.
-pub fn reopen(facts: &Facts, record: &[Rejection], wish: &ReopenInput) -> Result<Decision, Refusal> {
+pub fn reopen(facts: &StepFacts, record: &[Rejection], wish: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;
     let mut steps = facts.steps.clone();
@@ -60,7 +60,7 @@ pub fn reopen(facts: &Facts, record: &[Rejection], wish: &ReopenInput) -> Result
     Ok(Decision { back_since, remark: Some(Remark::Reason(wish.reason.clone())), ..decision })
 }
 
-fn require_rejected(facts: &Facts) -> Result<(), Refusal> {
+fn require_rejected(facts: &StepFacts) -> Result<(), Refusal> {
     match facts.addressed_step().status {
         StepStatus::Rejected if facts.application_status == ApplicationStatus::Withdrawn => {
             Err(Refusal::Conflict("the candidate has withdrawn the application"))
@@ -124,9 +124,9 @@ mod tests {
     }
 
     /// The facts after a decision, about another step.
-    fn then(facts: &Facts, decision: &Decision, addressed: usize) -> Facts {
+    fn then(facts: &StepFacts, decision: &Decision, addressed: usize) -> StepFacts {
         let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
-        Facts {
+        StepFacts {
             application_status: decision.application_status,
             hire: decision.hire.clone(),
             seats: decision.seats,
@@ -137,8 +137,8 @@ mod tests {
     }
 
     /// Rejects at this step and notes what was found there, as the record does.
-    fn rejected(facts: &Facts, at: usize, record: &mut Vec<Rejection>) -> Facts {
-        let facts = Facts { addressed: at, ..facts.clone() };
+    fn rejected(facts: &StepFacts, at: usize, record: &mut Vec<Rejection>) -> StepFacts {
+        let facts = StepFacts { addressed: at, ..facts.clone() };
         let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
         let step = facts.addressed_step();
         let found = Rejection {
@@ -151,14 +151,14 @@ mod tests {
         then(&facts, &decision, at)
     }
 
-    fn reopened(facts: &Facts, at: usize, record: &[Rejection]) -> Facts {
-        let facts = Facts { addressed: at, ..facts.clone() };
+    fn reopened(facts: &StepFacts, at: usize, record: &[Rejection]) -> StepFacts {
+        let facts = StepFacts { addressed: at, ..facts.clone() };
         let decision = reopen(&facts, record, &wish()).unwrap();
         assert_eq!(decision.remark, Some(Remark::Reason("a mistake".to_owned())));
         then(&facts, &decision, at)
     }
 
-    fn statuses(facts: &Facts) -> Vec<StepStatus> {
+    fn statuses(facts: &StepFacts) -> Vec<StepStatus> {
         facts.steps.iter().map(|step| step.status).collect()
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let before = [Validated, InProgress, Skipped, Pending];
         for application in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
             for at in 0..4 {
-                let facts = Facts { application_status: application, ..facts(&before, at) };
+                let facts = StepFacts { application_status: application, ..facts(&before, at) };
                 let mut record = Vec::new();
                 let after = reopened(&rejected(&facts, at, &mut record), at, &record);
                 assert_eq!(after, facts, "{application:?} at {at}");
@@ -187,7 +187,7 @@ mod tests {
                     assert_eq!(facts.application_status, ApplicationStatus::NotSelected);
                     facts = reopened(&facts, at, &record);
                 }
-                assert_eq!(Facts { addressed: 0, ..facts }, whole, "{made:?}, then {undone:?}");
+                assert_eq!(StepFacts { addressed: 0, ..facts }, whole, "{made:?}, then {undone:?}");
             }
         }
     }
@@ -239,7 +239,7 @@ mod tests {
         let mut record = Vec::new();
         let facts_after = rejected(&facts(&[Validated, InProgress, Pending], 1), 1, &mut record);
         assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(THEN));
-        let first = Facts { applied_at: NOW, ..facts(&[InProgress, Pending], 0) };
+        let first = StepFacts { applied_at: NOW, ..facts(&[InProgress, Pending], 0) };
         let facts_after = rejected(&first, 0, &mut record);
         assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(NOW));
     }
@@ -261,12 +261,12 @@ mod tests {
             ([Rejected, InProgress, Pending], 0, [Skipped, InProgress, Pending]),
             ([Validated, InProgress, Rejected], 2, [Validated, InProgress, Pending]),
         ] {
-            let facts = Facts { application_status: ApplicationStatus::NotSelected, ..facts(&before, at) };
+            let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&before, at) };
             let decision = reopen(&facts, &[], &wish()).unwrap();
             assert_eq!(after(&facts, &decision), expected);
             assert_eq!(decision.application_status, ApplicationStatus::InProgress);
         }
-        let facts = Facts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Rejected], 0) };
+        let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Rejected], 0) };
         let decision = reopen(&facts, &[], &wish()).unwrap();
         assert_eq!(after(&facts, &decision), [InProgress, Rejected]);
         assert_eq!((decision.application_status, decision.at_role_step), (ApplicationStatus::NotSelected, None));
@@ -280,13 +280,14 @@ mod tests {
             let refused = reopen(&facts(&[status, Pending], 0), &[], &wish()).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().ends_with(words), "{refused:?}");
         }
-        let withdrawn = Facts { application_status: ApplicationStatus::Withdrawn, ..facts(&[Rejected, Pending], 0) };
+        let withdrawn =
+            StepFacts { application_status: ApplicationStatus::Withdrawn, ..facts(&[Rejected, Pending], 0) };
         assert!(matches!(reopen(&withdrawn, &[], &wish()), Err(Refusal::Conflict(_))));
     }
 
     #[test]
     fn authority_is_asked_before_state() {
-        let facts = Facts { caller_org_role: Some(OrgRole::Member), ..facts(&[Pending], 0) };
+        let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&[Pending], 0) };
         assert!(matches!(reopen(&facts, &[], &wish()), Err(Refusal::Forbidden(_))));
     }
 

@@ -24,8 +24,8 @@ fn step(order: i64, status: StepStatus) -> CandidateStep {
     }
 }
 
-pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Facts {
-    Facts {
+pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> StepFacts {
+    StepFacts {
         organization_id: OrganizationId::parse("org_1").unwrap(),
         require_external_position_id: false,
         role_id: RoleId::parse("role_1").unwrap(),
@@ -43,9 +43,9 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Fac
     }
 }
 
-pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
+pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
     let record = HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
-    Facts {
+    StepFacts {
         application_status: ApplicationStatus::Hired,
         hire: Some(record),
         seats: Seats { status: RoleStatus::Filled, positions: 2, hired: 2 },
@@ -54,7 +54,7 @@ pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> Facts {
 }
 
 /// Every step's status after a decision.
-pub(super) fn after(facts: &Facts, decision: &Decision) -> Vec<StepStatus> {
+pub(super) fn after(facts: &StepFacts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
 }
@@ -88,7 +88,7 @@ fn a_step_validated_before_keeps_its_time() {
 #[test]
 fn a_decided_application_is_not_hired_again() {
     for status in [ApplicationStatus::Hired, ApplicationStatus::NotSelected, ApplicationStatus::Withdrawn] {
-        let facts = Facts { application_status: status, ..facts(&[InProgress], 0) };
+        let facts = StepFacts { application_status: status, ..facts(&[InProgress], 0) };
         assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");
     }
 }
@@ -101,14 +101,14 @@ fn only_an_open_role_with_a_position_left_hires() {
         (RoleStatus::Closed, 1, "the role is not open; open it before hiring for it"),
         (RoleStatus::Draft, 0, "the role is not open; open it before hiring for it"),
     ] {
-        let facts = Facts { seats: Seats { status, positions: 2, hired }, ..facts(&[InProgress], 0) };
+        let facts = StepFacts { seats: Seats { status, positions: 2, hired }, ..facts(&[InProgress], 0) };
         assert_eq!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::bad_request(detail)));
     }
 }
 
 #[test]
 fn a_blank_external_position_id_counts_as_missing() {
-    let facts = Facts { require_external_position_id: true, ..facts(&[InProgress], 0) };
+    let facts = StepFacts { require_external_position_id: true, ..facts(&[InProgress], 0) };
     let with = |id: Option<&str>| HireInput { external_position_id: id.map(str::to_owned), ..HireInput::default() };
     for missing in [None, Some(""), Some("  \t")] {
         assert!(matches!(hire(&facts, &with(missing), NOW), Err(Refusal::BadRequest(_, _))));
@@ -118,7 +118,7 @@ fn a_blank_external_position_id_counts_as_missing() {
 
 #[test]
 fn authority_is_asked_before_state() {
-    let facts = Facts { caller_org_role: Some(OrgRole::Member), ..hired(&[Rejected], 0) };
+    let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..hired(&[Rejected], 0) };
     assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Forbidden(_))));
     assert!(matches!(reject(&facts, &RejectInput::default(), NOW), Err(Refusal::Forbidden(_))));
 }
@@ -159,7 +159,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
 
 #[test]
 fn a_second_rejection_leaves_the_first_ones_record() {
-    let facts = Facts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Pending], 1) };
+    let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Pending], 1) };
     let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
     assert_eq!(decision.steps.len(), 1);
     assert_eq!(decision.status_change, StatusCounts::default());

@@ -2,7 +2,7 @@
 
 use super::super::refusal::Refusal;
 use super::super::timestamp::Timestamp;
-use super::{ApplicationStatus, CandidateStep, Decision, Facts, Remark, StepStatus, current};
+use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, current};
 
 /// The body of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ const NOTHING_LEFT: Refusal = Refusal::Conflict(
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` where the application has ended, the candidate is not at the
 /// step, or no step is left to move them to: then it is for a hire.
-pub fn validate(facts: &Facts, wish: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
+pub fn validate(facts: &StepFacts, wish: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_running(facts.application_status)?;
     require_here(facts)?;
@@ -60,7 +60,7 @@ fn require_running(status: ApplicationStatus) -> Result<(), Refusal> {
     }
 }
 
-fn require_here(facts: &Facts) -> Result<(), Refusal> {
+fn require_here(facts: &StepFacts) -> Result<(), Refusal> {
     let step = facts.addressed_step();
     let is_here = current(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
     match step.status {
@@ -134,7 +134,7 @@ mod tests {
             (ApplicationStatus::NotSelected, "rejected"),
             (ApplicationStatus::Withdrawn, "withdrawn"),
         ] {
-            let facts = Facts { application_status: status, ..facts(&[InProgress, Pending], 0) };
+            let facts = StepFacts { application_status: status, ..facts(&[InProgress, Pending], 0) };
             let refused = validate(&facts, &wish(), NOW).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().contains(words), "{refused:?}");
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn authority_is_asked_before_state() {
-        let facts = Facts { caller_org_role: Some(OrgRole::Member), ..facts(&[Rejected, Pending], 0) };
+        let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&[Rejected, Pending], 0) };
         assert!(matches!(validate(&facts, &wish(), NOW), Err(Refusal::Forbidden(_))));
     }
 }

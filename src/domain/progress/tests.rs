@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::candidate_step::tests::facts;
 use super::super::candidate_step::{
-    self, Decision, Facts, HireInput, RejectInput, Rejection, ReopenInput, ValidateInput,
+    self, Decision, HireInput, RejectInput, Rejection, ReopenInput, StepFacts, ValidateInput,
 };
 use super::super::refusal::Refusal;
 use super::*;
@@ -12,7 +12,8 @@ use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
 const HOUR: i64 = 3_600_000_000;
 const DELAY: Duration = Duration::from_secs(72 * 3_600);
-const ACTS: [Act; 5] = [Act::Validated, Act::Rejected, Act::Reopened, Act::Hired, Act::Withdrawn];
+const ACTS: [ActKind; 5] =
+    [ActKind::Validated, ActKind::Rejected, ActKind::Reopened, ActKind::Hired, ActKind::Withdrawn];
 
 fn hour(hours: i64) -> Timestamp {
     Timestamp::from_micros(hours * HOUR)
@@ -21,9 +22,9 @@ fn hour(hours: i64) -> Timestamp {
 /// An application to which things are done by the rules, with the record that a file would have of them.
 #[derive(Clone)]
 struct Case {
-    facts: Facts,
+    facts: StepFacts,
     rejections: Vec<Rejection>,
-    done: Vec<Done>,
+    done: Vec<PastAct>,
 }
 
 impl Case {
@@ -32,21 +33,23 @@ impl Case {
     }
 
     /// Does this, where the rules let it; whether they did.
-    fn act(&mut self, act: Act, step: usize, at: Timestamp) -> bool {
-        let before = Facts { addressed: step, ..self.facts.clone() };
+    fn act(&mut self, act: ActKind, step: usize, at: Timestamp) -> bool {
+        let before = StepFacts { addressed: step, ..self.facts.clone() };
         let decision = match act {
-            Act::Validated => candidate_step::validate(&before, &ValidateInput::default(), at),
-            Act::Rejected => candidate_step::reject(&before, &RejectInput::default(), at),
-            Act::Reopened => candidate_step::reopen(&before, &self.rejections, &ReopenInput { reason: String::new() }),
-            Act::Hired => candidate_step::hire(&before, &HireInput::default(), at),
-            Act::Withdrawn => return self.withdraw(at),
+            ActKind::Validated => candidate_step::validate(&before, &ValidateInput::default(), at),
+            ActKind::Rejected => candidate_step::reject(&before, &RejectInput::default(), at),
+            ActKind::Reopened => {
+                candidate_step::reopen(&before, &self.rejections, &ReopenInput { reason: String::new() })
+            }
+            ActKind::Hired => candidate_step::hire(&before, &HireInput::default(), at),
+            ActKind::Withdrawn => return self.withdraw(at),
         };
         let decided = decision.map(|decision| self.save(act, &before, &decision, at));
         decided.is_ok()
     }
 
-    fn save(&mut self, act: Act, before: &Facts, decision: &Decision, at: Timestamp) {
-        if act == Act::Rejected {
+    fn save(&mut self, act: ActKind, before: &StepFacts, decision: &Decision, at: Timestamp) {
+        if act == ActKind::Rejected {
             let step = before.addressed_step();
             let found = Rejection {
                 step_id: step.id.clone(),
@@ -60,7 +63,7 @@ impl Case {
         let (mut steps_before, mut steps_after) = (Vec::new(), Vec::new());
         for changed in &decision.steps {
             let place = steps.iter().position(|step| step.id == changed.id).unwrap();
-            let stand = |step: &candidate_step::CandidateStep| Stand {
+            let stand = |step: &candidate_step::CandidateStep| StepState {
                 status: step.status,
                 at: step.rejected_at.or(step.validated_at),
             };
@@ -68,7 +71,7 @@ impl Case {
             steps_after.push((place, stand(changed)));
             steps[place] = changed.clone();
         }
-        self.done.push(Done {
+        self.done.push(PastAct {
             act,
             at,
             step: Some(before.addressed),
@@ -78,38 +81,41 @@ impl Case {
             steps_after,
         });
         let (application_status, seats, hire) = (decision.application_status, decision.seats, decision.hire.clone());
-        self.facts = Facts { application_status, seats, hire, steps, ..before.clone() };
+        self.facts = StepFacts { application_status, seats, hire, steps, ..before.clone() };
     }
 
     fn withdraw(&mut self, at: Timestamp) -> bool {
         let status_before = self.facts.application_status;
-        let may: Result<(), Refusal> = super::super::candidate::withdraw(status_before);
+        let may: Result<(), Refusal> = super::super::candidate::require_withdrawable(status_before);
         if may.is_ok() {
             let status_after = ApplicationStatus::Withdrawn;
             self.facts.application_status = status_after;
             let (steps_before, steps_after) = (Vec::new(), Vec::new());
-            let act = Act::Withdrawn;
-            self.done.push(Done { act, at, step: None, status_before, status_after, steps_before, steps_after });
+            let act = ActKind::Withdrawn;
+            self.done.push(PastAct { act, at, step: None, status_before, status_after, steps_before, steps_after });
         }
         may.is_ok()
     }
 
-    fn history(&self) -> History {
-        let stand = |step: &candidate_step::CandidateStep| Stand {
+    fn history(&self) -> ApplicationHistory {
+        let stand = |step: &candidate_step::CandidateStep| StepState {
             status: step.status,
             at: step.rejected_at.or(step.validated_at),
         };
         let steps = self.facts.steps.iter().map(stand).collect();
-        History { now: Standing { status: self.facts.application_status, steps }, done: self.done.clone() }
+        ApplicationHistory {
+            now: ApplicationState { status: self.facts.application_status, steps },
+            done: self.done.clone(),
+        }
     }
 
     fn seen(&self, visible_after: Option<Duration>, now: Timestamp) -> Progress {
-        seen(&self.history(), None, visible_after, now)
+        visible_progress(&self.history(), None, visible_after, now)
     }
 
     /// As it is, without any delay.
     fn real(&self) -> Progress {
-        told(&self.history().now)
+        progress_of(&self.history().now)
     }
 
     /// The same application to which only was done what shows; none where some of that is not possible by itself.
@@ -120,14 +126,14 @@ impl Case {
         let mut hidden_rejections = Vec::new();
         for done in &self.done {
             let place = done.step.unwrap_or_default();
-            is_hiding |= matches!(done.act, Act::Rejected | Act::Hired) && delay.hides(done.at);
+            is_hiding |= matches!(done.act, ActKind::Rejected | ActKind::Hired) && delay.hides(done.at);
             let is_hidden = match done.act {
-                Act::Rejected | Act::Hired => is_hiding,
-                Act::Reopened => hidden_rejections.contains(&place),
+                ActKind::Rejected | ActKind::Hired => is_hiding,
+                ActKind::Reopened => hidden_rejections.contains(&place),
                 _ => false,
             };
-            hidden_rejections.retain(|other| done.act != Act::Reopened || *other != place);
-            hidden_rejections.extend((is_hidden && done.act == Act::Rejected).then_some(place));
+            hidden_rejections.retain(|other| done.act != ActKind::Reopened || *other != place);
+            hidden_rejections.extend((is_hidden && done.act == ActKind::Rejected).then_some(place));
             if !is_hidden && !case.act(done.act, place, done.at) {
                 return None;
             }
@@ -168,7 +174,7 @@ proptest! {
     #[test]
     fn a_decision_changes_nothing_until_it_is_old_enough(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
         let (before, end) = run(&STEPS, &acts);
-        for act in [Act::Rejected, Act::Hired] {
+        for act in [ActKind::Rejected, ActKind::Hired] {
             let mut decided = before.clone();
             if decided.act(act, step, hour(end)) {
                 let now = hour(end + later);
@@ -189,13 +195,13 @@ proptest! {
     fn who_took_it_back_sees_the_same_for_good(acts in acts(), more in acts(), later in 0..200_i64) {
         let (case, end) = run(&STEPS, &acts);
         let withdrawn_at = Some(hour(end + 1));
-        let then = seen(&case.history(), withdrawn_at, Some(DELAY), hour(end + 1));
+        let then = visible_progress(&case.history(), withdrawn_at, Some(DELAY), hour(end + 1));
         let mut decided = case;
         for (act, step, hours) in more {
             decided.act(ACTS[act], step, hour(end + 1 + hours));
         }
         let now = hour(end + 1 + later);
-        prop_assert_eq!(seen(&decided.history(), withdrawn_at, Some(DELAY), now), then);
+        prop_assert_eq!(visible_progress(&decided.history(), withdrawn_at, Some(DELAY), now), then);
     }
 }
 
@@ -208,7 +214,7 @@ fn a_decision_shows_from_its_hour_on() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert_eq!(stages(&before), [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]);
-    assert!(case.act(Act::Rejected, 1, hour(10)));
+    assert!(case.act(ActKind::Rejected, 1, hour(10)));
     let almost = Timestamp::from_micros(hour(82).micros() - 1);
     assert_eq!(case.seen(Some(DELAY), almost), before);
     assert_eq!(case.seen(None, hour(1_000_000)), before);
@@ -219,11 +225,11 @@ fn a_decision_shows_from_its_hour_on() {
 #[test]
 fn a_move_shows_at_once_also_behind_a_rejection_that_was_undone() {
     let mut case = Case::new(&STEPS);
-    assert!(case.act(Act::Rejected, 1, hour(0)) && case.act(Act::Reopened, 1, hour(1)));
-    assert!(case.act(Act::Validated, 1, hour(2)));
+    assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Reopened, 1, hour(1)));
+    assert!(case.act(ActKind::Validated, 1, hour(2)));
     let seen = case.seen(Some(DELAY), hour(2));
     assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Current, Stage::Upcoming]);
-    assert!(case.act(Act::Hired, 2, hour(3)));
+    assert!(case.act(ActKind::Hired, 2, hour(3)));
     assert_eq!(case.seen(Some(DELAY), hour(3)), seen);
     assert_eq!(case.seen(Some(DELAY), hour(75)).status, ApplicationStatus::Hired);
 }
@@ -231,12 +237,12 @@ fn a_move_shows_at_once_also_behind_a_rejection_that_was_undone() {
 #[test]
 fn a_reversal_is_hidden_behind_the_hire_that_it_reverses() {
     let mut case = Case::new(&STEPS);
-    assert!(case.act(Act::Hired, 1, hour(0)) && case.act(Act::Rejected, 3, hour(80)));
+    assert!(case.act(ActKind::Hired, 1, hour(0)) && case.act(ActKind::Rejected, 3, hour(80)));
     let seen = case.seen(Some(DELAY), hour(80));
     assert_eq!(seen.status, ApplicationStatus::Hired);
     assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Skipped, Stage::Done]);
     // What follows from it is hidden with it.
-    assert!(case.act(Act::Reopened, 3, hour(81)));
+    assert!(case.act(ActKind::Reopened, 3, hour(81)));
     assert_eq!(case.seen(Some(DELAY), hour(151)), seen);
     assert_eq!(case.seen(Some(DELAY), hour(152)).status, ApplicationStatus::InProgress);
 }
@@ -244,9 +250,9 @@ fn a_reversal_is_hidden_behind_the_hire_that_it_reverses() {
 #[test]
 fn a_rejection_that_was_seen_is_undone_at_once() {
     let mut case = Case::new(&STEPS);
-    assert!(case.act(Act::Rejected, 1, hour(0)) && case.act(Act::Rejected, 2, hour(80)));
+    assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Rejected, 2, hour(80)));
     assert_eq!(case.seen(Some(DELAY), hour(80)).status, ApplicationStatus::NotSelected);
-    assert!(case.act(Act::Reopened, 1, hour(81)));
+    assert!(case.act(ActKind::Reopened, 1, hour(81)));
     assert_eq!(case.seen(Some(DELAY), hour(81)), Case::new(&STEPS).real());
 }
 
@@ -282,9 +288,13 @@ fn an_application_that_nobody_touched_looks_like_any_other() {
 #[test]
 fn the_rules_are_tried_with_decisions_of_every_kind() {
     let mut case = Case::new(&STEPS);
-    for (hours, (act, step)) in
-        (0..).zip([(Act::Validated, 1), (Act::Hired, 2), (Act::Rejected, 2), (Act::Reopened, 2), (Act::Withdrawn, 0)])
-    {
+    for (hours, (act, step)) in (0..).zip([
+        (ActKind::Validated, 1),
+        (ActKind::Hired, 2),
+        (ActKind::Rejected, 2),
+        (ActKind::Reopened, 2),
+        (ActKind::Withdrawn, 0),
+    ]) {
         assert!(case.act(act, step, hour(hours)), "{act:?}");
     }
     assert_eq!(stages(&case.real()), [Stage::Done, Stage::Done, Stage::Ended]);
@@ -294,12 +304,12 @@ fn the_rules_are_tried_with_decisions_of_every_kind() {
 fn a_hire_that_does_not_count_leaves_nothing_skipped_whatever_is_hidden() {
     let mut case = Case::new(&STEPS);
     for (act, step, hours) in
-        [(Act::Hired, 0, 0), (Act::Rejected, 0, 0), (Act::Rejected, 1, 13), (Act::Reopened, 0, 23)]
+        [(ActKind::Hired, 0, 0), (ActKind::Rejected, 0, 0), (ActKind::Rejected, 1, 13), (ActKind::Reopened, 0, 23)]
     {
         assert!(case.act(act, step, hour(hours)));
     }
     let mut without = Case::new(&STEPS);
-    for (act, step, hours) in [(Act::Hired, 0, 0), (Act::Rejected, 0, 0), (Act::Reopened, 0, 23)] {
+    for (act, step, hours) in [(ActKind::Hired, 0, 0), (ActKind::Rejected, 0, 0), (ActKind::Reopened, 0, 23)] {
         assert!(without.act(act, step, hour(hours)));
     }
     let seen = case.seen(Some(DELAY), hour(72));

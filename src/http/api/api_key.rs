@@ -3,7 +3,7 @@
 use hyper::Method;
 use serde::Serialize;
 
-use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KEY_PREFIX, Scope, Secret};
+use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KEY_PREFIX, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id, UserId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::NAME_CHARACTERS_MAX;
@@ -86,7 +86,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &CreateWish) -> Result<Repl
     who.require_no_broader(&wish.grant)?;
     let key = NewApiKey {
         id: ctx.world.id(),
-        secret: Secret::generate(|bytes| ctx.world.fill(bytes)),
+        secret: KeySecret::generate(|bytes| ctx.world.fill(bytes)),
         user_id,
         name: wish.name.clone(),
         grant: wish.grant.clone(),

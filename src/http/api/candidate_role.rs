@@ -52,7 +52,7 @@ fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &WithdrawWish) -> Res
     let (organization, standing) = store::access::to_candidate_role(tx, who, id)?.ok_or(NO_APPLICATION)?;
     let before = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;
-    candidate::withdraw(before.record.status)?;
+    candidate::require_withdrawable(before.record.status)?;
     let stamp = store::activity::stamp(&*ctx.world);
     acts::withdraw(tx, Some(who), &organization, &before, wish.reason.as_deref(), &stamp)?;
     let after = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;

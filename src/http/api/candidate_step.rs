@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
-    self, CandidateStep, Decision, Facts, HireInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput,
-    ReopenInput, ValidateInput,
+    self, CandidateStep, Decision, HireInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput, ReopenInput,
+    StepFacts, ValidateInput,
 };
 use crate::domain::id::{ApplicationId, CandidateStepId, Id, RoleId};
 use crate::domain::refusal::Refusal;
@@ -177,7 +177,7 @@ fn concluded(
     who: &Principal,
     action: Action,
     addressed: &Addressed,
-    facts: Facts,
+    facts: StepFacts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
     if !addressed.is_dry_run {
@@ -207,7 +207,7 @@ impl Addressed {
 
     /// # Errors
     /// `not_found` where there is no such step, or the caller may not see it.
-    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Facts, Error> {
+    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<StepFacts, Error> {
         let found = match &self.step {
             Some(step) => store::candidate_step::load(tx, who, step)?,
             None => None,
@@ -216,7 +216,7 @@ impl Addressed {
     }
 }
 
-fn wire<'a>(facts: &'a Facts, step: &'a CandidateStep) -> WireStep<'a> {
+fn wire<'a>(facts: &'a StepFacts, step: &'a CandidateStep) -> WireStep<'a> {
     WireStep::of(&facts.role_id, &facts.application_id, step)
 }
 

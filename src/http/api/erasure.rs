@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::api_key::WireData;
 use crate::domain::api_key::Scope;
-use crate::domain::erasure::{self, Erasure, Facts, REASON_CHARACTERS_MAX};
+use crate::domain::erasure::{self, ErasureDecision, ErasureFacts, REASON_CHARACTERS_MAX};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
@@ -90,8 +90,8 @@ fn decode_hold(_: &Ctx, request: &Request) -> Result<(Option<CandidateId>, Strin
 fn erase(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<CandidateId>) -> Result<Reply, Error> {
     let (candidate, facts) = load(tx, who, id.as_ref())?;
     let erased_at = match erasure::erase(&facts)? {
-        Erasure::Before(at) => at,
-        Erasure::Now => {
+        ErasureDecision::Before(at) => at,
+        ErasureDecision::Now => {
             let (erasures, world) = (ctx.store.erasures(), &*ctx.world);
             store::erasure::erase(tx, erasures, world, Some(who), std::slice::from_ref(&candidate))?;
             tx.now
@@ -131,7 +131,7 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<CandidateId>) ->
 }
 
 /// The candidate with what is to be known of them, for somebody who answers for the organization's personal data.
-fn load(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candidate, Facts), Error> {
+fn load(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candidate, ErasureFacts), Error> {
     let id = id.ok_or(NO_CANDIDATE)?;
     let (organization_id, standing) = store::access::to_candidate(tx, who, id)?.ok_or(NO_CANDIDATE)?;
     standing.require_eraser()?;

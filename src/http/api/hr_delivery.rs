@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::api_key::WireData;
-use crate::domain::hr_delivery::{Held, State};
+use crate::domain::hr_delivery::{DeliveryState, HeldBy};
 use crate::domain::id::{ApplicationId, DeliveryId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Admin;
@@ -74,8 +74,9 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
     Ok(ListWish { filter: Filter { organization_id, state }, rows, cursor })
 }
 
-fn state(text: &str) -> Result<State, Refusal> {
-    State::parse(text).ok_or_else(|| Refusal::invalid("state", format!("must be one of {}", State::WORDS.join(", "))))
+fn state(text: &str) -> Result<DeliveryState, Refusal> {
+    DeliveryState::parse(text)
+        .ok_or_else(|| Refusal::invalid("state", format!("must be one of {}", DeliveryState::WORDS.join(", "))))
 }
 
 fn cursor(text: &str) -> Result<DeliveryId, Refusal> {
@@ -168,11 +169,11 @@ pub(in crate::http) fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
     }
 }
 
-fn wire_held(held: Held) -> WireHeld {
+fn wire_held(held: HeldBy) -> WireHeld {
     let (reason, delivery_id) = match held {
-        Held::NoIntegration => ("no_integration", None),
-        Held::Disabled => ("integration_disabled", None),
-        Held::Earlier(id) => ("earlier_delivery", Some(id.to_string())),
+        HeldBy::NoIntegration => ("no_integration", None),
+        HeldBy::Disabled => ("integration_disabled", None),
+        HeldBy::Earlier(id) => ("earlier_delivery", Some(id.to_string())),
     };
     WireHeld { reason, delivery_id }
 }

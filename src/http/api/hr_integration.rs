@@ -4,10 +4,10 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::api_key::{WireData, WireSuccess};
-use crate::domain::hr_integration::{self, Integration, SecretWish, TargetUrl, URL_CHARACTERS_MAX, Wish};
+use crate::domain::hr_integration::{self, Integration, IntegrationInput, SecretInput, TargetUrl, URL_CHARACTERS_MAX};
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
-use crate::domain::signature::{SECRET_BYTES_MIN, SECRET_CHARACTERS_MAX, Secret};
+use crate::domain::signature::{SECRET_BYTES_MIN, SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
 use crate::http::server::ctx::Ctx;
@@ -71,7 +71,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
 
 struct PutWish {
     organization_id: Option<OrganizationId>,
-    integration: Wish,
+    integration: IntegrationInput,
 }
 
 /// What an integration is to be. All fields at fault are told at once.
@@ -91,16 +91,17 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
          characters; leave it out and one is made"
     );
     let given = fields.any_text("secret");
-    let given = given
-        .and_then(|given| Secret::parse(&given).filter(Secret::is_strong).or_else(|| fields.fault("secret", must_be)));
+    let given = given.and_then(|given| {
+        SigningSecret::parse(&given).filter(SigningSecret::is_strong).or_else(|| fields.fault("secret", must_be))
+    });
     let rotate = fields.truth("rotateSecret").unwrap_or(false);
     let enabled = fields.truth("enabled");
     if given.is_some() && rotate {
         fields.fault::<()>("rotateSecret", "makes a new secret, so none can be given with it");
     }
     let url = fields.valid_with(url)?;
-    let rotated = if rotate { SecretWish::Rotate } else { SecretWish::Keep };
-    let integration = Wish { url, secret: given.map_or(rotated, SecretWish::Given), enabled };
+    let rotated = if rotate { SecretInput::Rotate } else { SecretInput::Keep };
+    let integration = IntegrationInput { url, secret: given.map_or(rotated, SecretInput::Given), enabled };
     Ok(PutWish { organization_id: OrganizationId::parse(request.param("id")), integration })
 }
 
@@ -121,7 +122,7 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &PutWish) -> Result<Reply, Error> {
     let id = wish.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
     let before = find(tx, id)?.map(|(integration, _)| integration);
-    let made = Secret::generate(|bytes| ctx.world.fill(bytes));
+    let made = SigningSecret::generate(|bytes| ctx.world.fill(bytes));
     let (integration, is_made) = hr_integration::put(before.as_ref(), &wish.integration, &made, tx.now);
     store::hr_integration::save(tx, id, &integration)?;
     if before.as_ref() != Some(&integration) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::api_key::{WireData, WireSuccess};
 use super::portal;
 use crate::domain::id::{Id, OrganizationId};
-use crate::domain::logo::{self, LOGO_BYTES_MAX, LogoType, NO_LOGO};
+use crate::domain::logo::{self, LOGO_BYTES_MAX, LOGO_MUST_BE, LogoType};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
 use crate::domain::user::Admin;
@@ -68,9 +68,9 @@ struct Wish {
 fn decode_put(_: &Ctx, request: &Request) -> Result<Wish, Error> {
     let content = request.body();
     if content.is_empty() {
-        return Err(Refusal::bad_request(NO_LOGO).into());
+        return Err(Refusal::bad_request(LOGO_MUST_BE).into());
     }
-    let media_type = logo::type_of(content).ok_or(Refusal::UnsupportedContent(NO_LOGO))?;
+    let media_type = logo::type_of(content).ok_or(Refusal::UnsupportedContent(LOGO_MUST_BE))?;
     Ok(Wish { organization: OrganizationId::parse(request.param("id")), media_type, content: content.to_vec() })
 }
 

@@ -12,7 +12,7 @@ use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::StepStatus;
 use crate::domain::id::{Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
-use crate::domain::report::{self, Applications, Endings, TimeToHire};
+use crate::domain::report::{self, ApplicationCounts, Endings, TimeToHire};
 use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -115,7 +115,7 @@ fn wire_duration(duration: Duration) -> WireDuration {
     WireDuration { seconds: duration.as_secs(), days: (duration.as_secs_f64() / 864.0).round() / 100.0 }
 }
 
-fn wire_endings(endings: &Endings, applications: Applications) -> WireEndings<'_> {
+fn wire_endings(endings: &Endings, applications: ApplicationCounts) -> WireEndings<'_> {
     WireEndings {
         outcome_types: endings.outcome_types.iter().map(wire_ending).collect(),
         further: endings.further,

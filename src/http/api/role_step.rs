@@ -88,7 +88,7 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Result<Reply, Error> {
     let role = managed(tx, who, wish.role.as_ref())?;
     let mut order = pipeline(tx, &role.record.id)?;
-    let place = role_step::place(order.len(), wish.order)?;
+    let place = role_step::new_step_order(order.len(), wish.order)?;
     let StepWish { name, step_type } = wish.step.clone();
     let step = Step { id: ctx.world.id(), name, order: i64::try_from(place).ok(), step_type };
     order.insert(place - 1, step.id.clone());
@@ -126,7 +126,7 @@ fn decode_order(_: &Ctx, request: &Request) -> Result<OrderWish, Error> {
 fn reorder(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &OrderWish) -> Result<Reply, Error> {
     let role = managed(tx, who, wish.role.as_ref())?;
     let before = pipeline(tx, &role.record.id)?;
-    let after = role_step::require_each_once(&before, &wish.steps)?;
+    let after = role_step::require_complete_order(&before, &wish.steps)?;
     store::role_step::reorder(tx, who, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;
     let steps = store::role_step::of_role_with_removed(tx, &role.record.id)?;
     let data: Vec<WireStep> = steps.into_iter().map(WireStep::new).collect();

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::api_key::WireData;
 use crate::domain::attachment;
-use crate::domain::form::{Form, ID_RANDOM_BYTES};
-use crate::domain::invitation::{NO_LOCALE, Way, is_locale};
+use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
+use crate::domain::invitation::{LOCALE_MUST_BE, LinkTarget, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
-use crate::domain::signup::{Checked, Field, Typed};
+use crate::domain::signup::{CheckedSignup, FormField, TypedSignup};
 use crate::domain::status_page;
 use crate::http::pages::signup::said::{CLOSED, EXPIRED, NOWHERE};
 use crate::http::pages::signup::{FILE_FIELD, YES};
@@ -57,7 +57,7 @@ fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> 
 
 struct Sent {
     link: String,
-    checked: Checked,
+    checked: CheckedSignup,
     locale: String,
     document: Option<Staged>,
     /// Random bytes as a form would have brought them.
@@ -77,7 +77,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
         None => Read::of_object(request.object()?),
     };
     if read.locale.as_ref().is_some_and(|locale| !is_locale(locale)) {
-        read.fault(LOCALE, NO_LOCALE.to_owned());
+        read.fault(LOCALE, LOCALE_MUST_BE.to_owned());
     }
     let checked = read.typed.check();
     for (field, fault) in checked.as_ref().err().into_iter().flatten() {
@@ -99,15 +99,15 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
 
 /// In the order of the form, and behind its fields what it does not have.
 fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
-    let place = |error: &FieldError| Field::ALL.iter().position(|field| field.as_str() == error.field);
-    errors.sort_by_key(|error| place(error).unwrap_or(Field::ALL.len()));
+    let place = |error: &FieldError| FormField::ALL.iter().position(|field| field.as_str() == error.field);
+    errors.sort_by_key(|error| place(error).unwrap_or(FormField::ALL.len()));
     errors
 }
 
 /// What was sent, as it was read.
 #[derive(Default)]
 struct Read {
-    typed: Typed,
+    typed: TypedSignup,
     locale: Option<String>,
     document: Option<Staged>,
     errors: Vec<FieldError>,
@@ -138,7 +138,7 @@ impl Read {
         let (consent, locale) = (text("consent"), text(LOCALE));
         let links = form.texts("links").flat_map(str::lines).map(str::to_owned).collect();
         let consents = YES.contains(&consent.as_str());
-        read.typed = Typed { name, email, phone, links, note, consents };
+        read.typed = TypedSignup { name, email, phone, links, note, consents };
         read.locale = Some(locale).filter(|locale| !locale.is_empty());
         Ok(read)
     }
@@ -150,7 +150,7 @@ impl Read {
         let consents = fields.truth("consent").unwrap_or_default();
         let locale = fields.any_text(LOCALE);
         let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
-        Self { typed: Typed { name, email, phone, links, note, consents }, locale, document: None, errors }
+        Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, document: None, errors }
     }
 
     /// Notes that a field is at fault. What was told first of one stays: one of the wrong type is not missing, too.
@@ -169,15 +169,15 @@ impl Read {
 fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, &sent.link)?.ok_or(NOWHERE)?;
     match invitation.way {
-        Way::Open => {}
-        Way::Expired => return Err(EXPIRED.into()),
-        Way::Closed => return Err(CLOSED.into()),
+        LinkTarget::Open => {}
+        LinkTarget::Expired => return Err(EXPIRED.into()),
+        LinkTarget::Closed => return Err(CLOSED.into()),
     }
-    let token = status_page::token(ctx.store.form_secret(), &Form::new(&sent.form_id, tx.now).id);
+    let token = status_page::token_of_form(ctx.store.form_secret(), &SignedForm::new(&sent.form_id, tx.now).id);
     let wish = Wish {
         checked: sent.checked.clone(),
         locale: sent.locale.clone(),
-        digest: status_page::digest(&token),
+        digest: status_page::token_digest(&token),
         document: sent.document.as_ref().map(|staged| staged.token.clone()),
     };
     store::signup::apply(tx, &*ctx.world, &invitation, &wish)?;

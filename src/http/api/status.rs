@@ -7,7 +7,7 @@ use super::api_key::WireData;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::refusal::Refusal;
-use crate::domain::report::Applications;
+use crate::domain::report::ApplicationCounts;
 use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -76,9 +76,9 @@ pub(in crate::http) struct WireApplications {
     withdrawn: i64,
 }
 
-impl From<Applications> for WireApplications {
-    fn from(applications: Applications) -> Self {
-        let Applications { in_progress, hired, not_selected, withdrawn } = applications;
+impl From<ApplicationCounts> for WireApplications {
+    fn from(applications: ApplicationCounts) -> Self {
+        let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
         Self { in_progress, hired, not_selected, withdrawn }
     }
 }

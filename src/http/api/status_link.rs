@@ -10,7 +10,7 @@ use crate::domain::api_key::Scope;
 use crate::domain::id::{ApplicationId, Id};
 use crate::domain::invitation::LOCALE_DEFAULT;
 use crate::domain::refusal::Refusal;
-use crate::domain::status_page::{self, TOKEN_BYTES};
+use crate::domain::status_page::{self, STATUS_TOKEN_BYTES};
 use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -60,7 +60,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, 
         return Err(ERASED.into());
     }
     let locale = locale(tx, id, wish.locale.as_deref())?;
-    let mut random = [0; TOKEN_BYTES];
+    let mut random = [0; STATUS_TOKEN_BYTES];
     ctx.world.fill(&mut random);
     let token = status_page::random_token(&random);
     let subject = Subject {
@@ -69,7 +69,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, 
         ..Subject::of_candidate(organization, application.candidate_id.clone())
     };
     let stamp = store::activity::stamp(&*ctx.world);
-    acts::issue(tx, who, &subject, id, &status_page::digest(&token), &locale, &stamp)?;
+    acts::issue(tx, who, &subject, id, &status_page::token_digest(&token), &locale, &stamp)?;
     let url = format!("{}/status/{token}", ctx.settings.base_url);
     let data = WireLink { id: id.as_str(), url, locale, issued_at: tx.now.to_string() };
     Ok(Reply::json(&WireData { success: true, data }).with_secret_of(id.as_str()).about(application.candidate_id))

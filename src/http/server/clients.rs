@@ -33,12 +33,12 @@ impl Clients {
             return Some(Connected { counted: None });
         }
         let mut open = self.open();
-        for (network, factor) in network::of(peer) {
+        for (network, factor) in network::containing(peer) {
             if open.get(&network).is_some_and(|own| *own >= self.each_max * factor as usize) {
                 return None;
             }
         }
-        for (network, _) in network::of(peer) {
+        for (network, _) in network::containing(peer) {
             *open.entry(network).or_default() += 1;
         }
         Some(Connected { counted: Some((Arc::clone(self), peer)) })
@@ -53,7 +53,7 @@ impl Drop for Connected {
     fn drop(&mut self) {
         let Some((clients, peer)) = &self.counted else { return };
         let mut open = clients.open();
-        for (network, _) in network::of(*peer) {
+        for (network, _) in network::containing(*peer) {
             if let Some(own) = open.get_mut(&network) {
                 *own -= 1;
                 if *own == 0 {

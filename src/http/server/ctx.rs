@@ -14,7 +14,7 @@ use super::table::Table;
 use super::throttle::Throttle;
 use crate::domain::disk::UploadLimits;
 use crate::domain::id;
-use crate::domain::rate::Policy;
+use crate::domain::rate::RatePolicy;
 use crate::http::api::openapi::Description;
 use crate::http::pages::signup::Limit;
 use crate::store::Store;
@@ -29,7 +29,7 @@ pub struct Settings {
     /// The origin of that URL, as browsers name it.
     pub origin: String,
     /// Requests a minute for each key or session user; `None` for no limit.
-    pub rate: Option<Policy>,
+    pub rate: Option<RatePolicy>,
     /// Applications that candidates may send from one address within an hour; `None` for no limit.
     pub signups_per_hour: Option<u32>,
     /// When uploads are refused.

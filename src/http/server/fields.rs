@@ -253,7 +253,7 @@ impl Fields {
     /// A language tag.
     pub(in crate::http) fn locale(&mut self, name: &str) -> Option<String> {
         let locale = self.text(name, invitation::LOCALE_CHARACTERS_MAX)?;
-        if invitation::is_locale(&locale) { Some(locale) } else { self.fault(name, invitation::NO_LOCALE) }
+        if invitation::is_locale(&locale) { Some(locale) } else { self.fault(name, invitation::LOCALE_MUST_BE) }
     }
 
     /// True or false.

@@ -1,7 +1,7 @@
 //! The text of `GET /metrics`: counters and gauges of the service.
 
 use super::ctx::Ctx;
-use crate::domain::activity::Head;
+use crate::domain::activity::ChainHead;
 use crate::store::health::Job;
 
 /// The figures as Prometheus text.
@@ -72,7 +72,7 @@ fn job_metrics(ctx: &Ctx) -> String {
 }
 
 /// The head of the activity chain as Prometheus text. The hash is a label, because a sample is a number.
-fn chain_head(head: &Head) -> String {
+fn chain_head(head: &ChainHead) -> String {
     let (name, number, hash) = ("appliance_activity_chain_head", head.number, head.hash_text());
     format!(
         "# HELP {name} Number of the last row of the activity chain, with its hash: `appliance check --chain-head`.\n\

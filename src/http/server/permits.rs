@@ -48,14 +48,14 @@ impl Permits {
         if free == 0 {
             return Err(NoPermit::OfAll);
         }
-        for (network, factor) in network::of(address) {
+        for (network, factor) in network::containing(address) {
             let own = taken.each.get(&network).copied().unwrap_or_default();
             if !network::may_take(own, self.each_max * factor as usize, free) {
                 return Err(NoPermit::OfNetwork);
             }
         }
         taken.all += 1;
-        for (network, _) in network::of(address) {
+        for (network, _) in network::containing(address) {
             *taken.each.entry(network).or_default() += 1;
         }
         Ok(Permit { permits: self, address })
@@ -76,7 +76,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut taken = self.permits.taken();
         taken.all -= 1;
-        for (network, _) in network::of(self.address) {
+        for (network, _) in network::containing(self.address) {
             if let Some(own) = taken.each.get_mut(&network) {
                 *own -= 1;
                 if *own == 0 {

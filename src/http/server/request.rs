@@ -14,7 +14,7 @@ use super::form::Form;
 use super::unknown::UnknownMembers;
 use crate::domain::host;
 use crate::domain::refusal::Refusal;
-use crate::domain::session::Origin;
+use crate::domain::session::RequestOrigin;
 use crate::domain::text;
 use crate::domain::usage::USER_AGENT_CHARACTERS_MAX;
 use crate::interchange::json;
@@ -146,7 +146,7 @@ impl Request {
     }
 
     /// Where it says that it comes from.
-    pub(in crate::http) fn origin(&self) -> Origin<'_> {
+    pub(in crate::http) fn origin(&self) -> RequestOrigin<'_> {
         let site = HeaderName::from_static("sec-fetch-site");
         // A field that is there twice, or cannot be read, is told all the same, and is no origin of ours.
         let told = |name: HeaderName| {
@@ -154,7 +154,7 @@ impl Request {
             let first = values.next()?.to_str().ok();
             Some(first.filter(|_| values.next().is_none()).unwrap_or("?"))
         };
-        Origin { sec_fetch_site: told(site), origin: told(header::ORIGIN) }
+        RequestOrigin { sec_fetch_site: told(site), origin: told(header::ORIGIN) }
     }
 
     /// A query parameter, decoded, with `+` read as a space (WHATWG URL, form-urlencoded).
@@ -236,7 +236,7 @@ pub(in crate::http) fn check_head(uri: &Uri, headers: &HeaderMap, version: Versi
     if hosts.next().is_some() || (host.is_none() && version == Version::HTTP_11) {
         return Err(Refusal::bad_request("the request must have exactly one Host field"));
     }
-    if host.is_some_and(|host| !host::is_valid(host.as_bytes())) {
+    if host.is_some_and(|host| !host::is_valid_host(host.as_bytes())) {
         return Err(Refusal::bad_request("the Host field must be a host name or an address, with or without a port"));
     }
     Ok(())

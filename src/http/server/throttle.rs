@@ -9,9 +9,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::domain::network::{self, Network};
-use crate::domain::rate::Hour;
+use crate::domain::rate::HourlyAllowance;
 use crate::domain::throttle::{
-    ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, STRANGERS_FAILURES_PER_HOUR,
+    ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
 /// Entries of each table: more than fail in an hour, and a few megabytes at the most.
@@ -60,7 +60,7 @@ struct Known {
     accounts: HashMap<(Account, Source), Failures>,
     networks: HashMap<Network, Failures>,
     /// The failures of each account from everywhere that it does not know.
-    strangers: HashMap<Account, Hour>,
+    strangers: HashMap<Account, HourlyAllowance>,
     /// When an account last succeeded from somewhere.
     familiar: HashMap<(Account, Source), Duration>,
 }
@@ -145,7 +145,7 @@ impl Known {
         let wait = of_account.chain(of_networks).max();
         let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         let strangers = self.strangers.get(&attempt.account).filter(|_| attempt.standing == Standing::Stranger);
-        wait_s.max(strangers.and_then(|hour| hour.wait(STRANGERS_FAILURES_PER_HOUR, now)))
+        wait_s.max(strangers.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))
     }
 
     fn count(&mut self, attempt: &Attempt, now: Duration) {
@@ -157,9 +157,9 @@ impl Known {
         }
         if attempt.standing == Standing::Stranger {
             make_room(&mut self.strangers, &attempt.account, |hour| hour.is_over(now), |hour| hour.began_at);
-            let hour = self.strangers.entry(attempt.account).or_insert_with(|| Hour::beginning(now));
+            let hour = self.strangers.entry(attempt.account).or_insert_with(|| HourlyAllowance::beginning(now));
             // There was no wait, so there is one to take.
-            let _ = hour.take(STRANGERS_FAILURES_PER_HOUR, now);
+            let _ = hour.take(UNFAMILIAR_FAILURES_PER_HOUR, now);
         }
     }
 
@@ -195,7 +195,7 @@ impl Attempt {
             Standing::FamiliarNetwork => 1,
             Standing::FamiliarDevice(_) => 0,
         };
-        network::of(self.address).take(levels)
+        network::containing(self.address).take(levels)
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
         let attempt = throttle.begin("ada", home, None, NOW).unwrap();
         throttle.succeeded(&attempt, [7; 32], NOW);
         let failed: u32 = (0..100).map(|n| fail(&throttle, &format!("198.51.100.{n}"), 2)).sum();
-        assert_eq!(failed, STRANGERS_FAILURES_PER_HOUR);
+        assert_eq!(failed, UNFAMILIAR_FAILURES_PER_HOUR);
         assert_eq!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), None, NOW).unwrap_err(), 3_600);
         assert!(throttle.begin("ada", home, None, NOW).is_ok());
         assert!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());

@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use super::id;
-use crate::domain::activity::{Action, BEGINNING, Subject};
+use crate::domain::activity::{Action, CHAIN_START, Subject};
 use crate::domain::id::{
     ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId,
 };
@@ -139,6 +139,6 @@ pub(super) fn activity(row: &Row<'_>) -> Result<Activity, Error> {
         candidate_role_step_id: id(row, 10)?,
         detail: row.get(11)?,
         hash: row.get(12)?,
-        previous_hash: row.get::<_, Option<[u8; 32]>>(13)?.unwrap_or(BEGINNING),
+        previous_hash: row.get::<_, Option<[u8; 32]>>(13)?.unwrap_or(CHAIN_START),
     })
 }

@@ -8,7 +8,7 @@ pub mod words;
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::text::Email;

@@ -9,7 +9,7 @@ use super::source::{self, Range, Source};
 use super::{BY_NUMBER, Candidate, NEWEST, candidate, with_email, words};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
-use crate::domain::search::{self, Beginning};
+use crate::domain::search::{self, WordPrefix};
 use crate::domain::text::Email;
 use crate::store::tx::{Error, Tx};
 
@@ -76,7 +76,7 @@ struct Search<'a> {
     /// Who is found is in each of them.
     sources: Vec<Source>,
     /// What is asked of those who are.
-    asked: Vec<Beginning>,
+    asked: Vec<WordPrefix>,
     /// Whoever is newer was looked at.
     at_most: i64,
     /// As many are wanted.
@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
             self.asked = beginnings;
             return self.look_at_all();
         }
-        let words: Vec<(Beginning, Range)> =
+        let words: Vec<(WordPrefix, Range)> =
             beginnings.into_iter().map(|beginning| (beginning.clone(), Range::of(&beginning))).collect();
         match (&words[..], of_applications(filter)) {
             ([], applications) => self.sources.extend(applications),
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
     }
 
     /// By words, and others or an application beside them.
-    fn find_by_several(&mut self, filter: &Filter, words: Vec<(Beginning, Range)>) -> Result<(), Error> {
+    fn find_by_several(&mut self, filter: &Filter, words: Vec<(WordPrefix, Range)>) -> Result<(), Error> {
         let (tx, organization) = (self.tx, self.organization);
         let few = FEW_ROWS_OF_SEVERAL;
         let mut fewest = match &filter.role_id {
@@ -254,7 +254,7 @@ impl<'a> Search<'a> {
     fn is_met_by(&self, candidate: &Candidate) -> bool {
         let Candidate { name, email, is_erased, .. } = candidate;
         // Of whoever was erased there are no words, whatever stands in the place of their name.
-        self.asked.is_empty() || !is_erased && search::is_found_by(name, email, &self.asked)
+        self.asked.is_empty() || !is_erased && search::matches_all(name, email, &self.asked)
     }
 }
 
@@ -267,8 +267,8 @@ fn of_applications(filter: &Filter) -> Option<Source> {
     }
 }
 
-fn beginnings(filter: &Filter) -> Vec<Beginning> {
-    let beginning = |in_name_only| move |text: &String| Beginning { text: text.clone(), in_name_only };
+fn beginnings(filter: &Filter) -> Vec<WordPrefix> {
+    let beginning = |in_name_only| move |text: &String| WordPrefix { text: text.clone(), in_name_only };
     let of_name = filter.words_of_name.iter().map(beginning(true));
     of_name.chain(filter.words.iter().map(beginning(false))).collect()
 }

@@ -68,9 +68,9 @@ pub(super) struct Range {
 }
 
 impl Range {
-    pub(super) fn of(beginning: &search::Beginning) -> Self {
+    pub(super) fn of(beginning: &search::WordPrefix) -> Self {
         let places: &[bool] = if beginning.in_name_only { &[true] } else { &[true, false] };
-        Self { from: beginning.text.clone(), behind: search::behind(&beginning.text), places }
+        Self { from: beginning.text.clone(), behind: search::prefix_end(&beginning.text), places }
     }
 
     /// Whether names alone, or addresses alone, have more rows of it than this.

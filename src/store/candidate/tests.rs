@@ -112,7 +112,7 @@ fn person(nth: usize, number: usize) -> Person {
     let email = format!("p{nth}.{first}@{}.example", if nth < 4_300 { "old" } else { "new" });
     Person {
         id: format!("cand_{number}"),
-        words: search::of_candidate(&name, &email),
+        words: search::candidate_words(&name, &email),
         name,
         email,
         role: if nth.is_multiple_of(10) { 1 } else { usize::from(nth % 1_000 == 7) * 2 },
@@ -133,8 +133,8 @@ fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
         let status = status.and_then(ApplicationStatus::parse);
         for (text, of_name) in few.iter().chain(&many).flat_map(|text| [(*text, ""), ("", *text), (*text, "annab")]) {
             let filter = Filter {
-                words: search::of_search(text).unwrap(),
-                words_of_name: search::of_search(of_name).unwrap(),
+                words: search::search_words(text).unwrap(),
+                words_of_name: search::search_words(of_name).unwrap(),
                 role_id: role.and_then(|role| RoleId::parse(&format!("role_{role}"))),
                 status,
                 email: None,

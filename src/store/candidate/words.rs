@@ -34,7 +34,7 @@ pub struct Worded<'a> {
 pub(super) fn index(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
                VALUES ($1, $2, $3, $4, $5)";
-    let words = search::of_candidate(candidate.name, candidate.email).into_iter();
+    let words = search::candidate_words(candidate.name, candidate.email).into_iter();
     let Worded { organization_id, number, .. } = *candidate;
     tx.run_each(sql, words, |(word, in_name)| Ok((organization_id, in_name, word, number, block(number))))
 }
@@ -46,7 +46,7 @@ pub(super) fn index(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
 pub fn unindex(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
     let sql = "DELETE FROM candidate_words
                WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
-    let words = search::of_candidate(candidate.name, candidate.email).into_iter();
+    let words = search::candidate_words(candidate.name, candidate.email).into_iter();
     tx.run_each(sql, words, |(word, in_name)| Ok((candidate.organization_id, in_name, word, candidate.number)))
 }
 
@@ -54,7 +54,7 @@ pub fn unindex(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
     each(tx, |candidate| index(tx, &candidate.worded()))
 }
 
@@ -62,7 +62,7 @@ pub(in crate::store) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// When SQLite fails.
-pub(in crate::store) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
     tx.run("DELETE FROM candidate_words", [])?;
     each(tx, |candidate| if candidate.is_erased { Ok(()) } else { index(tx, &candidate.worded()) })
 }
@@ -81,7 +81,7 @@ pub(in crate::store) fn wrong(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<St
             return Ok(());
         }
         let mut missing = 0;
-        for (text, in_name) in search::of_candidate(&candidate.name, &candidate.email) {
+        for (text, in_name) in search::candidate_words(&candidate.name, &candidate.email) {
             match tx.exists(word, (&candidate.organization_id, in_name, text, candidate.number))? {
                 true => right += 1,
                 false => missing += 1,

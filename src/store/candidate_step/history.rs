@@ -4,10 +4,10 @@ use rusqlite::Row;
 use serde::Deserialize;
 
 use super::super::candidate_role::Application;
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, StepStatus};
-use crate::domain::progress::{Act, Done, History, Stand, Standing};
+use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, PastAct, StepState};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
 /// Acts on one application that are looked back on: far more than anybody decides by hand.
@@ -17,7 +17,7 @@ const ACTS_MAX: i64 = 1_000;
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<History, Error> {
+pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<ApplicationHistory, Error> {
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities
                WHERE candidate_id = $1 AND candidate_role_id = $2
@@ -28,29 +28,29 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
     let params = (application.candidate_id.as_str(), application.record.id.as_str(), ACTS_MAX);
     let mut done = tx.all(sql, params, |row| done(row, steps))?;
     done.reverse();
-    let now = Standing { status: application.record.status, steps: steps.iter().map(stand).collect() };
-    Ok(History { now, done: done.into_iter().flatten().collect() })
+    let now = ApplicationState { status: application.record.status, steps: steps.iter().map(stand).collect() };
+    Ok(ApplicationHistory { now, done: done.into_iter().flatten().collect() })
 }
 
-fn stand(step: &CandidateStep) -> Stand {
-    Stand { status: step.status, at: step.rejected_at.or(step.validated_at) }
+fn stand(step: &CandidateStep) -> StepState {
+    StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
 /// What a row tells. `None` where its detail was erased, or is of a program that wrote another one.
-fn done(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<Done>, Error> {
+fn done(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let act = match tx::word(&row.get::<_, String>(0)?, Action::parse)? {
-        Action::Validated => Act::Validated,
-        Action::Rejected | Action::HireReversed => Act::Rejected,
-        Action::Reopened => Act::Reopened,
-        Action::Hired => Act::Hired,
-        Action::CandidateRoleWithdrawn => Act::Withdrawn,
+        Action::Validated => ActKind::Validated,
+        Action::Rejected | Action::HireReversed => ActKind::Rejected,
+        Action::Reopened => ActKind::Reopened,
+        Action::Hired => ActKind::Hired,
+        Action::CandidateRoleWithdrawn => ActKind::Withdrawn,
         _ => return Ok(None),
     };
     let (at, step) = (tx::time(row, 1)?, row.get::<_, Option<String>>(2)?);
     let place = |id: &str| steps.iter().position(|step| step.id.as_str() == id);
     let Ok(Found { before, after }) = serde_json::from_str(&row.get::<_, String>(3)?) else { return Ok(None) };
     let statuses = ApplicationStatus::parse(&before.application).zip(ApplicationStatus::parse(&after.application));
-    Ok(statuses.map(|(status_before, status_after)| Done {
+    Ok(statuses.map(|(status_before, status_after)| PastAct {
         act,
         at,
         step: step.as_deref().and_then(place),
@@ -86,11 +86,11 @@ struct Step {
 
 impl Side {
     /// The steps, by their places.
-    fn stands(&self, place: impl Fn(&str) -> Option<usize>) -> Vec<(usize, Stand)> {
+    fn stands(&self, place: impl Fn(&str) -> Option<usize>) -> Vec<(usize, StepState)> {
         let stand = |step: &Step| {
             let at = step.rejected_at.as_ref().or(step.validated_at.as_ref());
             let at = at.and_then(|text| Timestamp::parse(text, Rounding::Down));
-            Some((place(&step.id)?, Stand { status: StepStatus::parse(&step.status)?, at }))
+            Some((place(&step.id)?, StepState { status: StepStatus::parse(&step.status)?, at }))
         };
         self.steps.iter().filter_map(stand).collect()
     }

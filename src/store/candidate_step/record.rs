@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::activity;
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{
-    ApplicationStatus, CandidateStep, Decision, Facts, HireRecord, Rejection, Remark, StepStatus,
+    ApplicationStatus, CandidateStep, Decision, HireRecord, Rejection, Remark, StepFacts, StepStatus,
 };
 use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::role::Seats;
@@ -18,7 +18,7 @@ const REJECTIONS_MAX: i64 = 1_000;
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn rejections(tx: &Tx<'_>, facts: &Facts) -> Result<Vec<Rejection>, Error> {
+pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Error> {
     let sql = "SELECT candidate_role_step_id, detail
                FROM activities
                WHERE candidate_id = $1 AND candidate_role_id = $2
@@ -68,7 +68,7 @@ struct FoundStep {
 }
 
 /// Before and after, with everything that the decision clears elsewhere: JSON text.
-pub(super) fn detail(facts: &Facts, decision: &Decision) -> Result<String, Error> {
+pub(super) fn detail(facts: &StepFacts, decision: &Decision) -> Result<String, Error> {
     // The steps that a decision changes, as they were.
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
     let changed = facts.steps.iter().filter(is_changed);

@@ -1,6 +1,6 @@
 //! Whether what candidates applied with is whole: documents, what they came with, and the pages that show it.
 
-use super::super::tx::{Error, Tx};
+use crate::db::tx::{Error, Tx};
 
 /// What a query looks for, and what is said of each id that it finds.
 const WRONG: [(&str, &str, &str); 4] = [

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::super::tx::{Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
 /// Gives every complete attachment without a digest its own (upgrade to version 8). One chunk is in memory at a time.
-pub(in super::super) fn add_missing(tx: &Tx<'_>) -> Result<(), Error> {
+pub(crate) fn add_missing(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "SELECT number
                FROM documents
                WHERE bytes IS NOT NULL AND sha256 IS NULL";

@@ -4,7 +4,7 @@
 //! `sweep` does that with what nobody came back for.
 
 pub(super) mod check;
-pub(super) mod digest;
+pub(crate) mod digest;
 mod record;
 mod sweep;
 #[cfg(test)]
@@ -14,7 +14,7 @@ use rusqlite::Row;
 
 pub use self::record::record_opened;
 pub(super) use self::sweep::{start as start_sweeping, sweep_detached};
-use super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::attachment::{
     ATTACHMENT_BYTES_MAX, AttachmentToken, DIGEST_BYTES, MediaType, NAMELESS_FILE, STAGED_ATTACHMENTS_MAX,
     STAGED_BYTES_MAX, STAGED_MAX,

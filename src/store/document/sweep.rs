@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::connection::{self, Use};
 use super::super::erasure::Erasures;
-use super::super::health::{Health, Job};
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::{NO_TIME, drop_some, swept_until};
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::id::{AttachmentId, Id};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::super::{Store, schema, tx};
+use super::super::Store;
 use super::sweep::Sweeper;
 use super::*;
+use crate::db::{schema, tx};
 use crate::world::{Scripted, World};
 
 /// A store whose own thread does not sweep.
@@ -36,7 +37,7 @@ impl Place {
     }
 
     fn act(&self, f: impl FnOnce(&Tx<'_>) -> Result<(), Error>) {
-        super::super::act_alone(&self.path, self.world.as_ref(), f).unwrap();
+        crate::db::act_alone(&self.path, self.world.as_ref(), f).unwrap();
     }
 
     fn sql(&self, sql: &str) {

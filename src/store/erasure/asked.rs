@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::clock::Clock;
-use super::super::connection::{self, Use};
-use super::super::health::{Health, Job};
-use super::super::job::Grade;
 use super::super::status_page::acts;
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::super::{candidate_role, candidate_step};
 use super::{Candidate, Erasures};
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::job::Grade;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::clock::Reading;
+use crate::domain::clock::ClockReading;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress;
 use crate::world::World;
@@ -115,7 +115,7 @@ fn asked(tx: &Tx<'_>) -> Result<Vec<Asked>, Error> {
 
 /// An erasure cannot be undone, so a clock that is not believed shows no hire. A hire that staff have reversed is no reason to
 /// wait, whatever the clock says.
-fn is_due(tx: &Tx<'_>, asked: &Asked, reading: &Reading) -> Result<bool, Error> {
+fn is_due(tx: &Tx<'_>, asked: &Asked, reading: &ClockReading) -> Result<bool, Error> {
     let Candidate { id, organization_id, .. } = &asked.candidate;
     let hours = asked.visible_after_hours.filter(|_| reading.doubt().is_none());
     Ok(!has_hidden_hire(tx, organization_id, id, hours)?)
@@ -125,7 +125,7 @@ fn is_due(tx: &Tx<'_>, asked: &Asked, reading: &Reading) -> Result<bool, Error> 
 fn carry_out(
     tx: &Tx<'_>,
     world: &dyn World,
-    reading: &Reading,
+    reading: &ClockReading,
     erasures: &Erasures,
     asked: &Asked,
 ) -> Result<(), Error> {
@@ -154,7 +154,7 @@ pub(in super::super) fn has_hidden_hire(
         }
         let steps = candidate_step::of_application(tx, &application.record.id)?;
         let history = candidate_step::history(tx, &application, &steps)?;
-        if progress::seen(&history, None, delay, tx.now).status != ApplicationStatus::Hired {
+        if progress::visible_progress(&history, None, delay, tx.now).status != ApplicationStatus::Hired {
             return Ok(true);
         }
     }

@@ -14,9 +14,9 @@ use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::super::file;
-use super::super::tx::Error;
-use crate::domain::erasure::Changed;
+use crate::db::file;
+use crate::db::tx::Error;
+use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
 use crate::domain::timestamp::Timestamp;
 
@@ -81,7 +81,7 @@ const NUMBER_CHARACTERS_MAX: usize = 20;
 pub(super) struct Line {
     pub(super) entry: Entry,
     /// How far the candidate had changed when the line was written; `None` for a signup and in lines of earlier versions.
-    pub(super) changed: Option<Changed>,
+    pub(super) changed: Option<LastChange>,
 }
 
 impl Line {
@@ -93,7 +93,7 @@ impl Line {
                 words.pop();
                 let at = Timestamp::from_micros(number(words.last(), AT)?);
                 words.pop();
-                Some(Changed { at, activity })
+                Some(LastChange { at, activity })
             }
             None => None,
         };
@@ -114,7 +114,7 @@ impl Line {
             Entry::Retention(id) => format!("{} {RETENTION}", id.as_str()),
             Entry::Candidate(id) => id.as_str().to_owned(),
         };
-        if let Some(Changed { at, activity }) = self.changed {
+        if let Some(LastChange { at, activity }) = self.changed {
             text.push_str(&format!(" {AT}{} {ACTIVITY}{activity}", at.micros()));
         }
         text.push('\n');
@@ -124,13 +124,13 @@ impl Line {
 
 /// Everything that is on a list: each entry once, with how far the candidate may have changed to be erased again; `None`
 /// where any line of the entry does not say, and the candidate is erased in any case.
-pub(super) type Entries = BTreeMap<Entry, Option<Changed>>;
+pub(super) type Entries = BTreeMap<Entry, Option<LastChange>>;
 
 /// The list of one file.
 pub(super) struct List(PathBuf);
 
 /// Where the list of a file is.
-pub(in super::super) fn path(file: &Path) -> PathBuf {
+pub(crate) fn path(file: &Path) -> PathBuf {
     file::beside(&file::resolve(file), ".erased")
 }
 
@@ -138,7 +138,7 @@ pub(in super::super) fn path(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(in super::super) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
             lines.truncate(lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1));

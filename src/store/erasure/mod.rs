@@ -9,7 +9,6 @@ pub(super) mod asked;
 mod changed;
 mod list;
 mod on_record;
-mod page;
 mod restore;
 pub mod retention;
 pub(super) mod signup;
@@ -19,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use self::list::{path as list_path, whole_lines};
+pub(crate) use self::list::{path as list_path, whole_lines};
 pub(super) use self::on_record::write_missing_list;
 pub use self::restore::ErasedAgain;
 pub(super) use self::restore::{reported, restore};
@@ -28,11 +27,11 @@ use super::activity;
 use super::candidate::acts;
 use super::candidate::words::{self, Worded};
 use super::status_page::claims;
-use super::tx::{self, Error, Tx};
 use super::{candidate_role, idempotency_key, outbox, personal_data, staging};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::erasure::{self, Facts};
+use crate::domain::erasure::{self, ErasureFacts};
 use crate::domain::id::{CandidateId, OrganizationId, SignupId};
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
@@ -79,7 +78,7 @@ impl Erasures {
     }
 
     /// A transaction was committed: what it erased can be wiped and cut from now on.
-    pub(super) fn committed(&self) {
+    pub(crate) fn committed(&self) {
         *self.added_behind.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.is_under_way.load(Ordering::Relaxed) {
             self.committed.fetch_add(1, Ordering::SeqCst);
@@ -92,7 +91,7 @@ impl Erasures {
     ///
     /// # Errors
     /// [`Error::Unavailable`] where the list cannot be written. Whether the next start erases is unknown then.
-    pub(super) fn undone(&self) -> Result<(), Error> {
+    pub(crate) fn undone(&self) -> Result<(), Error> {
         let mut added_behind = self.added_behind.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(end) = *added_behind {
             self.list.cut(end)?;
@@ -132,7 +131,7 @@ impl Erasures {
     }
 
     /// Cuts the log by `cut`, which says whether it could. Whether it did; `None` where nothing is due.
-    pub(super) fn cut(&self, cut: impl FnOnce() -> bool) -> Option<bool> {
+    pub(crate) fn cut(&self, cut: impl FnOnce() -> bool) -> Option<bool> {
         let wiped = self.wiped.load(Ordering::SeqCst);
         let is_cut = (wiped > self.cut.load(Ordering::SeqCst)).then(cut);
         if is_cut == Some(true) {
@@ -170,12 +169,16 @@ pub struct Candidate {
 }
 
 /// What is to be known of an organization's candidate before they are erased, held or released. Fails when SQLite does.
-pub fn facts(tx: &Tx<'_>, organization: &OrganizationId, candidate: &CandidateId) -> Result<Option<Facts>, Error> {
+pub fn facts(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+) -> Result<Option<ErasureFacts>, Error> {
     let sql = "SELECT number, hold_reason, erased_at
                FROM candidates
                WHERE organization_id = $1 AND id = $2";
     tx.one(sql, (organization.as_str(), candidate.as_str()), |row| {
-        Ok(Facts { number: row.get(0)?, hold_reason: row.get(1)?, erased_at: tx::time_or_none(row, 2)? })
+        Ok(ErasureFacts { number: row.get(0)?, hold_reason: row.get(1)?, erased_at: tx::time_or_none(row, 2)? })
     })
 }
 
@@ -289,7 +292,7 @@ fn forget_person(tx: &Tx<'_>, candidate: &Candidate) -> Result<(), Error> {
     let sql = "UPDATE candidates
                SET name = $1, email = $2, email_key = $3, hold_reason = NULL, erased_at = $4, updated_at = $4
                WHERE number = $5 AND erased_at IS NULL";
-    let params = (erasure::NAME, email.as_str(), email.key(), tx.now.micros(), candidate.number);
+    let params = (erasure::ERASED_NAME, email.as_str(), email.key(), tx.now.micros(), candidate.number);
     if tx.run(sql, params)? == 1 {
         Ok(())
     } else {
@@ -303,7 +306,7 @@ fn free_address(tx: &Tx<'_>, candidate: &Candidate) -> Result<Email, Error> {
                FROM candidates
                WHERE organization_id = $1 AND email_key = $2 AND number <> $3";
     for attempt in 0.. {
-        let address = tx::word(&erasure::address(&candidate.id, candidate.number, attempt), Email::stored)?;
+        let address = tx::word(&erasure::erased_address(&candidate.id, candidate.number, attempt), Email::stored)?;
         if !tx.exists(sql, (candidate.organization_id.as_str(), address.key(), candidate.number))? {
             return Ok(address);
         }
@@ -352,7 +355,7 @@ pub fn set_hold(
     stamp: &Stamp,
     who: &Principal,
     candidate: &Candidate,
-    before: &Facts,
+    before: &ErasureFacts,
     reason: Option<&str>,
 ) -> Result<(), Error> {
     let sql = "UPDATE candidates

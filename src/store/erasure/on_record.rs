@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::OpenError;
-use super::super::connection::{self, Use};
-use super::super::tx::{self, Error, Tx};
 use super::changed;
 use super::list::{Entry, Line, List};
+use crate::db::OpenError;
+use crate::db::connection::{self, Use};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 

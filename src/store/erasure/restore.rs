@@ -5,15 +5,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::OpenError;
-use super::super::connection::{self, Use};
+use super::super::document;
 use super::super::status_page::{acts, claims};
-use super::super::tx::{self, Error, Tx};
-use super::super::wal::{Checkpoint, Mode};
-use super::super::{document, schema};
 use super::list::{Entries, ListError};
 use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
-use crate::domain::erasure::Changed;
+use crate::db::OpenError;
+use crate::db::connection::{self, Use};
+use crate::db::schema;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::wal::{Checkpoint, Mode};
+use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
 use crate::world::World;
 
@@ -92,7 +93,7 @@ fn changed_since(tx: &Tx<'_>, entries: &Entries) -> Result<BTreeSet<CandidateId>
     Ok(stay)
 }
 
-fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<Changed>) -> Result<bool, Error> {
+fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<LastChange>) -> Result<bool, Error> {
     let Some(recorded) = recorded else { return Ok(false) };
     Ok(super::changed::of(tx, id)?.is_beyond(recorded))
 }

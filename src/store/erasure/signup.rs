@@ -2,7 +2,7 @@
 
 use super::super::document;
 use super::super::status_page::{self, About};
-use super::super::tx::{self, Error, Tx};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, Id, SignupId};
 
 /// The signups of a candidate: those of their applications, then those that came later under their address.

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::connection::{self, Use};
-use super::super::health::{Health, Job};
-use super::super::job::Grade;
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
-use super::{Erasures, page};
+use super::Erasures;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::job::Grade;
+use crate::db::page;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
 /// How often is looked whether there is something to wipe, and how long the thread rests between slices.
@@ -131,8 +132,8 @@ fn read<T>(tx: &Tx<'_>, number: u32, f: impl FnOnce(&[u8]) -> T) -> Result<Optio
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::schema;
     use super::*;
+    use crate::db::schema;
 
     /// Texts that no other text of a file has, in an order of their own.
     fn marks(count: u64) -> Vec<String> {

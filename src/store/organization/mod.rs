@@ -6,8 +6,8 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::tx::{self, Error, Tx};
 use super::{activity, erasure};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, SLUG_TAKEN, TIME_ZONE_DEFAULT};

@@ -1,7 +1,7 @@
 //! What the outbox says of a candidate who is erased: ids, and nothing else. What is owed stays owed.
 
-use super::super::tx::{Error, Tx};
 use super::{Delivery, payload};
+use crate::db::tx::{Error, Tx};
 use crate::domain::erasure;
 use crate::domain::id::CandidateId;
 
@@ -20,7 +20,7 @@ pub(in super::super) fn forget_candidate(tx: &Tx<'_>, candidate: &CandidateId, e
         let sql = "UPDATE hr_deliveries
                    SET payload = $1
                    WHERE number = $2";
-        tx.run(sql, (payload::without_candidate(&message, erasure::NAME, email)?, number))?;
+        tx.run(sql, (payload::without_candidate(&message, erasure::ERASED_NAME, email)?, number))?;
         let sql = "UPDATE hr_attempts
                    SET answer = NULL
                    WHERE delivery_number = $1 AND answer IS NOT NULL";

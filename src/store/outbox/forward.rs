@@ -1,7 +1,7 @@
 //! Attempts that a clock which was once ahead has put off: they are brought forward to what the schedule allows.
 
-use super::super::tx::{self, Error, Tx};
-use crate::domain::hr_delivery::{self, Schedule};
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::hr_delivery::{self, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 
 /// A delivery whose next attempt is further away than the schedule allows.
@@ -16,7 +16,7 @@ pub struct Late {
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn late(tx: &Tx<'_>, schedule: &Schedule) -> Result<Vec<Late>, Error> {
+pub fn late(tx: &Tx<'_>, schedule: &RetrySchedule) -> Result<Vec<Late>, Error> {
     let sql = "SELECT d.number, d.failed_attempts, d.next_attempt_at, a.at
                FROM hr_deliveries d
                LEFT JOIN hr_attempts a ON a.delivery_number = d.number AND a.number = d.attempts
@@ -24,7 +24,7 @@ pub fn late(tx: &Tx<'_>, schedule: &Schedule) -> Result<Vec<Late>, Error> {
                ORDER BY d.number";
     let waiting = tx.all(sql, [tx.now.micros()], |row| {
         let (number, failed, next) = (row.get(0)?, row.get(1)?, tx::time(row, 2)?);
-        let bounded = hr_delivery::bounded(schedule, failed, tx::time_or_none(row, 3)?, next, tx.now);
+        let bounded = hr_delivery::bounded_attempt_time(schedule, failed, tx::time_or_none(row, 3)?, next, tx.now);
         Ok(Late { number, next, bounded })
     })?;
     Ok(waiting.into_iter().filter(|one| one.bounded < one.next).collect())

@@ -3,10 +3,10 @@
 //! whoever hires does not wait for what only a machine elsewhere wants.
 
 use super::super::activity;
-use super::super::tx::{self, Error, Tx};
 use super::payload::{self, Named, Person, Told};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::Action;
-use crate::domain::hr_delivery::Event;
+use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
 /// Messages that are made in one transaction: some 5 ms of the writer's time, which whoever decides meanwhile waits.
@@ -160,6 +160,6 @@ fn decision(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, Told), Error> {
     found.ok_or_else(|| Error::Defect("a decision names something that is not there".to_owned()))
 }
 
-fn event(action: &str) -> Option<Event> {
+fn event(action: &str) -> Option<DeliveryEvent> {
     Action::parse(action).and_then(activity::event)
 }

@@ -12,9 +12,9 @@ mod payload;
 
 use rusqlite::Row;
 
-use super::tx::{self, Error, Tx};
-use crate::domain::hr_delivery::{self, Attempt, Event, Next, Schedule, State};
-use crate::domain::hr_turn::Due;
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};
+use crate::domain::hr_dispatch::DueOrganization;
 use crate::domain::id::{DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 pub(super) use erased::forget_candidate;
@@ -37,7 +37,7 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     let sql = "INSERT INTO hr_deliveries (id, organization_id, type, payload, state, attempts, failed_attempts,
                  created_at, next_attempt_at)
                VALUES ($1, $2, $3, $4, 'pending', 0, 0, $5, $5)";
-    let ping = Event::Ping.as_str();
+    let ping = DeliveryEvent::Ping.as_str();
     tx.run(sql, (id.as_str(), organization.as_str(), ping, payload, tx.now.micros()))?;
     Ok(true)
 }
@@ -61,7 +61,7 @@ pub(super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<
 ///
 /// # Errors
 /// When SQLite fails.
-pub fn due(tx: &Tx<'_>) -> Result<Vec<Due>, Error> {
+pub fn due(tx: &Tx<'_>) -> Result<Vec<DueOrganization>, Error> {
     let sql = "WITH RECURSIVE owed (organization_id) AS (
                  SELECT min(organization_id) FROM hr_deliveries WHERE state = 'pending'
                  UNION ALL
@@ -89,7 +89,7 @@ pub fn due(tx: &Tx<'_>) -> Result<Vec<Due>, Error> {
                WHERE e.since <= $1
                GROUP BY e.organization_id, h.timed_out";
     tx.all(sql, [tx.now.micros()], |row| {
-        Ok(Due {
+        Ok(DueOrganization {
             organization_id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
             since: tx::time(row, 1)?,
             is_suspect: row.get(2)?,
@@ -107,7 +107,7 @@ pub struct Delivery {
     /// Whose it is.
     pub organization_id: OrganizationId,
     /// What it tells.
-    pub event: Event,
+    pub event: DeliveryEvent,
     /// The message: JSON text.
     pub payload: String,
 }
@@ -140,7 +140,7 @@ fn delivery(row: &Row<'_>, organization: &OrganizationId) -> Result<Delivery, Er
         number: row.get(0)?,
         id: tx::word(&row.get::<_, String>(1)?, DeliveryId::parse)?,
         organization_id: organization.clone(),
-        event: tx::word(&row.get::<_, String>(2)?, Event::parse)?,
+        event: tx::word(&row.get::<_, String>(2)?, DeliveryEvent::parse)?,
         payload: row.get(3)?,
     })
 }
@@ -154,10 +154,10 @@ pub fn record(
     tx: &Tx<'_>,
     delivery: &Delivery,
     target: &str,
-    attempt: &Attempt,
-    schedule: &Schedule,
+    attempt: &DeliveryAttempt,
+    schedule: &RetrySchedule,
     jitter: u16,
-) -> Result<Option<Next>, Error> {
+) -> Result<Option<AttemptOutcome>, Error> {
     let sql = "UPDATE hr_deliveries
                SET attempts = attempts + 1, failed_attempts = failed_attempts + $1
                WHERE number = $2 AND state = 'pending'
@@ -170,15 +170,15 @@ pub fn record(
                SET timed_out = $1
                WHERE organization_id = $2 AND url = $3 AND timed_out <> $1";
     tx.run(sql, (attempt.timed_out, delivery.organization_id.as_str(), target))?;
-    let next = hr_delivery::next(delivery.event, schedule, failed, attempt, tx.now, jitter);
+    let next = hr_delivery::outcome_of(delivery.event, schedule, failed, attempt, tx.now, jitter);
     move_on(tx, delivery, target, next).map(Some)
 }
 
-fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &Attempt) -> Result<(), Error> {
+fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &DeliveryAttempt) -> Result<(), Error> {
     let sql = "INSERT INTO hr_attempts (delivery_number, number, at, duration, status, error, answer)
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
-    let Attempt { at, status, error, answer, .. } = attempt;
+    let DeliveryAttempt { at, status, error, answer, .. } = attempt;
     // The HR system may know who it was, and say so.
     let answer = if erased::is_about_erased(tx, delivery)? { &None } else { answer };
     tx.run(sql, (delivery.number, nth, at.micros(), duration, status, error, answer))?;
@@ -189,22 +189,22 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, nth: i64, attempt: &Attempt) -> Resu
 }
 
 /// Where the target that is gone is not the integration's any more, the delivery is tried at the new one at once.
-fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: Next) -> Result<Next, Error> {
+fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, next: AttemptOutcome) -> Result<AttemptOutcome, Error> {
     match next {
-        Next::Delivered => {
-            set_state(tx, delivery, State::Delivered)?;
+        AttemptOutcome::Delivered => {
+            set_state(tx, delivery, DeliveryState::Delivered)?;
             release_next(tx, delivery)?;
         }
-        Next::Failed => set_state(tx, delivery, State::Failed)?,
-        Next::Again(at) => again(tx, delivery, at)?,
-        Next::Gone => {
+        AttemptOutcome::Failed => set_state(tx, delivery, DeliveryState::Failed)?,
+        AttemptOutcome::Again(at) => again(tx, delivery, at)?,
+        AttemptOutcome::Gone => {
             let is_disabled_now = disable(tx, delivery, target)?;
-            if delivery.event == Event::Ping {
-                set_state(tx, delivery, State::Failed)?;
-                return Ok(if is_disabled_now { next } else { Next::Failed });
+            if delivery.event == DeliveryEvent::Ping {
+                set_state(tx, delivery, DeliveryState::Failed)?;
+                return Ok(if is_disabled_now { next } else { AttemptOutcome::Failed });
             }
             again(tx, delivery, tx.now)?;
-            return Ok(if is_disabled_now { next } else { Next::Again(tx.now) });
+            return Ok(if is_disabled_now { next } else { AttemptOutcome::Again(tx.now) });
         }
     }
     Ok(next)
@@ -217,7 +217,7 @@ fn disable(tx: &Tx<'_>, delivery: &Delivery, target: &str) -> Result<bool, Error
     Ok(tx.run(sql, (GONE, tx.now.micros(), delivery.organization_id.as_str(), target))? == 1)
 }
 
-fn set_state(tx: &Tx<'_>, delivery: &Delivery, state: State) -> Result<(), Error> {
+fn set_state(tx: &Tx<'_>, delivery: &Delivery, state: DeliveryState) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET state = $1, next_attempt_at = NULL
                WHERE number = $2";

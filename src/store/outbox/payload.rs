@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::tx::{Error, Tx};
-use crate::domain::hr_delivery::Event;
+use crate::db::tx::{Error, Tx};
+use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::OrganizationId;
 use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
@@ -17,7 +17,7 @@ const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 /// A decision as the messages tell it: what its activity has, and the names of what that names.
 pub(super) struct Told {
-    pub(super) event: Event,
+    pub(super) event: DeliveryEvent,
     pub(super) at: Timestamp,
     pub(super) organization: Named,
     pub(super) slug: String,
@@ -53,7 +53,7 @@ pub(super) fn of_decision(told: &Told) -> Result<String, Error> {
     let Detail { before, after } = detail;
     let record = after.hire.or(before.hire).unwrap_or_default();
     let note = match told.event {
-        Event::Hired => record.notes,
+        DeliveryEvent::Hired => record.notes,
         _ => after.steps.into_iter().find(|step| step.id == told.step.id).and_then(|step| step.rejection_reason),
     };
     let organization = &told.organization;
@@ -110,11 +110,11 @@ pub(super) fn of_ping(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Opti
     tx.one(sql, [organization.as_str()], |row| {
         let (slug, name): (String, String) = (row.get(0)?, row.get(1)?);
         let organization = WireOrganization { id: organization.as_str(), slug: &slug, name: &name };
-        encode(Event::Ping, tx.now, WirePing { organization })
+        encode(DeliveryEvent::Ping, tx.now, WirePing { organization })
     })
 }
 
-fn encode(event: Event, timestamp: Timestamp, data: impl Serialize) -> Result<String, Error> {
+fn encode(event: DeliveryEvent, timestamp: Timestamp, data: impl Serialize) -> Result<String, Error> {
     let message =
         WireMessage { event: event.as_str(), version: PAYLOAD_VERSION, timestamp: timestamp.to_string(), data };
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))

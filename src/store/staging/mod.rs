@@ -17,9 +17,9 @@ use rusqlite::Connection;
 
 pub use self::row::Row;
 pub(super) use self::thread::start;
-use super::connection;
-use super::tx::{self, Error, Tx};
 use super::{candidate, candidate_role, candidate_step, organization, role, role_step};
+use crate::db::connection;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::CandidateId;
 use crate::domain::organization::StatusCounts;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::tx::{self, Error};
 use super::super::{candidate, candidate_role};
+use crate::db::tx::{self, Error};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus, StepType};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::connection::{self, Use};
 use super::super::erasure::Erasures;
-use super::super::health::{Health, Job};
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::{WORK_MAX, bring_some, drop_some, dropped, forget_dropped, undecided};
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
 use crate::world::World;
 
 /// How long the thread rests between two transactions, which everybody else waits for.

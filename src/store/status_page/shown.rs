@@ -6,7 +6,7 @@ use super::sent::{self, Sent};
 use super::{About, StatusPage};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep};
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
-use crate::domain::progress::{self, History, Progress};
+use crate::domain::progress::{self, ApplicationHistory, Progress};
 use crate::domain::timestamp::Timestamp;
 use crate::store::candidate_role::{self, Application};
 use crate::store::candidate_step;
@@ -56,7 +56,7 @@ pub struct Applied {
     /// The application itself.
     pub application: Application,
     /// How it came to be where it is.
-    pub history: History,
+    pub history: ApplicationHistory,
     /// Whose it is.
     pub candidate: Candidate,
 }
@@ -85,7 +85,7 @@ impl Shown {
             Some(applied) => {
                 let hours = self.organization.visible_after_hours.map(u64::from);
                 let delay = hours.map(|hours| std::time::Duration::from_secs(hours * 3_600));
-                progress::seen(&applied.history, page.withdrawn_at, delay, now)
+                progress::visible_progress(&applied.history, page.withdrawn_at, delay, now)
             }
             None if page.withdrawn_at.is_some() => Progress::untouched(self.steps.len(), ApplicationStatus::Withdrawn),
             None => Progress::untouched(self.steps.len(), ApplicationStatus::InProgress),

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use appliance::domain::api_key::{Grant, Scope, Secret};
-use appliance::domain::disk::{Disk, UploadLimits};
-use appliance::domain::hr_delivery::Schedule;
+use appliance::domain::api_key::{Grant, KeySecret, Scope};
+use appliance::domain::disk::{DiskSpace, UploadLimits};
+use appliance::domain::hr_delivery::RetrySchedule;
 use appliance::domain::id::{Id, UserId};
-use appliance::domain::rate::Policy;
+use appliance::domain::rate::RatePolicy;
 use appliance::domain::text::Email;
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use appliance::domain::user::PlatformRole;
@@ -216,7 +216,7 @@ impl App {
 
     /// Sets the space of the disk that the service sees.
     pub(crate) fn set_disk(&self, free_bytes: u64, total_bytes: u64) {
-        self.world.set_disk(Some(Disk { free_bytes, total_bytes }));
+        self.world.set_disk(Some(DiskSpace { free_bytes, total_bytes }));
     }
 
     /// Sets the wall clock to this time.
@@ -311,7 +311,7 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
     let settings = Settings {
         origin: origin(&base_url).unwrap(),
         base_url,
-        rate: options.per_minute.map(|per_minute| Policy { per_minute }),
+        rate: options.per_minute.map(|per_minute| RatePolicy { per_minute }),
         signups_per_hour: options.signups_per_hour,
         uploads: options.uploads,
         trusted_proxies: options.trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
@@ -348,7 +348,7 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
 fn deliver(ctx: &Ctx, options: &Hr) -> hr::Worker {
     let (store, world, telemetry) = (Arc::clone(&ctx.store), Arc::clone(&ctx.world), Arc::clone(&ctx.telemetry));
     let settings = hr::Settings {
-        schedule: Schedule::parse(options.schedule).unwrap(),
+        schedule: RetrySchedule::parse(options.schedule).unwrap(),
         timeout: options.timeout,
         allow_private_targets: options.allow_private,
     };
@@ -356,7 +356,7 @@ fn deliver(ctx: &Ctx, options: &Hr) -> hr::Worker {
 }
 
 fn make_admin(path: &Path, world: &dyn World) -> String {
-    let secret = Secret::generate(|bytes| world.fill(bytes));
+    let secret = KeySecret::generate(|bytes| world.fill(bytes));
     store::act_alone(path, world, |tx| {
         let user_id = UserId::parse("user_admin").unwrap();
         let email = Email::parse("admin@appliance.example").unwrap();

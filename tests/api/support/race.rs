@@ -3,6 +3,7 @@
 use std::sync::{Arc, Barrier};
 
 use super::client::{Answer, Client};
+use crate::rounds::rounds;
 
 /// One request of a race.
 pub(crate) struct Runner {
@@ -125,9 +126,9 @@ pub(crate) enum First {
 }
 
 /// The fewest rounds of a duel, the most, and how often each request must have come first.
-const DUEL_ROUNDS: usize = 200;
-const DUEL_ROUNDS_MAX: usize = 2_000;
-const DUEL_ORDER_ROUNDS: usize = 20;
+const DUEL_ROUNDS: usize = rounds(50, 200);
+pub(crate) const DUEL_ROUNDS_MAX: usize = rounds(500, 2_000);
+const DUEL_ORDER_ROUNDS: usize = rounds(8, 20);
 
 /// By how much a round's winner is held up more in the next one, and the most that it ever is.
 const TURNS_STEP: i32 = 400;

@@ -1,6 +1,6 @@
 //! What candidates apply with, put into the file by hand, and the links of their pages.
 
-use appliance::domain::status_page::digest;
+use appliance::domain::status_page::token_digest;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -42,7 +42,7 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
     let id = format!("sign_{token}");
     let quoted = |id: Option<&str>| id.map_or("NULL".to_owned(), |id| format!("'{id}'"));
     let of_signup = quoted(Some(&id).filter(|_| application.is_none()).map(String::as_str));
-    let digest: String = digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = token_digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
     let hex: String = CV.bytes().map(|byte| format!("{byte:02x}")).collect();
     let sha256: String = Sha256::digest(CV).iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, second) = hex.split_at(16);

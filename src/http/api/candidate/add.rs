@@ -1,7 +1,7 @@
 //! `POST /api/v1/organizations/{id}/candidates`.
 
 use super::{NO_ROLE, email, organization, told};
-use crate::domain::candidate::{self, Template};
+use crate::domain::candidate::{self, StepTemplate};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{Id, OrganizationId, RoleId};
@@ -59,7 +59,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
     };
     let role_steps = store::role_step::of_role(tx, role)?;
     let is_erased = known.as_ref().is_some_and(|candidate| candidate.is_erased);
-    candidate::apply(seats.status, role_steps.len(), is_erased, has_applied)?;
+    candidate::require_addable(seats.status, role_steps.len(), is_erased, has_applied)?;
     let stamp = || store::activity::stamp(&*ctx.world);
     let candidate = match known {
         Some(candidate) => candidate,
@@ -74,7 +74,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
         }
     };
     let templates =
-        role_steps.into_iter().map(|step| Template { id: step.id, name: step.name, step_type: step.step_type });
+        role_steps.into_iter().map(|step| StepTemplate { id: step.id, name: step.name, step_type: step.step_type });
     let steps = candidate::first_steps(templates.collect(), || ctx.world.id());
     let application = store::candidate_role::Record {
         id: ctx.world.id(),

@@ -43,7 +43,7 @@ pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &ChangeWish)
         Some(email) => store::candidate::with_email(tx, &before.organization_id, email)?,
         None => None,
     };
-    candidate::change(before.is_erased, owner.is_some_and(|owner| owner.id != before.id))?;
+    candidate::require_changeable(before.is_erased, owner.is_some_and(|owner| owner.id != before.id))?;
     let (name, email) = (wish.name.as_deref(), wish.email.as_ref());
     let after = acts::change(tx, who, before, name, email, &store::activity::stamp(&*ctx.world))?;
     told(tx, after)

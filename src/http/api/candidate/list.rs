@@ -41,7 +41,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
 }
 
 fn searched(name: &str, text: Option<String>) -> Result<Vec<String>, Refusal> {
-    let words = search::of_search(&text.unwrap_or_default());
+    let words = search::search_words(&text.unwrap_or_default());
     words.ok_or_else(|| Refusal::invalid(name, format!("must have at most {WORDS_OF_SEARCH_MAX} words")))
 }
 

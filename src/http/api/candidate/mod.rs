@@ -14,7 +14,7 @@ use crate::domain::api_key::Scope;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::{EMAIL_MUST_BE, Email};
-use crate::domain::user::{Principal, Standing};
+use crate::domain::user::{CallerRoles, Principal};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::fields::Fields;
 use crate::http::server::reply::Reply;
@@ -98,7 +98,7 @@ fn organization<'a>(
     tx: &Tx<'_>,
     who: &Principal,
     id: Option<&'a OrganizationId>,
-) -> Result<(&'a OrganizationId, Standing), Error> {
+) -> Result<(&'a OrganizationId, CallerRoles), Error> {
     let id = id.ok_or(NO_ORGANIZATION)?;
     let standing = store::access::to_organization(tx, who, id)?.ok_or(NO_ORGANIZATION)?;
     Ok((id, standing))
@@ -112,7 +112,7 @@ pub(in crate::http) fn find(
     tx: &Tx<'_>,
     who: &Principal,
     id: Option<&CandidateId>,
-) -> Result<(Candidate, Standing), Error> {
+) -> Result<(Candidate, CallerRoles), Error> {
     let id = id.ok_or(NO_CANDIDATE)?;
     let (organization, standing) = store::access::to_candidate(tx, who, id)?.ok_or(NO_CANDIDATE)?;
     let candidate = store::candidate::find(tx, &organization, id)?.ok_or(NO_CANDIDATE)?;

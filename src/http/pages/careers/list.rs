@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use askama::Template;
 
 use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
-use crate::domain::careers::{Facet, Filter, Page, Searched};
+use crate::domain::careers::{Facet, Filter, ListPage, SearchResult};
 use crate::domain::role::WorkType;
 use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
@@ -60,7 +60,7 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }:
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
     let searched = filter.searched(&listings);
     let found = searched.chosen();
-    let page = Page::of(found.len(), *wanted);
+    let page = ListPage::of(found.len(), *wanted);
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let link = Link { texts, home: home(&organization.slug) };
     let heading = fill(texts.careers.title, &[("organization", &organization.name)]);
@@ -187,7 +187,7 @@ impl Link {
 }
 
 /// The filters: each where it has something to choose from, or something was chosen.
-fn groups(link: &Link, filter: &Filter, searched: &Searched<'_, '_>) -> Vec<Group> {
+fn groups(link: &Link, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<Group> {
     let words = &link.texts.careers;
     let groups = Facet::ALL.into_iter().filter_map(|facet| {
         let (heading, all) = match facet {

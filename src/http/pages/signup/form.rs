@@ -5,10 +5,10 @@ use hyper::header;
 use super::words::{self, Problem, Wrong};
 use super::{Visit, said};
 use crate::domain::attachment;
-use crate::domain::form::{Form, ID_RANDOM_BYTES};
-use crate::domain::invitation::Way;
+use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
+use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::{FieldError, Refusal};
-use crate::domain::signup::{Field, Typed};
+use crate::domain::signup::{FormField, TypedSignup};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::{self, fill};
 use crate::http::server::ctx::Ctx;
@@ -29,7 +29,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 /// off; `gone` where it has run out or the role takes no applications any more.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let invitation = match visit.follow(tx)? {
-        Some(invitation) if invitation.way == Way::Open => invitation,
+        Some(invitation) if invitation.way == LinkTarget::Open => invitation,
         other => return said::no_form(visit, other.as_ref()),
     };
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
@@ -44,7 +44,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error
 pub(super) fn signed(ctx: &Ctx, visit: &Visit) -> String {
     let mut random = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut random);
-    Form::new(&random, ctx.world.now()).signed(ctx.store.form_secret(), &visit.token)
+    SignedForm::new(&random, ctx.world.now()).signed(ctx.store.form_secret(), &visit.token)
 }
 
 /// The refusal of a form that the service cannot take now.
@@ -58,11 +58,11 @@ const UNAVAILABLE: Refusal = Refusal::Unavailable {
 pub(super) struct Sheet {
     /// What proves when it was made.
     pub(super) signed: String,
-    pub(super) typed: Typed,
+    pub(super) typed: TypedSignup,
     /// The file that came with it, or before.
     pub(super) document: Option<attachment::AttachmentToken>,
     pub(super) problem: Option<Problem>,
-    pub(super) faults: Vec<(Field, Wrong)>,
+    pub(super) faults: Vec<(FormField, Wrong)>,
 }
 
 impl Sheet {
@@ -81,7 +81,7 @@ impl Sheet {
             Some(Problem::Unavailable) => return UNAVAILABLE,
             _ => {}
         }
-        let has_fault = |fault| self.faults.contains(&(Field::Cv, Wrong::File(fault)));
+        let has_fault = |fault| self.faults.contains(&(FormField::Cv, Wrong::File(fault)));
         if has_fault(attachment::AttachmentFault::TooLarge) {
             return Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX);
         }
@@ -125,7 +125,7 @@ struct FormPage<'a> {
 
 /// A field that is at fault, as it is told.
 struct Told {
-    field: Field,
+    field: FormField,
     label: &'static str,
     words: String,
 }
@@ -137,7 +137,7 @@ impl<'a> FormPage<'a> {
         let role = ("role", invitation.role_name.as_str());
         let title = fill(texts.title, &[role, organization]);
         let title = if sheet.is_wrong() { fill(texts.title_with_errors, &[("title", &title)]) } else { title };
-        let told = |(field, wrong): &(Field, Wrong)| Told {
+        let told = |(field, wrong): &(FormField, Wrong)| Told {
             field: *field,
             label: words::label(texts, *field),
             words: words::of_field(texts, *field, *wrong),

@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::domain::network::{self, Network};
-use crate::domain::rate::Hour;
+use crate::domain::rate::HourlyAllowance;
 use crate::http::server::throttle::make_room;
 
 /// The applications of each network.
 pub(in crate::http) struct Limit {
     per_hour: Option<u32>,
-    hours: Mutex<HashMap<Network, Hour>>,
+    hours: Mutex<HashMap<Network, HourlyAllowance>>,
 }
 
 impl Limit {
@@ -28,14 +28,14 @@ impl Limit {
     pub(in crate::http) fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let Some(per_hour) = self.per_hour else { return Ok(()) };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
-        let limits = network::of(address).map(|(network, factor)| (network, per_hour.saturating_mul(factor)));
+        let limits = network::containing(address).map(|(network, factor)| (network, per_hour.saturating_mul(factor)));
         let wait = limits.clone().filter_map(|(network, limit)| hours.get(&network)?.wait(limit, now)).max();
         if let Some(wait) = wait {
             return Err(wait);
         }
         for (network, limit) in limits {
             make_room(&mut hours, &network, |hour| hour.is_over(now), |hour| hour.began_at);
-            hours.entry(network).or_insert_with(|| Hour::beginning(now)).take(limit, now)?;
+            hours.entry(network).or_insert_with(|| HourlyAllowance::beginning(now)).take(limit, now)?;
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ impl Visit {
     /// The token of the page that shows what this browser has applied to the role with, where it still leads there.
     fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
         for (_, token) in self.applied.iter().filter(|(id, _)| !self.is_again && id == role.as_str()) {
-            if store::status_page::role(tx, &status_page::digest(token))?.as_ref() == Some(role) {
+            if store::status_page::role(tx, &status_page::token_digest(token))?.as_ref() == Some(role) {
                 return Ok(Some(token));
             }
         }

@@ -6,10 +6,10 @@ use super::form::{self, Sheet};
 use super::words::{Problem, Wrong};
 use super::{Visit, YES, cookie, said};
 use crate::domain::attachment;
-use crate::domain::form::{Age, Form};
-use crate::domain::invitation::Way;
+use crate::domain::form::{FormAge, SignedForm};
+use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
-use crate::domain::signup::{Fault, Field, Typed};
+use crate::domain::signup::{FieldFault, FormField, TypedSignup};
 use crate::domain::status_page;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::form::{self as sent, FileUse, Look, Trouble};
@@ -70,11 +70,11 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
     let checked = sheet.typed.check();
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
-            let status_token = status_page::token(ctx.store.form_secret(), &made.id);
+            let status_token = status_page::token_of_form(ctx.store.form_secret(), &made.id);
             let wish = Wish {
                 checked,
                 locale: visit.texts.tag.to_owned(),
-                digest: status_page::digest(&status_token),
+                digest: status_page::token_digest(&status_token),
                 document: sheet.document.clone(),
             };
             Ok(Decoded::Wish(Sent { visit, sheet, wish, status_token }))
@@ -87,7 +87,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
 }
 
 /// The sheet that a form was filled to, and the form that it was filled on.
-fn filled(ctx: &Ctx, visit: &Visit, form: &sent::Form) -> (Option<Form>, Sheet) {
+fn filled(ctx: &Ctx, visit: &Visit, form: &sent::Form) -> (Option<SignedForm>, Sheet) {
     let mut sheet = Sheet { typed: typed(form), ..Sheet::default() };
     let made = signature(ctx, visit, form, &mut sheet);
     let is_kept = made.is_some() && sheet.problem != Some(Problem::Robot);
@@ -114,9 +114,9 @@ pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Tro
     refuse(ctx, tx, &troubled(ctx, Visit::of(request)?, form, trouble))
 }
 
-fn typed(form: &sent::Form) -> Typed {
+fn typed(form: &sent::Form) -> TypedSignup {
     let first = |name| form.texts(name).next().unwrap_or_default().to_owned();
-    Typed {
+    TypedSignup {
         name: first("name"),
         email: first("email"),
         phone: first("phone"),
@@ -128,18 +128,18 @@ fn typed(form: &sent::Form) -> Typed {
 
 /// The form that was sent, where it is one of ours and neither too young nor too old. One that is not good any more is
 /// followed by a new one; one that came too soon stays, and is good a moment later.
-fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> Option<Form> {
+fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> Option<SignedForm> {
     let text = form.texts(FORM_FIELD).next().unwrap_or_default();
-    let made = Form::read(ctx.store.form_secret(), &visit.token, text);
-    let age = made.as_ref().map_or(Age::TooOld, |made| made.age(ctx.world.now()));
-    sheet.signed = if age == Age::TooOld { form::signed(ctx, visit) } else { text.to_owned() };
+    let made = SignedForm::read(ctx.store.form_secret(), &visit.token, text);
+    let age = made.as_ref().map_or(FormAge::TooOld, |made| made.age(ctx.world.now()));
+    sheet.signed = if age == FormAge::TooOld { form::signed(ctx, visit) } else { text.to_owned() };
     sheet.problem = match age {
         _ if form.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(Problem::Robot),
         // Its age is not known, and not what is wrong with it.
         _ if form.is_unread() => None,
-        Age::TooYoung => Some(Problem::TooSoon),
-        Age::TooOld => Some(Problem::TooOld),
-        Age::Good => None,
+        FormAge::TooYoung => Some(Problem::TooSoon),
+        FormAge::TooOld => Some(Problem::TooOld),
+        FormAge::Good => None,
     };
     made
 }
@@ -150,7 +150,7 @@ fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
     match form.upload() {
         Some(sent::Upload::Staged(staged)) if is_kept => sheet.document = Some(staged.token.clone()),
         Some(sent::Upload::Fault(fault)) => {
-            sheet.faults.push((Field::Cv, Wrong::File(*fault)));
+            sheet.faults.push((FormField::Cv, Wrong::File(*fault)));
             sheet.document = before();
         }
         Some(sent::Upload::Staged(_)) | None => sheet.document = before(),
@@ -159,9 +159,9 @@ fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
 
 /// Adds what is wrong with what was typed, in the order of the form. Behind a file that is too large nothing was read, so
 /// what is missing there is nobody's fault.
-fn add_faults(sheet: &mut Sheet, faults: Vec<(Field, Fault)>, form: &sent::Form) {
-    let is_cut = sheet.faults.contains(&(Field::Cv, Wrong::File(attachment::AttachmentFault::TooLarge)));
-    let is_there = |field: Field| form.texts(field.as_str()).next().is_some();
+fn add_faults(sheet: &mut Sheet, faults: Vec<(FormField, FieldFault)>, form: &sent::Form) {
+    let is_cut = sheet.faults.contains(&(FormField::Cv, Wrong::File(attachment::AttachmentFault::TooLarge)));
+    let is_there = |field: FormField| form.texts(field.as_str()).next().is_some();
     let faults = faults.into_iter().filter(|(field, _)| !is_cut || is_there(*field));
     sheet.faults.extend(faults.map(|(field, fault)| (field, Wrong::Typed(fault))));
     sheet.faults.sort_by_key(|(field, _)| *field);
@@ -174,7 +174,9 @@ fn add_faults(sheet: &mut Sheet, faults: Vec<(Field, Fault)>, form: &sent::Form)
 pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -> Result<Reply, Error> {
     let staged = sheet.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
     match visit.follow(tx)? {
-        Some(invitation) if invitation.way == Way::Open => form::again(visit, &invitation, sheet, staged.as_ref()),
+        Some(invitation) if invitation.way == LinkTarget::Open => {
+            form::again(visit, &invitation, sheet, staged.as_ref())
+        }
         other => said::not_sent(visit, other.as_ref()),
     }
 }
@@ -198,7 +200,7 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
     let invitation = match visit.follow(tx)? {
-        Some(invitation) if invitation.way == Way::Open => invitation,
+        Some(invitation) if invitation.way == LinkTarget::Open => invitation,
         other => return said::not_sent(visit, other.as_ref()),
     };
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
@@ -206,7 +208,7 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     }
     let staged = wish.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
     if wish.document.is_some() && staged.is_none() {
-        let faults = vec![(Field::Cv, Wrong::FileGone)];
+        let faults = vec![(FormField::Cv, Wrong::FileGone)];
         let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }

@@ -1,14 +1,14 @@
 //! What is wrong with a form, in the reader's words.
 
 use crate::domain::attachment;
-use crate::domain::signup::{Fault, Field};
+use crate::domain::signup::{FieldFault, FormField};
 use crate::http::pages::texts::{Signup, fill};
 
 /// What is wrong with a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// What was typed.
-    Typed(Fault),
+    Typed(FieldFault),
     /// The file that was sent.
     File(attachment::AttachmentFault),
     /// The file that was sent before: it was kept for a while, which is over.
@@ -48,29 +48,29 @@ pub(super) fn of_problem(texts: &'static Signup, problem: Problem) -> String {
 }
 
 /// What a field is called.
-pub(super) fn label(texts: &'static Signup, field: Field) -> &'static str {
+pub(super) fn label(texts: &'static Signup, field: FormField) -> &'static str {
     match field {
-        Field::Name => texts.name,
-        Field::Email => texts.email,
-        Field::Phone => texts.phone,
-        Field::Links => texts.links,
-        Field::Note => texts.note,
-        Field::Cv => texts.cv,
-        Field::Consent => texts.consent_name,
+        FormField::Name => texts.name,
+        FormField::Email => texts.email,
+        FormField::Phone => texts.phone,
+        FormField::Links => texts.links,
+        FormField::Note => texts.note,
+        FormField::Cv => texts.cv,
+        FormField::Consent => texts.consent_name,
     }
 }
 
 /// The sentence about a field.
-pub(super) fn of_field(texts: &'static Signup, field: Field, wrong: Wrong) -> String {
+pub(super) fn of_field(texts: &'static Signup, field: FormField, wrong: Wrong) -> String {
     let counted = |text, count: usize| fill(text, &[("count", &count.to_string())]);
     match wrong {
-        Wrong::Typed(Fault::Missing) => missing(texts, field).to_owned(),
-        Wrong::Typed(Fault::TooLong(most)) if field == Field::Links => counted(texts.link_too_long, most),
-        Wrong::Typed(Fault::TooLong(most)) => counted(texts.too_long, most),
-        Wrong::Typed(Fault::Unreadable(_)) => texts.unreadable.to_owned(),
-        Wrong::Typed(Fault::NoAddress) => texts.no_address.to_owned(),
-        Wrong::Typed(Fault::TooMany(most)) => counted(texts.too_many_links, most),
-        Wrong::Typed(Fault::NoLink) => texts.no_link.to_owned(),
+        Wrong::Typed(FieldFault::Missing) => missing(texts, field).to_owned(),
+        Wrong::Typed(FieldFault::TooLong(most)) if field == FormField::Links => counted(texts.link_too_long, most),
+        Wrong::Typed(FieldFault::TooLong(most)) => counted(texts.too_long, most),
+        Wrong::Typed(FieldFault::Unreadable(_)) => texts.unreadable.to_owned(),
+        Wrong::Typed(FieldFault::NoAddress) => texts.no_address.to_owned(),
+        Wrong::Typed(FieldFault::TooMany(most)) => counted(texts.too_many_links, most),
+        Wrong::Typed(FieldFault::NoLink) => texts.no_link.to_owned(),
         Wrong::File(attachment::AttachmentFault::TooLarge) => texts.cv_too_large.to_owned(),
         Wrong::File(attachment::AttachmentFault::WrongType) => texts.cv_wrong_type.to_owned(),
         Wrong::File(attachment::AttachmentFault::Empty) => texts.cv_empty.to_owned(),
@@ -80,10 +80,10 @@ pub(super) fn of_field(texts: &'static Signup, field: Field, wrong: Wrong) -> St
     }
 }
 
-fn missing(texts: &'static Signup, field: Field) -> &'static str {
+fn missing(texts: &'static Signup, field: FormField) -> &'static str {
     match field {
-        Field::Email => texts.email_missing,
-        Field::Consent => texts.consent_missing,
+        FormField::Email => texts.email_missing,
+        FormField::Consent => texts.consent_missing,
         _ => texts.name_missing,
     }
 }

@@ -91,7 +91,7 @@ struct Found {
 impl Visit {
     /// Where the link leads; `None` where it leads nowhere, or does not any more.
     fn find(&self, tx: &Tx<'_>) -> Result<Option<Found>, Error> {
-        let Some(page) = pages::find(tx, &status_page::digest(&self.token))? else { return Ok(None) };
+        let Some(page) = pages::find(tx, &status_page::token_digest(&self.token))? else { return Ok(None) };
         let Some(shown) = shown::of(tx, &page)? else { return Ok(None) };
         let texts = if self.is_chosen { self.texts } else { texts::of_tag(&page.locale) };
         Ok(Some(Found { page, shown, texts }))

@@ -326,7 +326,7 @@ pub(in crate::http) fn of(request: &Request) -> Result<&'static Texts, Error> {
 pub(in crate::http) fn place(named: Option<&str>, fields: &HeaderMap) -> usize {
     let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let accepted = values.next().map(|first| values.fold(first, |list, value| Cow::Owned(format!("{list}, {value}"))));
-    language::choose(TAGS, named, accepted.as_deref())
+    language::choose_language(TAGS, named, accepted.as_deref())
 }
 
 /// The texts that a browser wants, where nothing but the header fields of its request is known.
@@ -336,7 +336,7 @@ pub(in crate::http) fn wanted(fields: &HeaderMap) -> &'static Texts {
 
 /// The texts of a tag's language, or of the first.
 pub(in crate::http) fn of_tag(tag: &str) -> &'static Texts {
-    ALL[language::choose(TAGS, Some(tag), None)]
+    ALL[language::choose_language(TAGS, Some(tag), None)]
 }
 
 /// A text with its places filled, in one pass: what stands in a value stays what it is.

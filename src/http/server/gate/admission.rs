@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::header;
 
 use super::Trail;
-use crate::domain::api_key::Secret;
+use crate::domain::api_key::KeySecret;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 use crate::domain::user::{Auth, Principal};
@@ -79,7 +79,7 @@ pub(super) enum Sent {
 pub(super) fn sent(ctx: &Ctx, request: &Request) -> Result<Sent, Refusal> {
     if let Some(value) = request.header_list(&header::AUTHORIZATION) {
         let (scheme, token) = value.split_once(' ').unwrap_or((&value, ""));
-        let secret = Secret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        let secret = KeySecret::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
         return secret.map(|secret| Sent::ApiKey(secret.digest())).ok_or(Refusal::Unauthorized { sent: true });
     }
     session::cookie(ctx, request).map(Sent::Session).ok_or(Refusal::Unauthorized { sent: false })
@@ -115,7 +115,7 @@ fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usag
     store::usage::LogEntry {
         key_number,
         method: request.method().to_string().into(),
-        path: usage::kept_path(request.path()).to_owned().into(),
+        path: usage::stored_path(request.path()).to_owned().into(),
         ip: request.client(),
         user_agent: request.user_agent(),
         auth_endpoint: route.path,

@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::REALM;
 use super::transaction::Outcome;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
-use crate::domain::idempotency_key::{self, IdempotencyKey, Kept};
+use crate::domain::idempotency_key::{self, IdempotencyKey, StoredResponse};
 use crate::domain::refusal::Refusal;
-use crate::domain::user::{Auth, Principal, Standing};
+use crate::domain::user::{Auth, CallerRoles, Principal};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Entry, Route};
@@ -62,8 +62,10 @@ impl Once {
             _ => None,
         };
         let key = key.ok_or_else(|| {
-            let what =
-                format!("must be there once, with 1 to {} printable characters", idempotency_key::CHARACTERS_MAX);
+            let what = format!(
+                "must be there once, with 1 to {} printable characters",
+                idempotency_key::IDEMPOTENCY_KEY_CHARACTERS_MAX
+            );
             Refusal::invalid("Idempotency-Key", what)
         })?;
         let method = request.method().as_str().as_bytes();
@@ -99,13 +101,13 @@ impl Once {
         Ok(outcome)
     }
 
-    fn repeat(&self, tx: &Tx<'_>, who: &Principal, kept: &Kept) -> Result<Outcome, Error> {
+    fn repeat(&self, tx: &Tx<'_>, who: &Principal, kept: &StoredResponse) -> Result<Outcome, Error> {
         const HIDDEN: Refusal = Refusal::NotFound("there is no such thing, or this key may not see it");
         let answer = kept.answer_to(&self.fingerprint);
         // What is not told needs no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {
             let standing = self.place.standing(tx, who)?;
-            let may = standing.ok_or(HIDDEN).and_then(|standing| standing.map_or(Ok(()), Standing::require_manager));
+            let may = standing.ok_or(HIDDEN).and_then(|standing| standing.map_or(Ok(()), CallerRoles::require_manager));
             if let Err(refusal) = may {
                 return Ok(Err(refusal));
             }
@@ -116,10 +118,10 @@ impl Once {
         }
     }
 
-    fn to_keep(&self, outcome: &Outcome) -> Option<Kept> {
+    fn to_keep(&self, outcome: &Outcome) -> Option<StoredResponse> {
         match outcome {
             Ok(reply) => Some(reply.to_repeat(self.fingerprint)),
-            Err(refusal) if idempotency_key::is_of_state(refusal) => {
+            Err(refusal) if idempotency_key::is_storable(refusal) => {
                 // Each time it is given it has the id of the request that it is given to.
                 let problem = Reply::problem(&Error::Refused(refusal.clone()), REALM, "");
                 Some(problem.to_repeat(self.fingerprint))
@@ -152,8 +154,8 @@ impl Place {
     }
 
     /// What the caller is to it: `Some(None)` where that is not asked, `None` where it is not to be seen.
-    fn standing(&self, tx: &Tx<'_>, who: &Principal) -> Result<Option<Option<Standing>>, Error> {
-        let within = |found: Option<(OrganizationId, Standing)>| found.map(|(_, standing)| standing);
+    fn standing(&self, tx: &Tx<'_>, who: &Principal) -> Result<Option<Option<CallerRoles>>, Error> {
+        let within = |found: Option<(OrganizationId, CallerRoles)>| found.map(|(_, standing)| standing);
         let standing = match self {
             Self::Organization(Some(id)) => access::to_organization(tx, who, id)?,
             Self::Role(Some(id)) => within(access::to_role(tx, who, id)?),

@@ -51,7 +51,7 @@ use super::route::{Next, Route, Work};
 use super::table::{self, Found};
 use super::variant::Parameter;
 use crate::domain::id::{ApiKeyId, RequestId};
-use crate::domain::rate::{Left, Policy};
+use crate::domain::rate::{RatePolicy, RemainingTokens};
 use crate::domain::refusal::Refusal;
 use crate::http::pages::texts::{self, Texts};
 use crate::store::usage::LogEntry;
@@ -85,7 +85,7 @@ struct Trail {
     cors: bool,
     /// What of the query the answer depends on, besides the language; `None` where it depends on neither.
     parameters: Option<&'static [Parameter]>,
-    left: Option<Left>,
+    left: Option<RemainingTokens>,
     key: Option<Arc<KnownKey>>,
     /// Whether a form was begun to be read, whatever was made of it.
     has_begun_form: bool,
@@ -343,12 +343,12 @@ fn finish(ctx: &Ctx, trail: &Trail, outcome: Result<Reply, Error>) -> Reply {
 }
 
 /// The value of `RateLimit-Policy` (IETF draft, RateLimit header fields for HTTP).
-fn policy_value(policy: Policy) -> String {
+fn policy_value(policy: RatePolicy) -> String {
     format!("\"default\";q={};w=60", policy.per_minute)
 }
 
 /// The value of `RateLimit`.
-fn left_value(left: Left) -> String {
+fn left_value(left: RemainingTokens) -> String {
     format!("\"default\";r={};t={}", left.remaining, left.reset_s)
 }
 

@@ -19,7 +19,7 @@ use super::rendered::Rendered;
 use super::response_cache::Kept;
 use crate::domain::entity_tag;
 use crate::domain::id::{self, AttachmentId, CandidateId, OrganizationId, RequestId};
-use crate::domain::idempotency_key::{Answer, Kept as KeptAnswer};
+use crate::domain::idempotency_key::{StoredBody, StoredResponse};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
@@ -128,14 +128,14 @@ impl Reply {
     }
 
     /// What is kept of it where its request is to be carried out once.
-    pub(in crate::http) fn to_repeat(&self, fingerprint: [u8; 32]) -> KeptAnswer {
-        let whole = || Answer::Whole(String::from_utf8_lossy(&self.body).into_owned());
+    pub(in crate::http) fn to_repeat(&self, fingerprint: [u8; 32]) -> StoredResponse {
+        let whole = || StoredBody::Whole(String::from_utf8_lossy(&self.body).into_owned());
         let (answer, candidate_id) = match &self.repeat {
             Repeat::Whole => (whole(), None),
             Repeat::About(candidate) => (whole(), Some(candidate.clone())),
-            Repeat::Secret(made_id, candidate) => (Answer::Secret(made_id.clone()), candidate.clone()),
+            Repeat::Secret(made_id, candidate) => (StoredBody::Secret(made_id.clone()), candidate.clone()),
         };
-        KeptAnswer { fingerprint, status: self.status.as_u16(), answer, candidate_id }
+        StoredResponse { fingerprint, status: self.status.as_u16(), answer, candidate_id }
     }
 
     /// An answer that was kept, given once more.
@@ -309,7 +309,7 @@ pub(in crate::http) fn is_matching(answered: &HeaderMap, asked: &HeaderMap) -> b
     }
     let Some(tag) = answered.get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
     let mut lists = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
-    lists.any(|list| entity_tag::names(list, tag))
+    lists.any(|list| entity_tag::lists_tag(list, tag))
 }
 
 /// What a page may do: show itself in this style, and nothing else.

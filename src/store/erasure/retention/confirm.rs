@@ -1,13 +1,13 @@
 //! How the retention of an organization stands, and an admin's word on it.
 
 use super::super::super::activity;
-use super::super::super::clock;
-use super::super::super::tx::{self, Error, Tx};
 use super::due;
+use crate::db::clock;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
-use crate::domain::retention::Day;
+use crate::domain::retention::RetentionDay;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::world::World;
@@ -43,7 +43,7 @@ pub fn standing(
         tx.one(sql, [organization.as_str()], |row| Ok((row.get(0)?, row.get(1)?, tx::time_or_none(row, 2)?)))?;
     let Some((days, due, due_since)) = found else { return Ok(None) };
     let day = due::today(tx, world, organization)?.map(|today| due::day(tx, organization, today)).transpose()?;
-    let waiting = day.filter(Day::needs_confirmation).map_or(0, |day| day.unconfirmed);
+    let waiting = day.filter(RetentionDay::needs_confirmation).map_or(0, |day| day.unconfirmed);
     Ok(Some(RetentionStanding { days, due, due_since, waiting }))
 }
 

@@ -1,9 +1,9 @@
 //! Who is due: an organization's candidates beside what the file has noted of them.
 
-use super::super::super::tx::{self, Error, Tx};
 use super::super::Candidate;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
-use crate::domain::retention::{Day, Noted};
+use crate::domain::retention::{DueCandidate, RetentionDay};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
@@ -14,7 +14,7 @@ pub(super) struct Looked {
     /// Since when their time counts, where it is over.
     pub(super) counted_from: Option<Timestamp>,
     /// What is noted of them, where they were found due before.
-    pub(super) noted: Option<Noted>,
+    pub(super) noted: Option<DueCandidate>,
 }
 
 /// The organizations that want their candidates erased.
@@ -85,8 +85,8 @@ pub(super) fn look_from(
         let (decided, later) = (tx::time(row, 3)?, tx::time_or_none(row, 4)?);
         let counted_from = later.map_or(decided, |later| later.max(decided));
         let is_due = row.get::<_, bool>(2)? && counted_from < kept_since;
-        let noted = tx::time_or_none(row, 5)?.map(|due_since| -> Result<Noted, Error> {
-            Ok(Noted { due_since, counted_from: tx::time(row, 6)?, is_confirmed: row.get(7)? })
+        let noted = tx::time_or_none(row, 5)?.map(|due_since| -> Result<DueCandidate, Error> {
+            Ok(DueCandidate { due_since, counted_from: tx::time(row, 6)?, is_confirmed: row.get(7)? })
         });
         Ok(Looked { candidate, counted_from: is_due.then_some(counted_from), noted: noted.transpose()? })
     })
@@ -166,13 +166,13 @@ pub(super) fn ripe(
 }
 
 /// The figures of the organization's day that began at `today`.
-pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) -> Result<Day, Error> {
+pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) -> Result<RetentionDay, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM candidates WHERE organization_id = $1 AND erased_at IS NULL),
                  (SELECT count(*) FROM retention_due WHERE organization_id = $1 AND due_since < $2 AND confirmed = 0),
                  coalesce((SELECT erased FROM retention_days WHERE organization_id = $1 AND day = $2), 0)";
     let found = tx.one(sql, (organization.as_str(), today.micros()), |row| {
-        Ok(Day { candidates: row.get(0)?, unconfirmed: row.get(1)?, erased: row.get(2)? })
+        Ok(RetentionDay { candidates: row.get(0)?, unconfirmed: row.get(1)?, erased: row.get(2)? })
     })?;
     Ok(found.unwrap_or_default())
 }

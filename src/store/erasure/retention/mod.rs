@@ -18,16 +18,16 @@ use rusqlite::Connection;
 
 pub use self::confirm::{RetentionConfirmation, RetentionStanding, confirm, standing};
 use self::due::Looked;
-use super::super::clock::Clock;
-use super::super::connection::{self, Use};
-use super::super::health::{Health, Job};
-use super::super::job::Grade;
-use super::super::notice::Notices;
-use super::super::thread::Periodic;
-use super::super::tx::{self, Error, Tx};
-use super::super::writer::Writer;
 use super::{Erasures, erase_by_retention};
-use crate::domain::clock::{Doubt, Reading};
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::job::Grade;
+use crate::db::notice::Notices;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
+use crate::domain::clock::{ClockDoubt, ClockReading};
 use crate::domain::id::OrganizationId;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
@@ -63,7 +63,7 @@ pub struct Run {
     /// When it ended.
     pub at: Timestamp,
     /// Why it did nothing, where it did not.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ClockDoubt>,
     /// Candidates that are due, of all organizations.
     pub due: i64,
     /// Those of them who wait for an admin's word.
@@ -182,7 +182,7 @@ impl Worker {
         self.parts.health.report(Job::Retention, &Err::<(), _>(error));
     }
 
-    fn end(&mut self, doubt: Option<Doubt>, erased: u64, waiting: i64) {
+    fn end(&mut self, doubt: Option<ClockDoubt>, erased: u64, waiting: i64) {
         if !self.has_failed {
             self.parts.health.report(Job::Retention, &Ok(()));
         }
@@ -310,11 +310,11 @@ fn erase_ripe(
 }
 
 /// Why a run does nothing.
-fn waits(doubt: Doubt, reading: &Reading) -> String {
+fn waits(doubt: ClockDoubt, reading: &ClockReading) -> String {
     let minutes = reading.wait().as_secs().div_ceil(60);
     match doubt {
-        Doubt::Start => format!("retention waits: the service has just started; it begins in {minutes} minutes"),
-        Doubt::Clock => format!(
+        ClockDoubt::Start => format!("retention waits: the service has just started; it begins in {minutes} minutes"),
+        ClockDoubt::Clock => format!(
             "retention waits: the clock says {} where {} was expected; it goes on in {minutes} minutes of uptime, or when an \
              admin confirms the time",
             reading.wall, reading.believed

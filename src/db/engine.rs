@@ -1,0 +1,374 @@
+//! The writing connection and its transactions: everything of a batch is committed once, then all are answered.
+
+mod debt;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::clock::Clock;
+use super::connection::{self, Use};
+use super::halt::{Broken, Halt};
+use super::identity::Identity;
+use super::job::{Answering, Job, answer_all};
+use super::owed::OwedRows;
+use super::reserve::Reserve;
+use super::schema;
+use super::tx::{self, Error, Tx, Undo};
+use super::wal::{Checkpoint, Mode};
+use crate::store::change;
+use crate::store::erasure::Erasures;
+use crate::store::memory::Memory;
+use crate::store::recording::{self, Recording};
+use crate::store::usage::Ledger;
+
+/// The one connection that changes the file for the service.
+pub(crate) struct Engine {
+    connection: Connection,
+    clock: Arc<Clock>,
+    memory: Arc<Memory>,
+    erasures: Arc<Erasures>,
+    broken: Broken,
+    identity: Arc<Identity>,
+    ledger: Ledger,
+    answering: Answering,
+    reserve: Arc<Reserve>,
+    owed: OwedRows,
+    /// Whether the connection's `synchronous` is FULL now.
+    is_durable: bool,
+}
+
+impl Engine {
+    pub(crate) fn open(
+        path: &Path,
+        clock: Arc<Clock>,
+        memory: Arc<Memory>,
+        erasures: Arc<Erasures>,
+        broken: Broken,
+        identity: Arc<Identity>,
+        reserve: Arc<Reserve>,
+    ) -> Result<Self, Error> {
+        let connection = connection::open(path, Use::Write)?;
+        schema::use_wal(&connection)?;
+        // The checkpoint thread does this, not a commit.
+        connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
+        Ok(Self {
+            connection,
+            clock,
+            memory,
+            erasures,
+            broken,
+            identity,
+            ledger: Ledger::default(),
+            answering: Answering::default(),
+            reserve,
+            owed: OwedRows::default(),
+            is_durable: true,
+        })
+    }
+
+    /// Moves the write-ahead log into the file, so that the service leaves one whole file behind. Rows that are owed are
+    /// written first. Both take the space of the reserve if need be.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] or [`Error::Full`] where something stays in the log, because of another process that reads or
+    /// of a full disk.
+    pub(crate) fn leave(&mut self) -> Result<(), Error> {
+        while matches!(self.pay(), Err(Error::Full(_))) && self.reserve.release() {}
+        let mut emptied = self.empty_log();
+        while matches!(emptied, Err(Error::Full(_))) && self.reserve.release() {
+            emptied = self.empty_log();
+        }
+        self.reserve.restore_some();
+        emptied
+    }
+
+    fn empty_log(&self) -> Result<(), Error> {
+        let checkpoint = Checkpoint::run(&self.connection, Mode::Truncate)?;
+        if checkpoint.is_complete() {
+            return Ok(());
+        }
+        let why = match checkpoint.pages_left() {
+            Some(left) => format!("{left} pages of the write-ahead log are not in the file: it is in use elsewhere"),
+            None => "the write-ahead log is not in the file: another process runs a checkpoint".to_owned(),
+        };
+        Err(Error::Unavailable(why))
+    }
+
+    /// What hands answers out.
+    pub(crate) fn answering(&self) -> Answering {
+        self.answering.clone()
+    }
+
+    /// Runs a batch and answers it.
+    pub(crate) fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        if let Some(why) = self.broken.get() {
+            return answer_all(batch, &Err(Error::Unavailable(why.to_string())));
+        }
+        if self.reserve.is_full() {
+            // One by one: only some of them may be written.
+            return batch.into_iter().for_each(|job| self.answer_alone(job));
+        }
+        self.pay_unless_full();
+        match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
+            Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
+            Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
+            // A job failed and the transaction is undone. Each again by itself, so that only its own fails, and only what
+            // is to be undone of it.
+            Attempt::JobFailed(_) => {
+                for job in batch {
+                    self.answer_alone(job);
+                }
+            }
+        }
+    }
+
+    fn answer_alone(&mut self, job: Box<dyn Job>) {
+        let takes_reserve = job.grade().takes_reserve();
+        let mut batch = vec![job];
+        let outcome = match self.broken.get() {
+            Some(why) => Err(Error::Unavailable(why.to_string())),
+            None if self.reserve.is_full() && !takes_reserve => Err(Reserve::refusal()),
+            None => self.attempt_alone(&mut batch, takes_reserve),
+        };
+        answer_all(batch, &outcome);
+    }
+
+    /// Attempts one job. On a full disk, one that may takes the space of the reserve; after that, the log begins anew where
+    /// all of it is in the file.
+    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], takes_reserve: bool) -> Result<(), Error> {
+        let outcome = self.attempt_once(batch);
+        if !matches!(outcome, Err(Error::Full(_))) {
+            return outcome;
+        }
+        self.reserve.note_full();
+        if !takes_reserve {
+            return outcome;
+        }
+        while self.reserve.release() {
+            let outcome = self.attempt_once(batch);
+            if !matches!(outcome, Err(Error::Full(_))) {
+                return outcome;
+            }
+        }
+        let _ = Checkpoint::run(&self.connection, Mode::Passive);
+        self.attempt_once(batch)
+    }
+
+    fn attempt_once(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
+        match self.attempt(batch, || Undo::Savepoint) {
+            Attempt::Ended(outcome) => outcome,
+            Attempt::JobFailed(error) => Err(error),
+        }
+    }
+
+    /// Appends rows of the usage log in one transaction, and answers. A thread of the runtime waits for no other process's
+    /// lock: then the rows come back.
+    pub(crate) fn record(&mut self, rows: Vec<Recording>, by: By) -> Result<(), Vec<Recording>> {
+        if let Some(why) = self.broken.get() {
+            recording::answer_all(rows, &Err(Error::Unavailable(why.to_string())));
+            return Ok(());
+        }
+        if !self.owed.is_empty() && by == By::Runtime && !self.reserve.is_full() {
+            // Older rows come first, and they may be many.
+            return Err(rows);
+        }
+        self.pay_unless_full();
+        if self.reserve.is_full() {
+            self.owe(rows);
+            return Ok(());
+        }
+        let busy_timeout = if by == By::Runtime { Duration::ZERO } else { connection::BUSY_TIMEOUT };
+        let begun = self.connection.busy_timeout(busy_timeout).map_err(Error::from);
+        let begun = begun.and_then(|()| self.begin(false));
+        let restored = self.connection.busy_timeout(connection::BUSY_TIMEOUT).map_err(Error::from);
+        match begun.and(restored) {
+            Ok(()) => {}
+            Err(Error::Unavailable(_)) if by == By::Runtime => return Err(rows),
+            Err(Error::Full(_)) => {
+                self.owe(rows);
+                return Ok(());
+            }
+            Err(error) => {
+                recording::answer_all(rows, &Err(error));
+                return Ok(());
+            }
+        }
+        match self.guarded(Undo::Savepoint, |tx| recording::append_all(tx, &rows)) {
+            Ok((outcomes, changed_at)) => match self.commit() {
+                Ok(()) => {
+                    self.memory.keys.learn(changed_at);
+                    self.memory.appended.add(rows.len());
+                    match by {
+                        By::Runtime => recording::answer(rows, outcomes),
+                        By::Writer => self.answering.give(rows.len(), move || recording::answer(rows, outcomes)),
+                    }
+                }
+                Err(Error::Full(_)) => self.owe(rows),
+                Err(error) => recording::answer_all(rows, &Err(error)),
+            },
+            Err(error) => match self.undo() {
+                Ok(()) if matches!(error, Error::Full(_)) => self.owe(rows),
+                // A row's defect is its own: each again by itself.
+                Ok(()) if rows.len() > 1 => {
+                    for row in rows {
+                        if let Err(row) = self.record(vec![row], by) {
+                            let locked = Error::Unavailable("another process has the file locked".to_owned());
+                            recording::answer_all(row, &Err(locked));
+                        }
+                    }
+                }
+                Ok(()) => recording::answer_all(rows, &Err(error)),
+                Err(worse) => recording::answer_all(rows, &Err(self.break_off(&worse))),
+            },
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> Attempt {
+        let durable = batch.iter().any(|job| job.grade().is_durable());
+        if let Err(error) = self.begin(durable) {
+            return Attempt::Ended(Err(error));
+        }
+        for job in batch.iter_mut() {
+            if let Err(error) = self.guarded(undo(), |tx| job.run(tx)) {
+                return match self.undo() {
+                    Ok(()) => Attempt::JobFailed(error),
+                    Err(worse) => Attempt::Ended(Err(self.break_off(&worse))),
+                };
+            }
+        }
+        self.memory.appended.add(batch.len());
+        if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
+    }
+
+    /// Runs something inside the transaction that is open. An error where the whole of it is to be undone.
+    fn guarded<T>(&self, undo: Undo, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let reading = self.clock.read();
+        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, &self.ledger, undo, reading, f)));
+        match ran {
+            Ok((outcome, false)) => outcome,
+            Ok((_, true)) => Err(Error::Defect("an act wrote something and failed".to_owned())),
+            Err(_) => Err(Error::Defect("a job panicked; its place is in the lines above".to_owned())),
+        }
+    }
+
+    fn begin(&mut self, durable: bool) -> Result<(), Error> {
+        if durable != self.is_durable {
+            // Prepared anew each time: the pragma takes effect when it is prepared, not when it runs.
+            let level = if durable { "FULL" } else { "NORMAL" };
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
+            self.is_durable = durable;
+        }
+        tx::begin(&self.connection)
+    }
+
+    /// What the batch has changed of what memory keeps is forgotten before anybody is answered.
+    fn commit_and_learn(&self) -> Result<(), Error> {
+        let after = self.memory.portals.newest();
+        match self.guarded(Undo::Savepoint, |tx| change::read(tx, after)) {
+            Ok(changed) => {
+                if let Some(why) = self.identity.moved() {
+                    // A file that nobody finds again is no place for what is answered.
+                    let _ = self.undo();
+                    return Err(self.lose(why));
+                }
+                self.commit()?;
+                self.memory.learn(changed);
+                self.erasures.committed();
+                Ok(())
+            }
+            Err(error) => {
+                self.undo().map_err(|worse| self.break_off(&worse))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let Err(error) = committed else { return Ok(()) };
+        // A full disk refuses before the commit is written, so the outcome is known: nothing happened. The exception is
+        // shared memory that cannot grow, which SQLite tells as another error: that may come after it.
+        let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
+        let error = Error::from(error);
+        // After another error the commit may be in the log or not. Where another one can be written over it, it is not.
+        if known || self.write_over() {
+            self.undo().map_err(|worse| self.break_off(&worse))?;
+            // A full disk has to be told apart: some jobs are tried again with the space of the reserve.
+            return Err(if known { error } else { Error::Unavailable(error.to_string()) });
+        }
+        // The lines of erasures stay: where the commit did happen, older copies of the file must not bring anybody back.
+        let _ = self.roll_back();
+        Err(self.break_off(&error))
+    }
+
+    /// Undoes the transaction whose commit failed, and commits another one durably at its place in the write-ahead log: then no
+    /// restart finds the first one there. Whether that could be done.
+    fn write_over(&self) -> bool {
+        let sql = "INSERT INTO readiness (id, at)
+                   VALUES (1, 0)
+                   ON CONFLICT (id) DO UPDATE
+                   SET at = at + 1";
+        let write = || -> Result<(), Error> {
+            self.roll_back()?;
+            self.connection.execute_batch("PRAGMA synchronous = FULL")?;
+            tx::begin(&self.connection)?;
+            self.connection.execute(sql, [])?;
+            self.connection.execute_batch("COMMIT")?;
+            Ok(())
+        };
+        let is_written = write().is_ok();
+        if !is_written {
+            let _ = self.roll_back();
+        }
+        let level = if self.is_durable { "FULL" } else { "NORMAL" };
+        is_written && self.connection.execute_batch(&format!("PRAGMA synchronous = {level}")).is_ok()
+    }
+
+    /// Undoes the transaction, and what it did outside of the file.
+    fn undo(&self) -> Result<(), Error> {
+        self.roll_back()?;
+        self.erasures.undone()
+    }
+
+    fn roll_back(&self) -> Result<(), Error> {
+        self.ledger.forget();
+        tx::undo(&self.connection)
+    }
+
+    fn lose(&self, why: String) -> Error {
+        let halt = Halt::Lost(why);
+        let error = Error::Unavailable(halt.to_string());
+        let _ = self.broken.set(halt);
+        error
+    }
+
+    /// After a commit or a rollback that failed in a way that leaves its outcome open, nothing more may be written by
+    /// this process.
+    fn break_off(&self, error: &Error) -> Error {
+        let why = format!("the outcome of a transaction is unknown until the next start: {error}");
+        let _ = self.broken.set(Halt::Unknown(why.clone()));
+        Error::OutcomeUnknown(why)
+    }
+}
+
+/// Whose thread it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// One of the runtime, which nothing may hold up.
+    Runtime,
+    /// The writer's own.
+    Writer,
+}
+
+enum Attempt {
+    /// The batch was committed, or failed as a whole.
+    Ended(Result<(), Error>),
+    /// A job failed; nothing of the batch is in the file.
+    JobFailed(Error),
+}

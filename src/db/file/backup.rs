@@ -1,0 +1,120 @@
+//! A consistent copy of the file, with the list of who was erased beside it.
+
+use std::ffi::c_int;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::connection::{self, Use};
+use super::super::thread::Periodic;
+use super::super::tx::Error;
+use super::partial::{Busy, Existing, Partial, is_there};
+use super::{OpenError, beside, failed, resolve};
+use crate::store::erasure;
+
+/// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
+/// whoever writes, and that is the service.
+const SYNC_EVERY: Duration = Duration::from_millis(10);
+
+/// How long a copy is worked on, and then rests, so that it takes no more than a quarter of a core from the service; and after
+/// how many steps of SQLite's machine that is looked at.
+const WORK: Duration = Duration::from_millis(1);
+const REST: Duration = Duration::from_millis(3);
+const STEPS: c_int = 500;
+
+/// The suffix of a copy that is not whole yet.
+const PARTIAL: &str = ".partial";
+
+/// Copies the file, with everything that is committed, into a new one of mode 0600, and `FILE.erased` to `TARGET.erased`. Both
+/// are written under other names (`TARGET.partial`) and renamed once they are whole and on the disk.
+///
+/// # Errors
+/// [`OpenError::NotWritable`] where the target cannot be made or is there already, [`OpenError::Failed`] where the
+/// copy fails; then no target is left.
+pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
+    backup_if(path, target, |_| Ok(()))
+}
+
+/// The same, where the copy passes a check before it gets its name.
+///
+/// # Errors
+/// As [`backup`].
+pub(crate) fn backup_if(
+    path: &Path,
+    target: &Path,
+    check: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), OpenError> {
+    require_absent(target)?;
+    let not_writable = |error| not_writable(target, &error);
+    // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
+    let whole = &resolve(target);
+    let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
+    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| failed(target, &error))?;
+    // Read behind the copy, and renamed before it: who is erased in the copy is always on the list beside it.
+    if let Some(lines) = erasure::whole_lines(path).map_err(not_writable)? {
+        let list = Partial::begin(&erasure::list_path(whole), PARTIAL, Busy::Refuse).map_err(not_writable)?;
+        std::io::Write::write_all(&mut list.file(), &lines).map_err(not_writable)?;
+        list.finish(Existing::Replace).map_err(not_writable)?;
+    }
+    partial.finish(Existing::Keep).map_err(not_writable)
+}
+
+/// Refuses a target that exists. A command calls this before it records in the source that it reads.
+///
+/// # Errors
+/// [`OpenError::NotWritable`] where the target exists.
+pub fn require_absent(target: &Path) -> Result<(), OpenError> {
+    match is_there(&resolve(target)) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(not_writable(target, &ErrorKind::AlreadyExists.into())),
+        Err(error) => Err(not_writable(target, &error)),
+    }
+}
+
+fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
+    let why = match error.kind() {
+        ErrorKind::AlreadyExists => "it is there already, and nothing is written over".to_owned(),
+        _ => error.to_string(),
+    };
+    OpenError::NotWritable { path: target.to_owned(), why }
+}
+
+/// Writes `TARGET.manifest` beside a copy, whole or not at all, in place of one of an earlier copy.
+///
+/// # Errors
+/// [`OpenError::NotWritable`] where it cannot be made.
+pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
+    let path = beside(&resolve(target), ".manifest");
+    let written = Partial::begin(&path, PARTIAL, Busy::Refuse).and_then(|partial| {
+        std::io::Write::write_all(&mut partial.file(), manifest)?;
+        partial.finish(Existing::Replace)
+    });
+    written.map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
+}
+
+fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
+    // Not a connection for reading only: that setting would hold for the copy too.
+    let connection = connection::open_to_read(path, Use::Write)?;
+    let target = partial.path().to_str();
+    let target = target.ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
+    let unavailable = |error: std::io::Error| Error::Unavailable(error.to_string());
+    // Another descriptor of the same open file: it is closed with the copy's last one.
+    let file = Arc::new(partial.file().try_clone().map_err(unavailable)?);
+    let ours = Arc::clone(&file);
+    let syncing = Periodic::start("syncing", SYNC_EVERY, move || drop(ours.sync_data()))?;
+    let mut woke = Instant::now();
+    let rest = move || {
+        if woke.elapsed() >= WORK {
+            std::thread::sleep(REST);
+            woke = Instant::now();
+        }
+        false
+    };
+    connection.progress_handler(STEPS, Some(rest))?;
+    // One read transaction, so a consistent copy, that holds nobody up.
+    let copied = connection.execute("VACUUM INTO $1", [target]);
+    syncing.stop();
+    copied?;
+    file.sync_all().map_err(unavailable)
+}

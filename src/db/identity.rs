@@ -1,0 +1,317 @@
+//! Whether the files that have the service's names are still the ones that it has open. Somebody may remove, move, replace or
+//! overwrite them: the service would go on with files that nobody finds again, and everything answered would be lost.
+//!
+//! Names are compared by `stat`, which opens nothing: a process that closes the database file by itself drops SQLite's locks
+//! on it. For that reason the one handle to the file that is held here is closed behind every connection.
+
+use std::fs::{File, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rusqlite::Connection;
+
+use super::file::{self, OpenError};
+use super::schema;
+use super::tx::Error;
+use super::wal::{Checkpoint, Mode};
+use crate::world::World;
+
+/// The header of a SQLite file (its file format, 1.3), and what is read of it.
+const HEADER_BYTES: usize = 100;
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const PAGE_SIZE_AT: usize = 16;
+const COUNTER_AT: usize = 24;
+const APPLICATION_ID_AT: usize = 68;
+
+/// Bytes of the mark of a run: more than chance repeats.
+const MARK_BYTES: usize = 16;
+
+/// How often a header is read before it is believed: a checkpoint may be writing it just now.
+const HEADER_READS: u32 = 3;
+
+/// A name and the file that had it.
+struct Known {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+/// What was last seen in the file by itself.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// The counter of changes. It never steps back, but in an older copy.
+    counter: u32,
+    bytes: u64,
+}
+
+/// A random mark of this run of the service, in a table of its own: no other copy of the file has it where this one does.
+#[derive(Default)]
+struct Mark {
+    /// Once it is committed.
+    bytes: Option<[u8; MARK_BYTES]>,
+    /// The page where it was seen in the file by itself.
+    page: Option<u32>,
+}
+
+/// What SQLite says of the file and its log together, behind a look at the file by itself.
+struct View {
+    counter: u32,
+    pages: u64,
+}
+
+/// The files of a service, as they were when it opened them.
+pub(crate) struct Identity {
+    database: Known,
+    lock: Known,
+    /// The write-ahead log and the memory beside it, which are there once a connection has read.
+    beside: OnceLock<[Known; 2]>,
+    seen: Mutex<Option<Seen>>,
+    mark: Mutex<Mark>,
+    /// Never read by its name again. Dropped last.
+    handle: File,
+}
+
+impl Identity {
+    /// Remembers the file before it is opened.
+    ///
+    /// # Errors
+    /// [`OpenError::Failed`] where it is gone.
+    pub(crate) fn before_opening(path: &Path) -> Result<Self, OpenError> {
+        let failed = |error: std::io::Error| failed(path, &error.to_string());
+        let handle = File::open(path).map_err(failed)?;
+        let database = Known::now(path).map_err(failed)?;
+        if !database.is(&handle.metadata().map_err(failed)?) {
+            return Err(replaced(path));
+        }
+        let lock = Known::now(&file::beside(path, ".lock")).map_err(failed)?;
+        Ok(Self { database, lock, beside: OnceLock::new(), seen: Mutex::default(), mark: Mutex::default(), handle })
+    }
+
+    /// Remembers what SQLite has made beside the file, once it was opened and read: the file is the same before and behind.
+    ///
+    /// # Errors
+    /// [`OpenError::Failed`] where it was replaced meanwhile.
+    pub(crate) fn opened(&self) -> Result<(), OpenError> {
+        let path = &self.database.path;
+        let known = |suffix| Known::now(&file::beside(path, suffix));
+        let beside = known("-wal").and_then(|wal| Ok([wal, known("-shm")?]));
+        let beside = beside.map_err(|error| failed(path, &error.to_string()))?;
+        let _ = self.beside.set(beside);
+        if self.moved().is_some() { Err(replaced(path)) } else { Ok(()) }
+    }
+
+    /// A sentence where a name leads nowhere or to another file. Costs four looks at names, some microseconds.
+    pub(crate) fn moved(&self) -> Option<String> {
+        let beside = self.beside.get().into_iter().flatten();
+        [&self.database, &self.lock].into_iter().chain(beside).find_map(Known::lost)
+    }
+
+    /// The same, or a sentence where the file was written over in its place.
+    pub(crate) fn changed(&self) -> Option<String> {
+        self.moved().or_else(|| self.overwritten(|| None))
+    }
+
+    /// The same by a connection, which also knows how far the file may be.
+    pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
+        self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
+    }
+
+    /// Commits the mark of this run, and moves it into the file, by a connection that waits for nobody. Where somebody else is
+    /// in the way, it is tried again at the next look. A sentence where everything was moved and the file by itself lacks the
+    /// mark: then somebody has written over it.
+    pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
+        let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        if mark.page.is_some() {
+            return Ok(None);
+        }
+        let bytes = match mark.bytes {
+            Some(bytes) => bytes,
+            None => *mark.bytes.insert(commit_mark(connection, world)?),
+        };
+        let checkpoint = Checkpoint::run(connection, Mode::Passive)?;
+        let page = root_page(connection)?;
+        let found = self.finds(page, &bytes);
+        if found == Some(true) {
+            mark.page = Some(page);
+        }
+        Ok((checkpoint.is_complete() && found == Some(false)).then(|| self.other_copy()))
+    }
+
+    fn other_copy(&self) -> String {
+        format!("{} was written over with another copy", self.database.path.display())
+    }
+
+    /// A sentence where the mark of this run has been in the file, and is not any more.
+    fn unmarked(&self, connection: &Connection) -> Option<String> {
+        let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = mark.bytes?;
+        let known = mark.page?;
+        let page = root_page(connection).ok()?;
+        if known != page {
+            // An operator's VACUUM has moved the table; the file itself follows with the next checkpoint.
+            mark.page = None;
+            return None;
+        }
+        (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy())
+    }
+
+    /// The same as [`Identity::has`], asked again before it is believed that they are not there.
+    fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+        let mut found = None;
+        for _ in 0..HEADER_READS {
+            found = self.has(page, bytes);
+            if found != Some(false) {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Whether a page of the file by itself has these bytes; `None` where it cannot be read.
+    fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+        let mut header = [0; HEADER_BYTES];
+        self.handle.read_exact_at(&mut header, 0).ok()?;
+        let size = page_bytes(&header);
+        let mut content = vec![0; usize::try_from(size).ok()?];
+        self.handle.read_exact_at(&mut content, u64::from(page.checked_sub(1)?) * size).ok()?;
+        Some(content.windows(MARK_BYTES).any(|window| window == bytes))
+    }
+
+    fn overwritten(&self, view: impl Fn() -> Option<View>) -> Option<String> {
+        let path = self.database.path.display();
+        let mut finding = None;
+        for _ in 0..HEADER_READS {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match self.look(*seen, &view) {
+                Ok(Some(now)) => {
+                    *seen = Some(now);
+                    return None;
+                }
+                // It was no whole file yet: everything is in the log.
+                Err(_) if seen.is_none() => return None,
+                // What cannot be read now may be read at the next look.
+                Ok(None) => return None,
+                Err(words) => finding = Some(format!("{path} {words}")),
+            }
+        }
+        finding
+    }
+
+    /// What is seen of the file by itself now; `None` where it cannot be read. What is wrong with it, as words behind its name.
+    fn look(&self, before: Option<Seen>, view: &impl Fn() -> Option<View>) -> Result<Option<Seen>, &'static str> {
+        let mut header = [0; HEADER_BYTES];
+        match self.handle.read_exact_at(&mut header, 0) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err("was emptied"),
+            Err(_) => return Ok(None),
+        }
+        let Ok(bytes) = self.handle.metadata().map(|metadata| metadata.len()) else { return Ok(None) };
+        if !header.starts_with(MAGIC) || i64::from(number(&header, APPLICATION_ID_AT)) != schema::APPLICATION_ID {
+            return Err("was written over with something else");
+        }
+        let now = Seen { counter: number(&header, COUNTER_AT), bytes };
+        if before.is_some_and(|before| is_behind(now.counter, before.counter)) {
+            return Err("was written over with an older copy");
+        }
+        let Some(view) = view() else { return Ok(Some(now)) };
+        if is_behind(view.counter, now.counter) {
+            return Err("was written over with another copy");
+        }
+        let whole = view.pages * page_bytes(&header);
+        if before.is_some_and(|before| bytes < before.bytes) && bytes < whole {
+            return Err("was cut short");
+        }
+        Ok(Some(now))
+    }
+}
+
+impl Known {
+    fn now(path: &Path) -> std::io::Result<Self> {
+        let found = std::fs::symlink_metadata(path)?;
+        Ok(Self { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    fn is(&self, found: &Metadata) -> bool {
+        (found.dev(), found.ino()) == (self.device, self.inode)
+    }
+
+    /// A sentence where the name is not the file's any more. What the system does not say now, it may at the next look.
+    fn lost(&self) -> Option<String> {
+        let path = self.path.display();
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(found) if self.is(&found) => None,
+            Ok(_) => Some(format!("{path} was replaced by another file")),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Some(format!("{path} was removed or moved"))
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// Where the table of the mark is.
+fn root_page(connection: &Connection) -> rusqlite::Result<u32> {
+    let sql = "SELECT rootpage
+               FROM sqlite_schema
+               WHERE name = 'service_marks'";
+    connection.query_row(sql, [], |row| row.get(0))
+}
+
+fn commit_mark(connection: &Connection, world: &dyn World) -> rusqlite::Result<[u8; MARK_BYTES]> {
+    let mut bytes = [0; MARK_BYTES];
+    world.fill(&mut bytes);
+    let sql = "INSERT INTO service_marks (id, mark)
+               VALUES (1, $1)
+               ON CONFLICT (id) DO UPDATE
+               SET mark = excluded.mark";
+    connection.execute(sql, [&bytes])?;
+    Ok(bytes)
+}
+
+/// What the file and its log have together.
+fn view(connection: &Connection) -> rusqlite::Result<View> {
+    let page: Vec<u8> = connection.query_row("SELECT data FROM sqlite_dbpage WHERE pgno = 1", [], |row| row.get(0))?;
+    let pages: u32 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    Ok(View { counter: number(&page, COUNTER_AT), pages: pages.into() })
+}
+
+fn number(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
+}
+
+/// The size of a page: two bytes, in which 1 is 65,536.
+fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
+    match u16::from_be_bytes([header[PAGE_SIZE_AT], header[PAGE_SIZE_AT + 1]]) {
+        1 => 65_536,
+        bytes => bytes.into(),
+    }
+}
+
+/// Whether a counter is behind another one. They begin anew after the last number.
+fn is_behind(counter: u32, other: u32) -> bool {
+    counter != other && other.wrapping_sub(counter) < u32::MAX / 2
+}
+
+fn replaced(path: &Path) -> OpenError {
+    failed(path, "it was replaced while it was being opened")
+}
+
+fn failed(path: &Path, why: &str) -> OpenError {
+    OpenError::Failed { path: path.to_owned(), why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_behind_those_that_come_after_it() {
+        for (counter, other, expected) in
+            [(1, 2, true), (2, 1, false), (2, 2, false), (u32::MAX, 0, true), (0, u32::MAX, false), (7, 4_000, true)]
+        {
+            assert_eq!(is_behind(counter, other), expected, "{counter} {other}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The engine: one SQLite file, one writing connection on a thread of its own, pooled reading connections, checkpoints, schema,
+//! backup. Knows SQLite. Must not know a noun or the table of one.
+
+pub(crate) mod alone;
+pub(crate) mod checkpoint;
+pub mod clock;
+pub(crate) mod connection;
+mod engine;
+pub mod file;
+pub(crate) mod full_disk;
+pub(crate) mod halt;
+pub mod health;
+pub(crate) mod identity;
+pub(crate) mod idle;
+pub(crate) mod job;
+pub(crate) mod notice;
+mod owed;
+pub(crate) mod page;
+pub(crate) mod reserve;
+mod same;
+pub(crate) mod schema;
+pub(crate) mod thread;
+pub(crate) mod tx;
+pub(crate) mod wal;
+pub(crate) mod writer;
+
+pub use alone::{act_alone, read_alone};
+pub use file::OpenError;
+pub use halt::{Closed, Halt};
+pub use job::Grade;
+pub use reserve::Reserve;
+pub use tx::{Error, Tx};

@@ -1,0 +1,84 @@
+//! What a page of the file holds between its rows. `secure_delete` writes zeros over a row that is deleted. But where rows
+//! move to another place on their page or to the next one (`rebuildPage` in SQLite's `btree.c`), what they leave behind in
+//! the page's unallocated part stays, and it stays when the rows are deleted elsewhere.
+//!
+//! The layout is that of <https://sqlite.org/fileformat2.html>, §1.6.
+
+use std::ops::Range;
+
+/// Pages from which the first byte of one that is no b-tree page could look like that of one: it is the first of another
+/// page's number. A file of 137 GB.
+pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
+
+/// Which bytes of a page belong to none of its rows and to no free block: between the pointers to the rows and the first
+/// row. `None` where it is no page of a table or index.
+pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
+    let header = match page.first()? {
+        2 | 5 => 12,
+        10 | 13 => 8,
+        _ => return None,
+    };
+    let number = |at: usize| Some(usize::from(u16::from_be_bytes([*page.get(at)?, *page.get(at + 1)?])));
+    let begin = header + 2 * number(3)?;
+    // A page of 65,536 bytes without rows says 0.
+    let end = Some(number(5)?).filter(|end| *end > 0).unwrap_or(65_536);
+    (begin <= end && end <= page.len()).then_some(begin..end)
+}
+
+/// Whether anything is left there.
+pub(crate) fn is_to_wipe(page: &[u8]) -> bool {
+    unallocated(page).is_some_and(|range| page[range].iter().any(|byte| *byte != 0))
+}
+
+/// The page with nothing there.
+pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
+    let mut wiped = page.to_vec();
+    if let Some(range) = unallocated(page) {
+        wiped[range].fill(0);
+    }
+    wiped
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::db::page::*;
+
+    /// A leaf of an index with two rows at its end.
+    fn leaf() -> Vec<u8> {
+        let mut page = vec![0; 512];
+        page[..8].copy_from_slice(&[10, 0, 0, 0, 2, 1, 0xf0, 0]);
+        page[8..12].copy_from_slice(&[1, 0xf8, 1, 0xf0]);
+        page[0x1f0..].fill(b'r');
+        page
+    }
+
+    #[test]
+    fn what_is_between_the_pointers_and_the_rows_is_wiped_and_nothing_else() {
+        let clean = leaf();
+        assert_eq!(unallocated(&clean), Some(12..0x1f0));
+        assert!(!is_to_wipe(&clean));
+        let mut page = leaf();
+        page[12] = b'a';
+        page[0x1ef] = b'z';
+        assert!(is_to_wipe(&page));
+        assert_eq!(wiped(&page), clean);
+    }
+
+    #[test]
+    fn what_is_no_page_of_rows_is_left_alone() {
+        let mut overflow = vec![b'o'; 512];
+        overflow[..4].copy_from_slice(&[0, 0, 0, 9]);
+        for page in [overflow, vec![0; 512], vec![10; 4], Vec::new()] {
+            assert_eq!(unallocated(&page), None);
+            assert!(!is_to_wipe(&page));
+            assert_eq!(wiped(&page), page);
+        }
+        // Rows that begin before the pointers to them end, or behind the page.
+        for (count, begin) in [(200, 0x10), (2, 0xffff)] {
+            let mut page = leaf();
+            page[4] = count;
+            page[5..7].copy_from_slice(&u16::to_be_bytes(begin));
+            assert_eq!(unallocated(&page), None);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
+//! disk. Erasure, revocation and sign-in give it up when the disk is full; it comes back when there is room.
+//!
+//! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that
+//! the reserve gave back.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use super::file;
+use super::tx::Error;
+use crate::domain::disk::DiskSpace;
+use crate::world::World;
+
+/// Room that the start of a service takes, with some to spare: the log, and 32 KiB of shared memory.
+const START_BYTES: u64 = 1 << 20;
+
+/// Into so many slices the reserve is divided, and the least bytes of one: room for an erasure's pages in the log.
+const SLICES: u64 = 16;
+const SLICE_BYTES_MIN: u64 = 256 << 10;
+
+/// What keeps ordinary writes out while the disk is full. The text is for the log.
+const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
+
+/// The reserve of one file.
+pub struct Reserve {
+    path: PathBuf,
+    directory: PathBuf,
+    world: Arc<dyn World>,
+    is_full: AtomicBool,
+    /// Rows of the usage log that wait in memory until there is room.
+    owed_rows: AtomicU64,
+}
+
+impl Reserve {
+    /// The reserve beside the file at this path. Nothing is made yet.
+    pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { path: file::beside(path, ".reserve"), directory, world, is_full, owed_rows }
+    }
+
+    /// The space of the disk, where the system tells it.
+    pub fn disk(&self) -> Option<DiskSpace> {
+        self.world.disk(&self.directory)
+    }
+
+    /// Whether a write found the disk full, and the space for ordinary writes is not back yet.
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// The refusal of an ordinary write while the disk is full.
+    pub(crate) fn refusal() -> Error {
+        Error::Full(FULL.to_owned())
+    }
+
+    /// Notes that a write found the disk full.
+    pub(crate) fn note_full(&self) {
+        self.is_full.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives some of the space back to the disk. Whether there was any. Not all at once: whatever fills the disk takes what
+    /// is given back, and the next act needs some too.
+    pub(crate) fn release(&self) -> bool {
+        self.note_full();
+        let bytes = self.bytes();
+        if bytes == 0 {
+            return false;
+        }
+        let slice_bytes = SLICE_BYTES_MIN.max(self.disk().map_or(bytes, DiskSpace::reserve_bytes) / SLICES);
+        let left_bytes = bytes.saturating_sub(slice_bytes);
+        let released = OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(left_bytes));
+        released.is_ok()
+    }
+
+    /// Makes the reserve where there is room for it. With the reserve back, ordinary writes go on.
+    pub(crate) fn restore(&self) {
+        let Some(disk) = self.disk() else {
+            // Whether there is room shows at the next write.
+            return self.is_full.store(false, Ordering::Relaxed);
+        };
+        let missing_bytes = disk.reserve_bytes().saturating_sub(self.bytes());
+        let has_room = disk.has_room_for_reserve(missing_bytes);
+        if has_room && (missing_bytes == 0 || self.grow(disk.reserve_bytes()).is_ok()) {
+            self.is_full.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes as much of the reserve as there is room for: at the end of the service, so that the next start on a full disk has
+    /// something to give up.
+    pub(crate) fn restore_some(&self) {
+        let Some(disk) = self.disk() else { return };
+        let bytes = disk.reserve_bytes().min(self.bytes() + disk.free_bytes / 2);
+        if bytes > self.bytes() {
+            let _ = self.grow(bytes);
+        }
+    }
+
+    /// Whether the disk has less room than the start of a service takes, and the reserve can give some.
+    pub(crate) fn is_needed_to_start(&self) -> bool {
+        self.is_there() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
+    }
+
+    /// The rows of the usage log that wait until there is room.
+    pub fn owed_rows(&self) -> u64 {
+        self.owed_rows.load(Ordering::Relaxed)
+    }
+
+    /// Notes how many rows are owed.
+    pub(crate) fn set_owed_rows(&self, rows: usize) {
+        self.owed_rows.store(rows as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the reserve holds any space.
+    pub(crate) fn is_there(&self) -> bool {
+        self.bytes() > 0
+    }
+
+    fn bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    fn grow(&self, bytes: u64) -> std::io::Result<()> {
+        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
+        let file = open?;
+        let grown = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+            // Some file systems cannot allocate ahead. There, zeros take the space.
+            Err(rustix::io::Errno::OPNOTSUPP) => {
+                let missing_bytes = bytes.saturating_sub(self.bytes());
+                std::io::copy(&mut std::io::Read::take(std::io::repeat(0), missing_bytes), &mut &file).map(drop)
+            }
+            grown => grown.map_err(std::io::Error::from),
+        };
+        grown.inspect_err(|_| {
+            let _ = std::fs::remove_file(&self.path);
+        })
+    }
+}

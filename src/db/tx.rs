@@ -1,0 +1,297 @@
+//! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
+
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
+
+use crate::domain::clock::ClockReading;
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
+use crate::store::usage::Ledger;
+
+/// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
+const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+
+/// What is done to a file while it is upgraded has no time.
+const NO_TIME: Timestamp = Timestamp::from_micros(0);
+
+/// Why something in the store did not happen.
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// A rule said no; the text is for the caller.
+    Refused(Refusal),
+    /// Not now: the disk is full. The text is for the log.
+    Full(String),
+    /// Not now: full queue, a lock held by another process, stopping. The text is for the log.
+    Unavailable(String),
+    /// A defect, or a damaged file. The text is for the log.
+    Defect(String),
+    /// The commit failed in a way that leaves open whether it happened; the next start finds out. The text is for the log.
+    OutcomeUnknown(String),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
+                Self::Unavailable(error.to_string())
+            }
+            // A full disk, told by the shared memory beside the write-ahead log.
+            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
+                Self::Full(error.to_string())
+            }
+            _ => Self::Defect(error.to_string()),
+        }
+    }
+}
+
+impl Error {
+    /// The error of a file operation of the system.
+    pub(crate) fn of_io(what: &str, error: &std::io::Error) -> Self {
+        let why = format!("{what}: {error}");
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
+            _ => Self::Unavailable(why),
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => f.write_str(&refusal.sentence()),
+            Self::Full(message)
+            | Self::Unavailable(message)
+            | Self::Defect(message)
+            | Self::OutcomeUnknown(message) => f.write_str(message),
+        }
+    }
+}
+
+/// One transaction.
+pub struct Tx<'a> {
+    connection: &'a Connection,
+    /// What the service's writing connection remembers of the usage log.
+    pub(crate) ledger: Option<&'a Ledger>,
+    /// Whether what an act wrote can be undone by itself. A savepoint is a fifth of what a decision costs, and acts look
+    /// before they write, so at first there is none.
+    undo: Undo,
+    /// The one time of everything that happens in it.
+    pub now: Timestamp,
+    /// The same where the clock is believed, and the believed time where the clock is ahead of it.
+    pub(crate) earliest: Timestamp,
+}
+
+/// How an act that fails after it wrote something is undone.
+#[derive(Debug)]
+pub(crate) enum Undo {
+    /// By a savepoint of its own.
+    Savepoint,
+    /// With the whole transaction, which is told here: its jobs are to run again, one by one and with savepoints.
+    Whole(Cell<bool>),
+}
+
+impl Tx<'_> {
+    /// The only row of a query, or none.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let row = statement.query_row(params, |row| Ok(map(row))).optional()?;
+        row.transpose()
+    }
+
+    /// Every row of a query.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(map(row)?);
+        }
+        Ok(found)
+    }
+
+    /// The rows of a query, first to last, as long as `see` wants another.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut see: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            if see(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a query has any row.
+    pub(crate) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
+        Ok(self.connection.prepare_cached(sql)?.exists(params)?)
+    }
+
+    /// Runs a statement; how many rows it touched.
+    pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+        Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+    }
+
+    /// Runs a statement for each of these, prepared once; stops where one fails.
+    pub(crate) fn run_each<T, P: Params>(
+        &self,
+        sql: &str,
+        each: impl Iterator<Item = T>,
+        params: impl Fn(T) -> Result<P, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        for one in each {
+            statement.execute(params(one)?)?;
+        }
+        Ok(())
+    }
+
+    /// Runs `f`, which may write raw pages of the file.
+    pub(crate) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let defend = |is_on| self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, is_on);
+        defend(false)?;
+        let outcome = f();
+        defend(true)?;
+        outcome
+    }
+
+    /// Runs `f` so that what it wrote is undone where it fails, and the transaction goes on.
+    ///
+    /// # Errors
+    /// What `f` fails with.
+    pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
+        let before = self.connection.total_changes();
+        let outcome = f();
+        if outcome.is_err() && self.connection.total_changes() != before {
+            is_wanted.set(true);
+        }
+        outcome
+    }
+
+    fn by_savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.run("SAVEPOINT act", [])?;
+        match f() {
+            Ok(value) => {
+                self.run("RELEASE act", [])?;
+                Ok(value)
+            }
+            Err(error) => {
+                // What went wrong first is what is told. After some errors, such as a full disk, SQLite has undone the
+                // whole transaction by itself; then the savepoint is gone, and the batch is undone for that error.
+                let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
+                match (error, undone) {
+                    (Error::Refused(_), Err(worse)) => Err(worse),
+                    (error, _) => Err(error),
+                }
+            }
+        }
+    }
+}
+
+/// The value that a column's word stands for.
+///
+/// # Errors
+/// [`Error::Defect`] where the column holds another word, which its `CHECK` does not let in.
+pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+    parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
+}
+
+/// A time column.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
+    Ok(Timestamp::from_micros(row.get(column)?))
+}
+
+/// A time column that may be null.
+pub(crate) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Error> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
+}
+
+/// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
+pub(crate) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
+}
+
+/// Runs `f` on one snapshot.
+pub(crate) fn snapshot<T>(
+    connection: &Connection,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
+    let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })
+}
+
+/// Runs `f` in one transaction of its own and commits.
+pub(crate) fn act<T>(
+    connection: &Connection,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let value = f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })?;
+    transaction.commit().map_err(of_commit)?;
+    Ok(value)
+}
+
+/// What a failed commit means. A full disk refuses before the commit is written, so nothing happened. After any other error
+/// only the next look at the file tells.
+fn of_commit(error: rusqlite::Error) -> Error {
+    match Error::from(error) {
+        Error::Defect(why) => Error::OutcomeUnknown(why),
+        error => error,
+    }
+}
+
+/// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.
+pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    Ok(())
+}
+
+/// Runs a job inside a transaction that is open already. Whether the whole of it is to be undone, too.
+pub(crate) fn within<T>(
+    connection: &Connection,
+    ledger: &Ledger,
+    undo: Undo,
+    clocks: ClockReading,
+    f: impl FnOnce(&Tx<'_>) -> T,
+) -> (T, bool) {
+    let tx = Tx { connection, ledger: Some(ledger), undo, now: clocks.wall, earliest: clocks.earliest() };
+    let value = f(&tx);
+    (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
+}
+
+/// Undoes the transaction, where SQLite has not already done so by itself after an error.
+pub(crate) fn undo(connection: &Connection) -> Result<(), Error> {
+    if !connection.is_autocommit() {
+        connection.prepare_cached("ROLLBACK")?.execute([])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! One checkpoint: moves pages of the write-ahead log into the file, and reports how far it came. It decides nothing about
+//! when that is due.
+
+use rusqlite::Connection;
+
+use super::tx::Error;
+
+/// How far a checkpoint goes (`PRAGMA wal_checkpoint`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Moves nothing and reports the counts.
+    Noop,
+    /// Moves the pages that no reader still needs.
+    Passive,
+    /// Moves all pages and lets the next commit write from the beginning of the log.
+    Restart,
+    /// Moves all pages and cuts the log to nothing.
+    Truncate,
+}
+
+/// What SQLite reports of one checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// A reader, a writer or another checkpoint was in the way.
+    pub(crate) is_busy: bool,
+    /// Pages in the log and pages of it that are in the file. `None` while another connection runs a checkpoint: SQLite then
+    /// answers -1 for both.
+    counts: Option<(u64, u64)>,
+}
+
+impl Checkpoint {
+    /// Runs a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Full`] and other errors of SQLite where pages cannot be written. A checkpoint that is in the way is no error.
+    pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
+        let sql = match mode {
+            Mode::Noop => "PRAGMA wal_checkpoint(NOOP)",
+            Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+            Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
+            Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+        };
+        let checkpoint = connection.query_row(sql, [], |row| {
+            let (pages, moved): (i64, i64) = (row.get("log")?, row.get("checkpointed")?);
+            let counts = u64::try_from(pages).ok().zip(u64::try_from(moved).ok());
+            Ok(Self { is_busy: row.get::<_, i64>("busy")? != 0, counts })
+        })?;
+        Ok(checkpoint)
+    }
+
+    /// Whether all pages of the log are in the file.
+    pub(crate) fn is_complete(self) -> bool {
+        !self.is_busy && self.pages_left() == Some(0)
+    }
+
+    /// Pages in the log; 0 where SQLite did not say.
+    pub(crate) fn pages(self) -> u64 {
+        self.counts.map_or(0, |(pages, _)| pages)
+    }
+
+    /// Pages of the log that are in the file; 0 where SQLite did not say.
+    pub(crate) fn moved(self) -> u64 {
+        self.counts.map_or(0, |(_, moved)| moved)
+    }
+
+    /// Pages of the log that are not in the file; `None` where SQLite did not say.
+    pub(crate) fn pages_left(self) -> Option<u64> {
+        self.counts.map(|(pages, moved)| pages.saturating_sub(moved))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn open(path: &std::path::Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0").unwrap();
+        connection
+    }
+
+    #[test]
+    fn a_checkpoint_beside_another_one_is_not_complete() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let (writer, reader, other) = (open(&path), open(&path), open(&path));
+        writer.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        std::thread::scope(|scope| {
+            // It holds the lock for checkpoints while it waits for the reader. It does not wait for that lock.
+            let waiting = scope.spawn(move || {
+                other.busy_timeout(Duration::from_secs(60)).unwrap();
+                loop {
+                    let checkpoint = Checkpoint::run(&other, Mode::Truncate).unwrap();
+                    if checkpoint.counts.is_some() {
+                        break checkpoint;
+                    }
+                }
+            });
+            let mut checkpoints = (0..10_000).map(|_| {
+                std::thread::sleep(Duration::from_millis(1));
+                Checkpoint::run(&writer, Mode::Passive).unwrap()
+            });
+            let beside = checkpoints.find(|checkpoint| checkpoint.counts.is_none()).unwrap();
+            assert!(beside.is_busy && !beside.is_complete());
+            assert_eq!(Checkpoint::run(&writer, Mode::Truncate).unwrap(), beside);
+            reader.execute_batch("COMMIT").unwrap();
+            assert!(waiting.join().unwrap().is_complete());
+        });
+        let after = Checkpoint::run(&writer, Mode::Truncate).unwrap();
+        assert_eq!((after.is_complete(), after.pages(), after.moved()), (true, 0, 0));
+    }
+
+    #[test]
+    fn pages_that_a_reader_needs_are_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let (writer, reader) = (open(&path), open(&path));
+        writer.execute_batch("CREATE TABLE t (a)").unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        let left = Checkpoint::run(&writer, Mode::Passive).unwrap();
+        assert!(!left.is_complete() && left.pages_left() == Some(left.pages() - left.moved()), "{left:?}");
+        assert_ne!(left.pages_left(), Some(0));
+        reader.execute_batch("COMMIT").unwrap();
+        assert!(Checkpoint::run(&writer, Mode::Passive).unwrap().is_complete());
+    }
+}

@@ -1,0 +1,151 @@
+//! A service on a full disk.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::super::{Error, Grade, health};
+use crate::domain::api_key::{self, Grant, KeySecret, Scope};
+use crate::domain::disk::DiskSpace;
+use crate::domain::id::{Id, UserId};
+use crate::domain::text::Email;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::PlatformRole;
+use crate::store::{Recorded, Store, usage};
+use crate::world::{Scripted, World};
+
+const TOTAL_BYTES: u64 = 16 << 20;
+
+struct Place {
+    store: Store,
+    world: Arc<Scripted>,
+    digest: [u8; 32],
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let world = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
+        world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
+        let path = dir.path().join("a.db");
+        let store = Store::open(&path, Arc::clone(&world) as Arc<dyn World>).unwrap();
+        let secret = KeySecret::generate(|bytes| world.fill(bytes));
+        super::super::act_alone(&path, world.as_ref(), |tx| {
+            let user_id = UserId::parse("user_a").unwrap();
+            let email = Email::parse("a@example.org").unwrap();
+            crate::store::user::insert(tx, &user_id, &email, "A", PlatformRole::Admin)?;
+            let world: &dyn World = world.as_ref();
+            let (id, name, secret) = (world.id(), "a".to_owned(), secret.clone());
+            let expires_at = api_key::expires_at(tx.now, 365);
+            let grant = Grant { scopes: Scope::ALL.to_vec(), is_explicit: false };
+            crate::store::api_key::insert(
+                tx,
+                &crate::store::api_key::NewApiKey { id, secret, user_id, name, grant, expires_at },
+            )
+        })
+        .unwrap();
+        Self { store, world, digest: secret.digest(), dir }
+    }
+
+    fn write(&self, grade: Grade) -> Result<(), Error> {
+        let (done, ended) = mpsc::channel();
+        self.store.write(grade, health::touch, move |outcome| done.send(outcome).unwrap());
+        ended.recv().unwrap()
+    }
+
+    fn request(&self) -> Result<Recorded, Error> {
+        let key = self.store.key(&self.digest).unwrap().unwrap();
+        let crate::domain::user::Auth::ApiKey { number, .. } = &key.principal.auth else { panic!() };
+        let entry = usage::LogEntry {
+            key_number: *number,
+            method: "GET".into(),
+            path: "/api/v1/me".into(),
+            ip: IpAddr::from([192, 0, 2, 1]),
+            user_agent: String::new(),
+            auth_endpoint: "/api/v1/me",
+        };
+        let (done, ended) = mpsc::channel();
+        let _ = self.store.record(key, entry, move |outcome| done.send(outcome).unwrap());
+        self.store.flush();
+        ended.recv().unwrap()
+    }
+
+    fn times(&self) -> Vec<i64> {
+        let sql = "SELECT at
+                   FROM api_key_usage
+                   ORDER BY at";
+        self.store.read(|tx| tx.all(sql, [], |row| Ok(row.get(0)?))).unwrap()
+    }
+
+    fn reserve_bytes(&self) -> u64 {
+        std::fs::metadata(self.dir.path().join("a.db.reserve")).map_or(0, |metadata| metadata.len())
+    }
+}
+
+fn eventually(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_their_times() {
+    let place = Place::new();
+    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
+    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    let first = place.world.now().micros();
+    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    place.store.reserve.note_full();
+    place.world.pass(Duration::from_secs(60));
+    let second = place.world.now().micros();
+    for grade in [Grade::Durable, Grade::Logged] {
+        assert!(matches!(place.write(grade), Err(Error::Full(_))), "{grade:?}");
+    }
+    for grade in [Grade::Vital, Grade::Upkeep] {
+        place.write(grade).unwrap();
+    }
+    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    assert_eq!(
+        (place.times(), place.store.reserve().owed_rows(), place.store.reserve().is_full()),
+        (vec![first], 1, true)
+    );
+    place.world.pass(Duration::from_secs(60));
+    place.world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
+    eventually(|| place.store.reserve().owed_rows() == 0);
+    assert_eq!(place.times(), [first, second]);
+    place.write(Grade::Durable).unwrap();
+    assert!(!place.store.reserve().is_full());
+}
+
+#[test]
+fn rows_that_are_owed_are_written_when_the_service_stops() {
+    let place = Place::new();
+    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    place.store.reserve.note_full();
+    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    assert_eq!(place.times(), [0_i64; 0]);
+    place.store.close();
+    assert_eq!(place.times().len(), 1);
+}
+
+#[test]
+fn the_reserve_is_made_again_as_soon_as_there_is_room_for_it() {
+    let place = Place::new();
+    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    // Slice by slice.
+    assert!(place.store.reserve.release());
+    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
+    assert_eq!((0..10).filter(|_| place.store.reserve.release()).count(), 3);
+    assert_eq!(place.reserve_bytes(), 0);
+    let enough = TOTAL_BYTES / 16 * 5 / 4;
+    place.world.set_disk(Some(DiskSpace { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
+    place.store.reserve.restore();
+    assert_eq!((place.reserve_bytes(), place.store.reserve().is_full()), (0, true));
+    place.world.set_disk(Some(DiskSpace { free_bytes: enough, total_bytes: TOTAL_BYTES }));
+    eventually(|| !place.store.reserve().is_full());
+    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
+}

@@ -1,0 +1,65 @@
+//! The points reached which the service is killed. The thread that reaches the point kills, so that the kill follows closely.
+
+use std::sync::{Condvar, Mutex};
+
+use crate::service::{PATIENCE, ServiceProcess};
+
+/// An event of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KillPoint {
+    /// A client has sent a decision and has no answer yet.
+    Sent,
+    /// The service has answered a decision, so its message was queued just before.
+    Decided,
+    /// The receiver has a message and has not answered yet.
+    Taken,
+    /// The receiver has just accepted a message, and the service has to record that.
+    Accepted,
+}
+
+/// All points, in the order of the rounds.
+pub(crate) const KILL_POINTS: [KillPoint; 4] =
+    [KillPoint::Sent, KillPoint::Taken, KillPoint::Decided, KillPoint::Accepted];
+
+/// Kills the service reached a kill point.
+#[derive(Default)]
+pub(crate) struct Trigger {
+    armed: Mutex<Option<ArmedKill>>,
+    sprung: Condvar,
+}
+
+struct ArmedKill {
+    point: KillPoint,
+    /// How many occurrences of the point pass before the kill.
+    skipped: usize,
+    process: ServiceProcess,
+}
+
+impl Trigger {
+    /// Waits for this point from now on.
+    pub(crate) fn arm(&self, point: KillPoint, skipped: usize, process: ServiceProcess) {
+        *self.armed.lock().unwrap() = Some(ArmedKill { point, skipped, process });
+    }
+
+    /// Reports that a thread has reached this point.
+    pub(crate) fn reached(&self, point: KillPoint) {
+        let mut armed = self.armed.lock().unwrap();
+        let Some(waiting) = armed.as_mut().filter(|armed| armed.point == point) else { return };
+        if waiting.skipped > 0 {
+            waiting.skipped -= 1;
+            return;
+        }
+        waiting.process.lock().unwrap().kill().unwrap();
+        *armed = None;
+        self.sprung.notify_all();
+    }
+
+    /// Waits until the kill.
+    #[track_caller]
+    pub(crate) fn wait(&self) {
+        let armed = self.armed.lock().unwrap();
+        let waited = self.sprung.wait_timeout_while(armed, PATIENCE, |armed| armed.is_some()).unwrap();
+        let still = waited.0.as_ref().map(|armed| armed.point);
+        assert!(still.is_none(), "{still:?} never came");
+    }
+}
