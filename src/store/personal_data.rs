@@ -97,7 +97,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     PersonalData {
         table: "activities",
         columns: &["detail", "salt"],
-        exported: Exported::At("/activity/*/detail"),
+        exported: Exported::At("/activity/*/after"),
         erased: Erased::Cleared { set: "detail = '{}', salt = NULL", rows: "candidate_id = $1 AND salt IS NOT NULL" },
     },
     PersonalData {
@@ -109,7 +109,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     PersonalData {
         table: "hr_attempts",
         columns: &["answer"],
-        exported: Exported::At("/hrDeliveries/*/attempts/*/answer"),
+        exported: Exported::At("/hrDeliveries/*/history/*/answer"),
         erased: Erased::By("outbox::forget_candidate"),
     },
     PersonalData {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::WorkDir;
 
-/// Columns that the byte scan seeds in another way or not at all, each with the reason.
+/// Columns that the byte scan does not seed, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
     ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
     ("idempotency_keys.made_id", "an id, and no hire makes one"),
