@@ -225,7 +225,7 @@ fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) 
 /// # Errors
 /// A sentence for the usage message.
 fn email(text: &str) -> Result<Email, String> {
-    Email::stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
+    Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
 /// An address that is new to the file, or may be.

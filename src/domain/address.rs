@@ -1,12 +1,12 @@
-//! Which addresses a delivery may be sent to: public ones, and no other.
+//! The network addresses that deliveries may go to: public ones only.
 //!
-//! Asked of the very address that is connected to, never of a name or of how it was spelled: whoever may save a URL
-//! must not be able to reach what only this machine can reach (server-side request forgery).
+//! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise an admin
+//! who saves a URL could reach services that only this machine can reach (server-side request forgery).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The special blocks of IPv4 (the IANA IPv4 Special-Purpose Address Registry, RFC 6890, and multicast, RFC 5771):
-/// first address, length of the prefix, what it is for.
+/// Special blocks of IPv4 (IANA IPv4 Special-Purpose Address Registry, RFC 6890; multicast, RFC 5771), each with its
+/// first address, prefix length and purpose.
 const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this machine or network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
@@ -25,7 +25,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// The same of IPv6 (the IANA IPv6 Special-Purpose Address Registry). The first that fits counts.
+/// Special blocks of IPv6 (IANA IPv6 Special-Purpose Address Registry). The first match counts.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::UNSPECIFIED, 128, "this machine"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
@@ -39,22 +39,22 @@ const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "for documentation"),
 ];
 
-/// All unicast addresses that are given out lie in here (RFC 4291 §2.4).
+/// All assigned global unicast addresses are in this block (RFC 4291 §2.4).
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Addresses of IPv4 in the clothes of IPv6, which lead where the last 32 bits say: IPv4-mapped (RFC 4291 §2.5.5.2),
-/// and the well-known prefix of NAT64 (RFC 6052 §2.1), by which a network without IPv4 reaches public targets too.
-const CLOTHES: [(Ipv6Addr, u32); 2] =
+/// IPv6 blocks that embed an IPv4 address in their last 32 bits: IPv4-mapped addresses (RFC 4291 §2.5.5.2) and the
+/// well-known NAT64 prefix (RFC 6052 §2.1), through which a network without IPv4 reaches public targets.
+const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96), (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96)];
 
 /// Passes for a public address.
 ///
 /// # Errors
-/// What a special address is for, as an adjective: `loopback`, `private`, `link-local`, `reserved`, …
+/// The purpose of a special address, as an adjective: `loopback`, `private`, `link-local`, `reserved`, …
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),
-        IpAddr::V6(address) => match undressed(address) {
+        IpAddr::V6(address) => match embedded_v4(address) {
             Some(address) => require_public_v4(address),
             None => require_public_v6(address),
         },
@@ -77,9 +77,9 @@ fn require_public_v6(address: Ipv6Addr) -> Result<(), &'static str> {
     }
 }
 
-fn undressed(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let last_bits = Ipv4Addr::from_bits(address.to_bits() as u32);
-    CLOTHES.iter().any(|(block, prefix)| is_within(address, *block, *prefix)).then_some(last_bits)
+    EMBEDDED_V4_BLOCKS.iter().any(|(block, prefix)| is_within(address, *block, *prefix)).then_some(last_bits)
 }
 
 fn is_within(address: Ipv6Addr, block: Ipv6Addr, prefix: u32) -> bool {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_pass_up_to_the_edges_of_the_special_blocks() {
+    fn public_addresses_next_to_special_blocks_pass() {
         for public in [
             "1.0.0.0",
             "8.8.8.8",
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn special_addresses_are_refused_from_the_first_to_the_last_of_their_block() {
+    fn first_and_last_addresses_of_special_blocks_are_refused() {
         for (special, kind) in [
             ("0.0.0.0", "this machine or network"),
             ("0.255.255.255", "this machine or network"),

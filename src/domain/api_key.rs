@@ -1,7 +1,7 @@
-//! API keys: how their text is made and read, what they may be used for, how long they live.
+//! API keys: generation and parsing, scopes, lifetime.
 //!
-//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 of checksum, so a mistyped one is known without a look-up
-//! and secret scanners can tell one. Only its SHA-256 is ever stored.
+//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. The service can refuse a mistyped key
+//! without a lookup, and secret scanners recognize keys. Only the SHA-256 is stored.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// What every key begins with.
+/// The prefix of each key.
 pub const KEY_PREFIX: &str = "rpk_";
 
-/// How many of a key's first characters are shown.
+/// The number of characters at the beginning of a key that lists show.
 pub const KEY_START_CHARACTERS: usize = 8;
 
-/// Days a key lives when its maker says nothing.
+/// The default lifetime of a key in days.
 pub const EXPIRES_IN_DAYS_DEFAULT: i64 = 90;
 
-/// The days that a key may live.
+/// The allowed lifetimes of a key in days.
 pub const EXPIRES_IN_DAYS: std::ops::RangeInclusive<i64> = 1..=365;
 
 const SECRET_CHARACTERS: usize = 32;
@@ -28,7 +28,7 @@ const CHECKSUM_CHARACTERS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 words! {
-    /// What a key may be used for.
+    /// A part of the API that a key may use.
     Scope {
         /// Reads candidates.
         CandidatesRead = "candidates:read",
@@ -40,18 +40,18 @@ words! {
         RolesWrite = "roles:write",
         /// Decides on candidates: reject and hire.
         PipelineWrite = "pipeline:write",
-        /// Reads what only admins may.
+        /// Reads under `/api/admin`.
         AdminRead = "admin:read",
-        /// Changes what only admins may.
+        /// Changes under `/api/admin`.
         AdminWrite = "admin:write",
     }
 }
 
 impl Scope {
-    /// What a key has when its maker says nothing.
+    /// The scopes of a key whose maker named none.
     pub const DEFAULT: [Self; 3] = [Self::CandidatesRead, Self::RolesRead, Self::PipelineWrite];
 
-    /// Every scope there is.
+    /// All scopes.
     pub const ALL: [Self; 7] = [
         Self::CandidatesRead,
         Self::CandidatesWrite,
@@ -63,62 +63,62 @@ impl Scope {
     ];
 }
 
-/// The scopes of a key, and whether its maker named them. A key whose maker named none enters `/api/admin` by its user's
-/// role alone; one with explicit scopes is narrow, and needs `admin:read` or `admin:write` among them.
+/// The scopes of a key, and whether its maker named them. For a key without explicit scopes, the platform role of its
+/// user alone opens `/api/admin`. A key with explicit scopes needs `admin:read` or `admin:write` among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// What the key may be used for.
+    /// The explicit scopes, or the default ones.
     pub scopes: Vec<Scope>,
     /// Whether the key's maker named the scopes.
     pub is_explicit: bool,
 }
 
 impl Grant {
-    /// The grant of a new key: the scopes that its maker named, or those of a key whose maker named none.
+    /// The grant of a new key, with the named scopes or the default ones.
     pub fn of(named: Option<Vec<Scope>>) -> Self {
         let is_explicit = named.is_some();
         Self { scopes: named.unwrap_or_else(|| Scope::DEFAULT.to_vec()), is_explicit }
     }
 
-    /// Passes for a key that may be used on this side of `/api/admin`, `admin:read` or `admin:write`.
+    /// Passes for a key that may use `/api/admin` with this scope, `admin:read` or `admin:write`.
     ///
     /// # Errors
-    /// `insufficient_scope` for explicit scopes without it.
+    /// `insufficient_scope` if the key has explicit scopes without this one.
     pub fn require_admin_scope(&self, scope: Scope) -> Result<(), Refusal> {
         let may = !self.is_explicit || self.scopes.contains(&scope);
         if may { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
     }
 
-    /// Passes for a new key that is no broader than the key that makes it. Without this rule a key with `admin:write`
-    /// alone could make itself a key with every right of its user.
+    /// Passes for a new key that is no broader than the key that makes it. Otherwise a key with only `admin:write` could
+    /// make a key with all rights of its user.
     ///
     /// # Errors
-    /// `forbidden` where this key has explicit scopes, and the new one has none or has more.
+    /// `forbidden` if this key has explicit scopes and the new key has none or more.
     pub fn require_no_broader(&self, new: &Self) -> Result<(), Refusal> {
         if !self.is_explicit {
             return Ok(());
         }
         if !new.is_explicit {
             return Err(Refusal::Forbidden(
-                "this key was made with explicit scopes, so a key that it makes must name its scopes too",
+                "this key has explicit scopes, so a key that it makes must have explicit scopes, too",
             ));
         }
         if new.scopes.iter().all(|scope| self.scopes.contains(scope)) {
             return Ok(());
         }
         Err(Refusal::Forbidden(
-            "this key was made with explicit scopes, and a key that it makes can only have some of those",
+            "this key has explicit scopes, so a key that it makes can only have scopes from among them",
         ))
     }
 }
 
-/// A key's text. Its `Debug` prints nothing of it.
+/// The text of a key. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeySecret(String);
 
 impl KeySecret {
-    /// A new key from a source of random bytes. Bytes that would favour some characters are passed over, so each of
-    /// the 62 is equally likely.
+    /// Generates a key from a source of random bytes. Bytes from 248 on are dropped, so that each of the 62 characters is
+    /// equally likely.
     pub fn generate(mut random: impl FnMut(&mut [u8])) -> Self {
         let mut text = String::from(KEY_PREFIX);
         while text.len() < KEY_PREFIX.len() + SECRET_CHARACTERS {
@@ -131,7 +131,7 @@ impl KeySecret {
         Self(text)
     }
 
-    /// The key that a text is; `None` where it is not in the form of one or its checksum is wrong.
+    /// Parses a key. Returns `None` if the form or the checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let body = text.strip_prefix(KEY_PREFIX)?;
         if body.len() != SECRET_CHARACTERS + CHECKSUM_CHARACTERS || !body.bytes().all(|b| b.is_ascii_alphanumeric()) {
@@ -141,23 +141,23 @@ impl KeySecret {
         (checksum(checked) == sum).then(|| Self(text.to_owned()))
     }
 
-    /// The text itself, for the one answer that shows it.
+    /// The text, for the one answer that shows it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The first characters, for display.
+    /// The first characters, for lists of keys.
     pub fn start(&self) -> &str {
         &self.0[..KEY_START_CHARACTERS]
     }
 
-    /// What is stored: the SHA-256 of the text.
+    /// The SHA-256 of the text, which the file stores.
     pub fn digest(&self) -> [u8; 32] {
         digest(&self.0)
     }
 }
 
-/// The SHA-256 of a text that may be that of a key.
+/// The SHA-256 of a key's text, or of another secret.
 pub fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
@@ -169,28 +169,28 @@ impl std::fmt::Debug for KeySecret {
 }
 
 words! {
-    /// Why a key that is in the file does not count.
+    /// The reason why a known key is not valid.
     KeyRefusal {
-        /// It was revoked.
+        /// An admin revoked the key.
         Revoked = "revoked",
-        /// It has expired.
+        /// The key has expired.
         Expired = "expired",
-        /// Its user is disabled.
+        /// The key's user is disabled.
         UserDisabled = "user_disabled",
     }
 }
 
-/// When a key made now ends: days of 24 hours.
+/// The expiry of a new key, in days of 24 hours.
 pub fn expires_at(created_at: Timestamp, days: i64) -> Timestamp {
     created_at.plus(Duration::from_secs(86_400 * days.unsigned_abs()))
 }
 
-/// Whether a key counts: enabled, and its end not reached.
+/// Whether a key is valid: enabled and not expired.
 pub fn is_alive(enabled: bool, expires_at: Option<Timestamp>, now: Timestamp) -> bool {
     enabled && expires_at.is_none_or(|end| now < end)
 }
 
-/// CRC-32 of what stands before, in base 62, most significant digit first, padded with `0`.
+/// The CRC-32 of a text in base 62, most significant digit first, padded with `0`.
 fn checksum(text: &str) -> String {
     let mut rest = crc32(text.as_bytes());
     let mut digits = ['0'; CHECKSUM_CHARACTERS];
@@ -205,12 +205,12 @@ fn base62_digit(value: u8) -> char {
     char::from(BASE62[usize::from(value)])
 }
 
-/// CRC-32 as IEEE 802.3 has it.
+/// CRC-32 of IEEE 802.3.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC_OF_BYTE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
-/// What each byte makes of the CRC, computed when the program is: bit by bit it was a twentieth of a request's cost.
+/// The CRC table, computed at compile time. Computing bit by bit took a twentieth of a request's CPU time.
 const CRC_OF_BYTE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_is_42_characters_and_reads_back() {
+    fn a_new_key_has_42_characters_and_is_parsed() {
         let key = KeySecret::generate(scripted());
         assert_eq!(key.reveal().len(), 4 + 32 + 6);
         assert_eq!(KeySecret::parse(key.reveal()), Some(key.clone()));
@@ -256,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn every_single_mistyped_character_is_noticed() {
+    fn a_single_mistyped_character_is_detected() {
         let key = KeySecret::generate(scripted());
-        for place in 0..key.reveal().len() {
+        for index in 0..key.reveal().len() {
             for wrong in "0aZ_ ".chars() {
                 let mut text: Vec<char> = key.reveal().chars().collect();
-                if text[place] != wrong {
-                    text[place] = wrong;
+                if text[index] != wrong {
+                    text[index] = wrong;
                     assert_eq!(KeySecret::parse(&text.iter().collect::<String>()), None);
                 }
             }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_key_without_explicit_scopes_makes_broader_ones() {
+    fn only_keys_without_explicit_scopes_make_broader_keys() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         let (none, narrow) = (Grant::of(None), explicit(&[Scope::AdminWrite, Scope::RolesRead]));
         let every = explicit(&Scope::ALL);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn explicit_scopes_enter_the_admin_side_only_where_they_say_so() {
+    fn explicit_scopes_open_the_admin_api_only_with_an_admin_scope() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         for (grant, reads, writes) in [
             (Grant::of(None), true, true),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_lives_until_its_end_and_not_at_it() {
+    fn a_key_is_valid_until_just_before_its_expiry() {
         let made = Timestamp::from_micros(0);
         let end = expires_at(made, 1);
         assert_eq!(end.micros(), 86_400_000_000);

@@ -1,41 +1,43 @@
-//! Applications: whether a status and the steps it stands on agree, for facts that come from elsewhere.
+//! Consistency between the status of an application and its steps, for imported facts.
 //!
-//! Decisions keep the two in step by themselves; see `candidate_step`.
+//! Decisions keep the two consistent by themselves; see `candidate_step`.
 
 use std::cmp::Ordering;
 
 use super::candidate_step::{ApplicationStatus, StepStatus};
 
-/// What is wrong with an application's status beside those of its steps, first to last; `None` where they agree.
+/// The contradiction between an application's status and its steps, first to last; `None` if they agree.
 ///
-/// What decisions can make of an application agrees, so whatever the service writes it also takes back.
+/// Every state that decisions can produce passes, so an import accepts each export.
 pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<&'static str> {
-    let rejected = steps.contains(&StepStatus::Rejected);
-    let passed = steps.last() == Some(&StepStatus::Validated);
-    let open = steps.iter().any(|step| matches!(step, StepStatus::Pending | StepStatus::InProgress));
+    let is_rejected = steps.contains(&StepStatus::Rejected);
+    let is_final_validated = steps.last() == Some(&StepStatus::Validated);
+    let has_open_step = steps.iter().any(|step| matches!(step, StepStatus::Pending | StepStatus::InProgress));
     match status {
-        ApplicationStatus::InProgress if rejected => {
-            Some("the application is In Progress but a step is rejected; an application like that is Not Selected")
+        ApplicationStatus::InProgress if is_rejected => {
+            Some("the application is In Progress but a step is rejected; its status must be Not Selected")
         }
-        ApplicationStatus::InProgress if passed => {
-            Some("the application is In Progress but its final step is validated; an application like that is Hired")
+        ApplicationStatus::InProgress if is_final_validated => {
+            Some("the application is In Progress but its final step is validated; its status must be Hired")
         }
-        ApplicationStatus::Hired if rejected => {
-            Some("the application is Hired but a step is rejected; an application like that is Not Selected")
+        ApplicationStatus::Hired if is_rejected => {
+            Some("the application is Hired but a step is rejected; its status must be Not Selected")
         }
-        ApplicationStatus::Hired if !passed => Some("the application is Hired but its final step is not validated"),
-        ApplicationStatus::Hired if open => {
-            Some("the application is Hired but a step is pending or in_progress; a hire leaves it validated or skipped")
+        ApplicationStatus::Hired if !is_final_validated => {
+            Some("the application is Hired but its final step is not validated")
         }
-        ApplicationStatus::NotSelected if !rejected => {
-            Some("the application is Not Selected but no step is rejected; reject the step at which it ended")
+        ApplicationStatus::Hired if has_open_step => Some(
+            "the application is Hired but a step is pending or in_progress; a hire leaves steps validated or skipped",
+        ),
+        ApplicationStatus::NotSelected if !is_rejected => {
+            Some("the application is Not Selected but no step is rejected; the step at which it ended must be rejected")
         }
         _ => None,
     }
 }
 
-/// The statuses of an application's steps, of which it has `steps`, where only its own is known: in progress at the
-/// first step, or hired over all of them. `None` for a status that does not say at which step it ended.
+/// The default statuses of `steps` steps, for an application of which only the status is known: in progress at the first
+/// step, or hired past all of them. `None` for a status that leaves the last step unknown.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {
         ApplicationStatus::InProgress => vec![StepStatus::Pending; steps],
@@ -50,10 +52,10 @@ pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<S
     Some(statuses)
 }
 
-/// The statuses of an application's steps, of which it has `steps`, where it is known at which of them, from 0, it
-/// stands, or ended, as `here`: what comes before was passed, what comes after was not reached.
+/// The statuses of `steps` steps, for an application that is, or ended, at the step with the index `step` and the status
+/// `here`. Earlier steps are validated, later ones pending.
 pub fn statuses_at(step: usize, here: StepStatus, steps: usize) -> Vec<StepStatus> {
-    let status = |place: usize| match place.cmp(&step) {
+    let status = |index: usize| match index.cmp(&step) {
         Ordering::Less => StepStatus::Validated,
         Ordering::Equal => here,
         Ordering::Greater => StepStatus::Pending,
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_agrees_with_the_steps_it_stands_on() {
+    fn consistent_statuses_have_no_contradiction() {
         for (status, steps) in [
             (A::InProgress, &[Validated, InProgress, Pending] as &[_]),
             (A::InProgress, &[Pending, Pending]),
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_its_steps_deny_is_named() {
+    fn contradictions_name_the_status_and_the_step() {
         for (status, steps, words) in [
             (A::InProgress, &[Rejected, Pending] as &[_], "is In Progress but a step is rejected"),
             (A::InProgress, &[Validated, Validated], "is In Progress but its final step is validated"),
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_were_not_given_follow_from_the_status() {
+    fn default_statuses_agree_with_the_application() {
         for count in 1..4 {
             for status in [A::InProgress, A::Hired] {
                 let steps = default_statuses(status, count).unwrap();
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_in_the_middle_has_what_was_passed_before_it_and_what_was_not_reached_behind_it() {
+    fn steps_before_the_current_one_are_validated_and_later_ones_pending() {
         assert_eq!(statuses_at(1, InProgress, 3), [Validated, InProgress, Pending]);
         assert_eq!(statuses_at(0, Rejected, 1), [Rejected]);
         for step in 0..3 {

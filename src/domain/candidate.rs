@@ -1,4 +1,4 @@
-//! Candidates as staff keep them: who may be added to a role, who may be changed, and which application may be taken back.
+//! Rules for what staff do with candidates: adding them to a role, changing them, and withdrawing applications.
 
 use super::application;
 use super::candidate_step::{ApplicationStatus, CandidateStep, StepStatus, StepType};
@@ -6,14 +6,16 @@ use super::id::{CandidateStepId, RoleStepId};
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// `POST …/organizations/{id}/candidates`: whether someone can be added to a role of this status with so many steps.
+/// `POST …/organizations/{id}/candidates`: passes if staff can add the candidate to a role with this status and number of
+/// steps.
 ///
 /// # Errors
-/// `conflict` where the role is not open, where nobody could be anywhere in its pipeline, where they were erased, or have
-/// applied to it.
+/// `conflict` if the role is not open or has no steps, or the candidate was erased or has applied to the role.
 pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
     match role {
-        _ if is_erased => Err(Refusal::Conflict("the candidate with this email was erased; nobody is reached by it")),
+        _ if is_erased => {
+            Err(Refusal::Conflict("the candidate with this email was erased; the address reaches nobody"))
+        }
         RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
         RoleStatus::Filled => {
             Err(Refusal::Conflict("the role is filled; raise its positions before adding candidates"))
@@ -27,18 +29,18 @@ pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_appl
     }
 }
 
-/// One step of a role's pipeline, as an application gets it.
+/// The part of a role step that an application copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepTemplate {
-    /// The role's step.
+    /// The role step.
     pub id: RoleStepId,
-    /// Its name.
+    /// The step's name at the time of the application.
     pub name: String,
-    /// What it is for.
+    /// The step's type at the time of the application.
     pub step_type: StepType,
 }
 
-/// The steps of a new application, copied from the role's, first to last: the candidate is at the first.
+/// The steps of a new application, copied from the role steps in order. The candidate is at the first.
 pub fn first_steps(role_steps: Vec<StepTemplate>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
     let statuses = application::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
     let steps = role_steps.into_iter().zip(statuses).zip(1..);
@@ -61,11 +63,11 @@ fn copied(id: CandidateStepId, step: StepTemplate, status: StepStatus, order: i6
     }
 }
 
-/// `PATCH …/candidates/{id}`: whether a candidate can have another name and address. `is_taken`: the address is another
-/// candidate's.
+/// `PATCH …/candidates/{id}`: passes if staff can change the candidate's name and address. `is_taken` says whether another
+/// candidate has the address.
 ///
 /// # Errors
-/// `conflict` where the candidate was erased, or the address is taken.
+/// `conflict` if the candidate was erased or the address is taken.
 pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal> {
     if is_erased {
         return Err(Refusal::Conflict("the candidate was erased; there is nothing left to change"));
@@ -76,18 +78,18 @@ pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal
     Ok(())
 }
 
-/// `POST …/candidate-roles/{id}/withdraw`: whether the candidate can take an application back.
+/// `POST …/candidate-roles/{id}/withdraw`: passes if an application with this status can be withdrawn.
 ///
 /// # Errors
-/// `conflict` where it has ended.
+/// `conflict` if the application has ended.
 pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
     match status {
         ApplicationStatus::InProgress => Ok(()),
-        ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected; it has ended")),
+        ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected and has ended")),
         ApplicationStatus::Hired => {
             Err(Refusal::Conflict("the application is Hired; reject it at a step to reverse the hire"))
         }
-        ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the application is Withdrawn already")),
+        ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the application is already Withdrawn")),
     }
 }
 
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_open_role_with_steps_takes_a_candidate_and_only_once() {
+    fn only_open_roles_with_steps_take_a_candidate_once() {
         for (role, steps, is_erased, has_applied, words) in [
             (RoleStatus::Open, 1, false, false, None),
             (RoleStatus::Open, 1, false, true, Some("already applied")),
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_application_is_at_its_first_step_and_counts_its_steps_from_one() {
+    fn a_new_application_is_at_its_first_step() {
         let template = |name: &str| StepTemplate {
             id: RoleStepId::parse(name).unwrap(),
             name: name.to_owned(),
@@ -125,21 +127,21 @@ mod tests {
             made += 1;
             CandidateStepId::parse(&format!("cstep_{made}")).unwrap()
         });
-        let told: Vec<_> = steps.iter().map(|step| (step.name.as_str(), step.order, step.status)).collect();
+        let summary: Vec<_> = steps.iter().map(|step| (step.name.as_str(), step.order, step.status)).collect();
         let pending = StepStatus::Pending;
-        assert_eq!(told, [("a", 1, StepStatus::InProgress), ("b", 2, pending), ("c", 3, pending)]);
+        assert_eq!(summary, [("a", 1, StepStatus::InProgress), ("b", 2, pending), ("c", 3, pending)]);
         assert_eq!(steps[2].id.as_str(), "cstep_3");
     }
 
     #[test]
-    fn an_erased_candidate_stays_as_they_are_and_an_address_has_one_owner() {
+    fn erased_candidates_and_taken_addresses_are_not_changed() {
         assert!(require_changeable(false, false).is_ok());
         assert!(require_changeable(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
         assert!(require_changeable(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));
     }
 
     #[test]
-    fn only_a_running_application_is_taken_back_and_the_refusal_says_what_it_is() {
+    fn only_applications_in_progress_are_withdrawn() {
         assert!(require_withdrawable(ApplicationStatus::InProgress).is_ok());
         for status in [ApplicationStatus::NotSelected, ApplicationStatus::Hired, ApplicationStatus::Withdrawn] {
             assert!(

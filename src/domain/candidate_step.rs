@@ -1,8 +1,7 @@
-//! Decisions on a candidate at a step: reject and hire (`POST /api/v1/candidate-steps/{id}/reject`, `…/hire`) here, and what
-//! moves a candidate on or puts them back in the files beside (`…/validate`, `…/reopen`).
+//! Decisions about a candidate at a step: reject and hire (`POST /api/v1/candidate-steps/{id}/reject`, `…/hire`). The
+//! submodules have the decisions that move a candidate forward or back (`…/validate`, `…/reopen`).
 //!
-//! The store loads [`StepFacts`], the rule says what becomes of them or refuses, the store saves it. Nothing here knows
-//! how either is done.
+//! The store loads [`StepFacts`], a rule returns a [`Decision`] or refuses, and the store saves the decision.
 
 use super::id::{ApplicationId, CandidateId, CandidateStepId, OrganizationId, RoleId, RoleStepId};
 use super::organization::StatusCounts;
@@ -24,19 +23,19 @@ pub const NOTES_CHARACTERS_MAX: usize = 10_000;
 pub const OUTCOME_CHARACTERS_MAX: usize = 255;
 
 words! {
-    /// What a step is for.
+    /// The purpose of a step.
     StepType {
-        /// The application itself is read.
+        /// Staff read the application.
         Application = "application",
-        /// A first look or call.
+        /// A first review or call.
         Screening = "screening",
-        /// A test or a piece of work.
+        /// A test or a work sample.
         Assessment = "assessment",
         /// A conversation.
         Interview = "interview",
-        /// Earlier employers are asked.
+        /// Staff ask former employers.
         ReferenceCheck = "reference_check",
-        /// An offer is made.
+        /// The organization makes an offer.
         Offer = "offer",
         /// Anything else.
         Other = "other",
@@ -44,31 +43,31 @@ words! {
 }
 
 words! {
-    /// Where a candidate is with a step.
+    /// The status of a candidate step.
     StepStatus {
-        /// Not reached.
+        /// The candidate has not reached the step.
         Pending = "pending",
-        /// The candidate is here.
+        /// The candidate is at the step.
         InProgress = "in_progress",
-        /// Passed.
+        /// The candidate passed the step.
         Validated = "validated",
-        /// Ended here.
+        /// The application ended at the step.
         Rejected = "rejected",
-        /// Passed over by a hire from an earlier step.
+        /// A hire from an earlier step skipped the step.
         Skipped = "skipped",
     }
 }
 
 words! {
-    /// Where an application is.
+    /// The status of an application.
     ApplicationStatus {
-        /// It goes on.
+        /// The application is open.
         InProgress = "In Progress",
-        /// It was ended at a step.
+        /// Staff rejected the candidate at a step.
         NotSelected = "Not Selected",
-        /// It ended in a hire.
+        /// Staff hired the candidate.
         Hired = "Hired",
-        /// The candidate took it back.
+        /// The candidate withdrew.
         Withdrawn = "Withdrawn",
     }
 }
@@ -76,31 +75,31 @@ words! {
 /// One step of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateStep {
-    /// Its id.
+    /// The candidate step's own id, not the role step's.
     pub id: CandidateStepId,
-    /// The role's step that it was copied from.
+    /// The role step from which it was copied.
     pub role_step_id: RoleStepId,
-    /// Its name.
+    /// A copy of the role step's name.
     pub name: String,
-    /// Its position in the pipeline, from 1.
+    /// The position in the pipeline, from 1.
     pub order: i64,
-    /// What it is for.
+    /// A copy of the role step's type.
     pub step_type: StepType,
-    /// Where the candidate is with it.
+    /// The candidate's status at this step.
     pub status: StepStatus,
-    /// When it was rejected; only while it is.
+    /// The time of the rejection, while the step is rejected.
     pub rejected_at: Option<Timestamp>,
-    /// The notes of that rejection, `""` without any.
+    /// The notes of that rejection; empty if the caller gave none.
     pub rejection_reason: Option<String>,
-    /// Who ended it, as it was given.
+    /// Who ended the application, in the caller's words.
     pub outcome_type: Option<String>,
-    /// Why, as it was given.
+    /// Why it ended, in the caller's words.
     pub outcome_reason: Option<String>,
-    /// When it was validated; only while it is.
+    /// The time of the validation, while the step is validated.
     pub validated_at: Option<Timestamp>,
 }
 
-/// What was noted with a hire; only while the application is `Hired`.
+/// The details of a hire. An application has them only while it is `Hired`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HireRecord {
     /// The day of the hire.
@@ -109,60 +108,60 @@ pub struct HireRecord {
     pub offer_accepted_date: Option<Timestamp>,
     /// The position's code in the organization's HR system.
     pub external_position_id: Option<String>,
-    /// The note.
+    /// Notes of staff about the hire.
     pub notes: Option<String>,
 }
 
-/// Everything a decision looks at, as it stands in the transaction that will carry it out.
+/// The facts for a decision, loaded in the transaction that saves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFacts {
-    /// The organization that owns it all.
+    /// The organization that owns the role and the candidate.
     pub organization_id: OrganizationId,
-    /// Whether that organization wants an external position id with each hire.
+    /// Whether the organization requires an external position id for each hire.
     pub require_external_position_id: bool,
-    /// The role that was applied for.
+    /// The role of the application.
     pub role_id: RoleId,
-    /// The role's positions.
+    /// The positions of the role.
     pub seats: Seats,
-    /// The candidate.
+    /// The candidate of the application.
     pub candidate_id: CandidateId,
-    /// The application.
+    /// The application that the decision changes.
     pub application_id: ApplicationId,
-    /// Where the application is.
+    /// The status before the decision.
     pub application_status: ApplicationStatus,
     /// When the candidate applied.
     pub applied_at: Timestamp,
-    /// The record of the hire, while it is one.
+    /// The details of the hire, while the candidate is hired.
     pub hire: Option<HireRecord>,
-    /// Every step of the application, in order.
+    /// All steps of the application, in order.
     pub steps: Vec<CandidateStep>,
-    /// Which of them the decision is about.
+    /// The index in `steps` of the step that the caller named.
     pub addressed: usize,
     /// Whether the candidate's personal data was erased.
     pub is_erased: bool,
-    /// What the caller is in the organization.
+    /// The caller's role in the organization.
     pub caller_org_role: Option<OrgRole>,
-    /// What the caller is on the platform.
+    /// The caller's platform role.
     pub caller_platform_role: PlatformRole,
 }
 
-/// The body of a rejection.
+/// The input of a rejection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RejectInput {
-    /// Recorded as the rejection reason.
+    /// Stored as the rejection reason.
     pub outcome_notes: Option<String>,
-    /// Who ended it.
+    /// Who ended the application.
     pub outcome_type: Option<String>,
-    /// Why.
+    /// Why it ended.
     pub outcome_reason: Option<String>,
 }
 
-/// The body of a hire.
+/// The input of a hire.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HireInput {
-    /// The note.
+    /// Notes of staff about the hire.
     pub notes: Option<String>,
-    /// The day of the hire; now when not given.
+    /// The day of the hire; defaults to now.
     pub hired_date: Option<Timestamp>,
     /// When the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
@@ -170,42 +169,42 @@ pub struct HireInput {
     pub external_position_id: Option<String>,
 }
 
-/// What a decision makes of the facts.
+/// The result of a decision rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The steps that change, as they are afterwards.
+    /// The changed steps, after the decision.
     pub steps: Vec<CandidateStep>,
-    /// The step that the answer shows, as it is afterwards.
-    pub shown: CandidateStep,
-    /// The step that the candidate is moved to, as it is afterwards.
+    /// The step in the answer, after the decision.
+    pub answer_step: CandidateStep,
+    /// The step to which the candidate moves, after the decision.
     pub next: Option<CandidateStep>,
-    /// Where the application is afterwards.
+    /// The application's status after the decision.
     pub application_status: ApplicationStatus,
-    /// The record of the hire, where it is one afterwards.
+    /// The details of the hire, if the candidate is hired after the decision.
     pub hire: Option<HireRecord>,
-    /// The role's positions afterwards.
+    /// The role's positions after the decision.
     pub seats: Seats,
-    /// The role's step where the candidate is afterwards, while the application is in progress.
+    /// The role step where the candidate is after the decision, while the application is in progress.
     pub at_role_step: Option<RoleStepId>,
-    /// When the candidate came to that step, where the decision takes them back to it; otherwise they come to it now.
+    /// When the candidate originally reached that step, if the decision returns them to it. Otherwise they reach it now.
     pub back_since: Option<Timestamp>,
-    /// By how much the organization's figures move.
+    /// The change of the organization's figures.
     pub status_change: StatusCounts,
-    /// What the caller says of it that is kept nowhere but in the record.
+    /// The caller's remark. Only the activity stores it.
     pub remark: Option<Remark>,
 }
 
-/// What is said of a decision, for the record.
+/// A remark on a decision, for its activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
-    /// The notes of a step that was passed.
+    /// The notes on a validated step.
     OutcomeNotes(String),
-    /// Why a rejection is undone.
+    /// The reason for a reopening.
     Reason(String),
 }
 
 impl StepFacts {
-    /// The step that the decision is about.
+    /// The step that the caller named.
     pub fn addressed_step(&self) -> &CandidateStep {
         &self.steps[self.addressed]
     }
@@ -218,9 +217,9 @@ impl StepFacts {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
             return Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"));
         }
-        // What a decision notes would be about somebody whose data is not to be here any more.
+        // A decision would store new data about a person whose data was erased.
         if self.is_erased {
-            return Err(Refusal::Conflict("the candidate is erased; nothing more can be decided about them"));
+            return Err(Refusal::Conflict("the candidate was erased; no further decisions are possible"));
         }
         Ok(())
     }
@@ -228,7 +227,7 @@ impl StepFacts {
     fn decided(
         &self,
         steps: Vec<CandidateStep>,
-        shown: usize,
+        answer_index: usize,
         status: ApplicationStatus,
         hire: Option<HireRecord>,
         seats: Seats,
@@ -237,13 +236,13 @@ impl StepFacts {
             .plus(StatusCounts::of_application(status))
             .minus(StatusCounts::of_role(self.seats))
             .minus(StatusCounts::of_application(self.application_status));
-        let shown = steps[shown].clone();
+        let answer_step = steps[answer_index].clone();
         let at_role_step = current(status, &steps).map(|step| step.role_step_id.clone());
         let steps = steps.into_iter().zip(&self.steps).filter(|(after, before)| after != *before);
         let steps = steps.map(|(after, _)| after).collect();
         Decision {
             steps,
-            shown,
+            answer_step,
             next: None,
             application_status: status,
             hire,
@@ -264,38 +263,37 @@ impl CandidateStep {
         }
     }
 
-    fn reject(&mut self, wish: &RejectInput, now: Timestamp) {
+    fn reject(&mut self, input: &RejectInput, now: Timestamp) {
         self.status = StepStatus::Rejected;
         self.validated_at = None;
         self.rejected_at = Some(now);
-        self.rejection_reason = Some(wish.outcome_notes.clone().unwrap_or_default());
-        self.outcome_type.clone_from(&wish.outcome_type);
-        self.outcome_reason.clone_from(&wish.outcome_reason);
+        self.rejection_reason = Some(input.outcome_notes.clone().unwrap_or_default());
+        self.outcome_type.clone_from(&input.outcome_type);
+        self.outcome_reason.clone_from(&input.outcome_reason);
     }
 }
 
-/// When the candidate came to the step where they are: when they passed the last of those they have passed, and not before
-/// they applied.
+/// The time at which the candidate reached the current step: the latest validation, but not before they applied.
 pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestamp {
     let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
     validated_at.map_or(applied_at, |at| at.max(applied_at))
 }
 
-/// Where the candidate is: at the first step in progress, or the first that was not reached where an import has none in
-/// progress. `None` where the application has ended.
+/// The candidate's current step: the first step in progress or, in an import without one, the first pending step.
+/// `None` if the application has ended.
 pub fn current(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
     let first = |wanted| steps.iter().find(|step| step.status == wanted);
     let here = || first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));
     if status == ApplicationStatus::InProgress { here() } else { None }
 }
 
-/// `POST …/reject`: ends the application at any step that is not already rejected. A hired candidate's too: then the
-/// hire is reversed, its position free, a `filled` role `open` again, and the final step, unless it is the one that is
-/// rejected, `pending`.
+/// `POST …/reject`: ends the application at any step that is not yet rejected. For a hired candidate this reverses the
+/// hire: the position becomes free, a `filled` role becomes `open`, and the final step becomes `pending` unless it is
+/// the rejected one.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps, `conflict` where the step is already rejected.
-pub fn reject(facts: &StepFacts, wish: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
+/// `forbidden` without authority over the steps; `conflict` if the step is already rejected.
+pub fn reject(facts: &StepFacts, input: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     if facts.addressed_step().status == StepStatus::Rejected {
         return Err(Refusal::Conflict("the step is already rejected"));
@@ -308,26 +306,26 @@ pub fn reject(facts: &StepFacts, wish: &RejectInput, now: Timestamp) -> Result<D
         last.validated_at = None;
         seats = seats.freed();
     }
-    steps[facts.addressed].reject(wish, now);
+    steps[facts.addressed].reject(input, now);
     Ok(facts.decided(steps, facts.addressed, ApplicationStatus::NotSelected, None, seats))
 }
 
-/// `POST …/hire`: validates the final step, and the addressed one where it is an earlier one; every other step still
-/// open becomes `skipped`. Takes a position; the last one makes the role `filled`.
+/// `POST …/hire`: validates the addressed step and the final step. All other open steps become `skipped`. The hire fills
+/// a position; the last position makes the role `filled`.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` where the candidate is already hired or rejected for the
-/// role, or has withdrawn; `bad_request` where the positions are filled, the role is not open, or the organization
-/// wants an external position id and there is none.
-pub fn hire(facts: &StepFacts, wish: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
+/// `forbidden` without authority over the steps; `conflict` if the candidate is already hired or rejected for the role,
+/// or has withdrawn; `bad_request` if all positions are filled, the role is not open, or a required external position
+/// id is missing.
+pub fn hire(facts: &StepFacts, input: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_undecided(facts)?;
     require_room(facts.seats)?;
-    let external_position_id = wish.external_position_id.clone().filter(|id| !id.trim().is_empty());
+    let external_position_id = input.external_position_id.clone().filter(|id| !id.trim().is_empty());
     if facts.require_external_position_id && external_position_id.is_none() {
         let field = FieldError {
             field: "externalPositionId".to_owned(),
-            detail: "this organization wants the position's code in its HR system with each hire".to_owned(),
+            detail: "this organization requires the position's code in its HR system for each hire".to_owned(),
         };
         return Err(Refusal::BadRequest("externalPositionId is missing".to_owned(), vec![field]));
     }
@@ -341,10 +339,10 @@ pub fn hire(facts: &StepFacts, wish: &HireInput, now: Timestamp) -> Result<Decis
         }
     }
     let record = HireRecord {
-        hired_date: wish.hired_date.unwrap_or(now),
-        offer_accepted_date: wish.offer_accepted_date,
+        hired_date: input.hired_date.unwrap_or(now),
+        offer_accepted_date: input.offer_accepted_date,
         external_position_id,
-        notes: wish.notes.clone(),
+        notes: input.notes.clone(),
     };
     Ok(facts.decided(steps, last, ApplicationStatus::Hired, Some(record), facts.seats.taken()))
 }

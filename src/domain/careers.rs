@@ -1,40 +1,40 @@
-//! What a career portal lists, and how its readers narrow it: by department, location and work type, and by words.
+//! The list of a career portal, with filters by department, location and work type, and a search by words.
 
 use super::id::RoleId;
 use super::role::{Salary, WorkType};
 use super::search;
 use super::timestamp::Timestamp;
 
-/// Roles of one page.
+/// Roles on one page.
 pub const PAGE_ROWS: usize = 50;
 
-/// The longest search that is looked at, in characters: more than any name of a role.
+/// The longest search, in characters: longer than any role name. The rest is ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
-/// Values of a filter that are offered: the commonest ones. The search finds the others.
+/// The most values that a filter offers, most frequent first. The search finds the others.
 pub const VALUES_MAX: usize = 24;
 
 /// A role in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// Its id.
+    /// The role's id, which leads to its posting.
     pub id: RoleId,
-    /// Its name.
+    /// The title of the posting.
     pub name: String,
-    /// Its department; may be empty.
+    /// The department; may be empty.
     pub department: String,
-    /// Its location; may be empty.
+    /// The location; may be empty.
     pub location: String,
     /// Where the work is done.
     pub work_type: Option<WorkType>,
-    /// The salary, of which any part may be missing.
+    /// The salary; any part may be missing.
     pub salary: Salary,
-    /// When it was made.
+    /// When staff created the role.
     pub created_at: Timestamp,
 }
 
 impl Listing {
-    /// What a filter looks at; empty where the role has none.
+    /// The value that a filter compares; empty if the role has none.
     pub fn value(&self, facet: Facet) -> &str {
         match facet {
             Facet::Department => &self.department,
@@ -44,7 +44,7 @@ impl Listing {
     }
 }
 
-/// What the list can be filtered by.
+/// A property by which readers can filter the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facet {
     /// By department.
@@ -56,21 +56,21 @@ pub enum Facet {
 }
 
 impl Facet {
-    /// All of them, in the order in which they are offered.
+    /// All facets, in the order of the page.
     pub const ALL: [Self; 3] = [Self::Department, Self::Location, Self::WorkType];
 }
 
-/// What a reader asked for.
+/// The filters and the search that a reader chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     chosen: [Option<String>; 3],
     search: String,
-    /// The words of the search; `None` for one without any.
+    /// The words of the search; `None` if it has none.
     words: Option<Vec<String>>,
 }
 
 impl Filter {
-    /// Of the values that were chosen, in the order of [`Facet::ALL`], and a search. What is blank was not chosen.
+    /// Takes the chosen values, in the order of [`Facet::ALL`], and a search. Blank values count as not chosen.
     pub fn new(chosen: [Option<String>; 3], search: &str) -> Self {
         let search = super::text::cut(search.trim(), SEARCH_CHARACTERS_MAX).to_owned();
         let mut words = search::words(&search);
@@ -79,17 +79,17 @@ impl Filter {
         Self { chosen, words: (!words.is_empty()).then_some(words), search }
     }
 
-    /// Whether a value of a filter chooses anything: one that is blank does not.
+    /// Whether a filter value chooses anything. Blank values do not.
     pub fn is_choice(value: &str) -> bool {
         !value.trim().is_empty()
     }
 
-    /// The value that was chosen.
+    /// The chosen value of a facet.
     pub fn chosen(&self, facet: Facet) -> Option<&str> {
         self.chosen[facet as usize].as_deref()
     }
 
-    /// The same with another value chosen, or none.
+    /// A copy with another value, or none, for a facet.
     #[must_use]
     pub fn with(&self, facet: Facet, value: Option<&str>) -> Self {
         let mut other = self.clone();
@@ -97,23 +97,23 @@ impl Filter {
         other
     }
 
-    /// What is searched for, as it was typed; empty for nothing.
+    /// The search as typed; empty without a search.
     pub fn search(&self) -> &str {
         &self.search
     }
 
-    /// Whether it lets everything through.
+    /// Whether the filter matches all roles.
     pub fn is_empty(&self) -> bool {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
 
-    /// The roles that its search finds. The words of each are looked at once, however much is asked of them then.
+    /// The roles that the search finds. Each role's words are compared once, however many values are counted then.
     pub fn searched<'a>(&self, listings: &'a [Listing]) -> SearchResult<'_, 'a> {
         let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
         SearchResult { filter: self, listings }
     }
 
-    /// Whether each word of the search begins one of the role's.
+    /// Whether each word of the search is a prefix of a word of the role.
     fn is_found(&self, listing: &Listing) -> bool {
         if self.search.is_empty() {
             return true;
@@ -133,16 +133,16 @@ pub struct SearchResult<'f, 'a> {
 }
 
 impl<'a> SearchResult<'_, 'a> {
-    /// Those of them that fit what was chosen, in their order.
+    /// The found roles that match all chosen values, in order.
     pub fn chosen(&self) -> Vec<&'a Listing> {
-        self.fitting(None).collect()
+        self.matching_except(None).collect()
     }
 
-    /// The values that a filter can have with all else as it is, the commonest first, each with the number of roles that it
-    /// would leave.
+    /// The values that a facet can take while the other choices stay, most frequent first, each with the number of
+    /// matching roles.
     pub fn values(&self, facet: Facet) -> Vec<(&'a str, usize)> {
         let mut counts = std::collections::BTreeMap::new();
-        let values = self.fitting(Some(facet)).map(|listing| listing.value(facet));
+        let values = self.matching_except(Some(facet)).map(|listing| listing.value(facet));
         for value in values.filter(|value| !value.trim().is_empty()) {
             *counts.entry(value).or_insert(0) += 1;
         }
@@ -152,33 +152,33 @@ impl<'a> SearchResult<'_, 'a> {
         values
     }
 
-    /// Those that fit what was chosen, but for what was chosen of one facet.
-    fn fitting(&self, whatever: Option<Facet>) -> impl Iterator<Item = &'a Listing> {
-        let fits = move |listing: &Listing, facet: Facet| {
-            whatever == Some(facet) || self.filter.chosen(facet).is_none_or(|chosen| chosen == listing.value(facet))
+    /// The found roles that match all chosen values, ignoring the choice of one facet.
+    fn matching_except(&self, ignored: Option<Facet>) -> impl Iterator<Item = &'a Listing> {
+        let matches = move |listing: &Listing, facet: Facet| {
+            ignored == Some(facet) || self.filter.chosen(facet).is_none_or(|chosen| chosen == listing.value(facet))
         };
         let listings = self.listings.iter().copied();
-        listings.filter(move |listing| Facet::ALL.into_iter().all(|facet| fits(listing, facet)))
+        listings.filter(move |listing| Facet::ALL.into_iter().all(|facet| matches(listing, facet)))
     }
 }
 
-/// A page of a list.
+/// One page of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPage {
-    /// Its number, from 1.
+    /// The page number, from 1.
     pub number: usize,
-    /// How many there are, at least one.
+    /// The number of pages, at least one.
     pub count: usize,
 }
 
 impl ListPage {
-    /// The page of a list of so many rows that is nearest to the one that was asked for.
+    /// The existing page, in a list of `rows` rows, that is nearest to the wanted one.
     pub fn of(rows: usize, wanted: usize) -> Self {
         let count = rows.div_ceil(PAGE_ROWS).max(1);
         Self { number: wanted.clamp(1, count), count }
     }
 
-    /// The rows that are on it.
+    /// The rows of this page.
     pub fn rows<T>(self, all: &[T]) -> &[T] {
         let from = ((self.number - 1) * PAGE_ROWS).min(all.len());
         &all[from..(from + PAGE_ROWS).min(all.len())]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_and_every_word_of_a_search_must_fit() {
+    fn all_filters_and_search_words_must_match() {
         for (filter, expected) in [
             (filter("", "", "", ""), 4),
             (filter("IT", "", "", ""), 2),
@@ -243,11 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_that_lead_somewhere_with_all_else_as_it_is() {
+    fn facet_values_lead_to_at_least_one_role() {
         let portal = portal();
         assert_eq!(filter("", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 2), ("Genève", 1)]);
         assert_eq!(filter("Grounds", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 1)]);
-        // A filter's own choice does not narrow what else it offers.
+        // A facet's own choice does not reduce the values that it offers.
         assert_eq!(
             filter("Grounds", "", "", "").searched(&portal).values(Facet::Department),
             [("IT", 2), ("Grounds", 1)]
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_cut_and_its_words_are_few() {
+    fn searches_are_cut_to_a_maximum_of_characters_and_words() {
         let long = "ä".repeat(SEARCH_CHARACTERS_MAX + 1);
         assert_eq!(Filter::new([None, None, None], &long).search().chars().count(), SEARCH_CHARACTERS_MAX);
         let many = "c ".repeat(SEARCH_CHARACTERS_MAX);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_fifty_rows_and_a_number_beyond_is_the_nearest() {
+    fn pages_have_fifty_rows_and_numbers_out_of_range_give_the_nearest_page() {
         let rows: Vec<usize> = (0..101).collect();
         for (rows_count, wanted, number, count, on_it) in [
             (0, 1, 1, 1, 0),

@@ -1,34 +1,34 @@
-//! Room on the disk: when uploads have to stop, and how much is kept back for what must work on a full disk.
+//! Disk space: when uploads must stop, and how large the reserve is.
 
 /// The space of the file system that holds the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
     /// Bytes that this process can still write.
     pub free_bytes: u64,
-    /// Bytes in all.
+    /// The size of the file system.
     pub total_bytes: u64,
 }
 
-/// The reserve at most: some ten thousand erasures or revocations, while the disk stays full.
+/// The largest reserve: enough for some ten thousand erasures or revocations while the disk is full.
 const RESERVE_BYTES_MAX: u64 = 64 << 20;
 
 /// The reserve's share of a small disk.
 const RESERVE_DIVISOR: u64 = 16;
 
-/// The free space that ends uploads at most, where nobody set another (`--min-free`): on a disk of 20 GB and more.
+/// The largest default of `--min-free`, the free space below which uploads stop. It applies from a disk of 20 GB on.
 const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 
-/// The same as a share of a smaller disk.
+/// The default's share of a smaller disk.
 const MIN_FREE_DIVISOR: u64 = 20;
 
 impl DiskSpace {
-    /// How large the reserve is on this disk.
+    /// The size of the reserve on this disk.
     pub fn reserve_bytes(self) -> u64 {
         RESERVE_BYTES_MAX.min(self.total_bytes / RESERVE_DIVISOR)
     }
 
-    /// Whether the disk has room for so many bytes of the reserve and for some ordinary writes behind them. Without the
-    /// latter, the reserve would be given up again at once.
+    /// Whether the disk has room for the missing bytes of the reserve and for some ordinary writes. Without room for the
+    /// latter, the service would release the reserve again at once.
     pub fn has_room_for_reserve(self, missing_bytes: u64) -> bool {
         self.free_bytes >= missing_bytes + self.reserve_bytes() / 4
     }
@@ -37,27 +37,27 @@ impl DiskSpace {
 /// The limits of uploads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// Free bytes of the disk below which no file is taken. When not given, 1 GB or 5 % of the disk, whichever is less.
+    /// The free bytes below which uploads are refused. The default is 1 GB or 5 % of the disk, the smaller of both.
     pub min_free_bytes: Option<u64>,
-    /// Bytes of all attachments together; `None` for no limit.
+    /// The most bytes of all attachments together; `None` for no limit.
     pub attachments_bytes_max: Option<u64>,
 }
 
 impl UploadLimits {
-    /// Whether the disk has room for another `bytes` of an upload. Where the disk's space is not known, it has.
+    /// Whether the disk has room for another `bytes` of an upload. An unknown disk space counts as enough.
     pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);
         disk.free_bytes >= self.min_free_bytes.unwrap_or_else(default).saturating_add(bytes)
     }
 
-    /// Whether another `bytes` fit under the total, beside the attachments that are there. Staged ones count.
+    /// Whether the limit of all attachments allows another `bytes`. Staged attachments count.
     pub fn has_room_beside(self, attachment_bytes: u64, bytes: u64) -> bool {
         self.attachments_bytes_max.is_none_or(|bytes_max| attachment_bytes.saturating_add(bytes) <= bytes_max)
     }
 }
 
-/// Bytes as people write them: a number, and `K`, `M`, `G` or `T` (powers of 1024) behind it, or nothing.
+/// Parses a size: a number, optionally with the unit `K`, `M`, `G` or `T` (powers of 1024).
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn uploads_end_below_a_gigabyte_or_a_twentieth_of_the_disk() {
+    fn uploads_stop_below_a_gigabyte_or_a_twentieth_of_the_disk() {
         let limits = UploadLimits::default();
         for (free, total, has_room) in
             [(GB, 100 * GB, true), (GB - 1, 100 * GB, false), (50, 1_000, true), (49, 1_000, false), (0, 0, true)]
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_have_a_total_where_one_is_given() {
+    fn attachments_are_limited_only_if_a_total_is_given() {
         assert!(UploadLimits::default().has_room_beside(u64::MAX, 1));
         let limits = UploadLimits { attachments_bytes_max: Some(10), ..UploadLimits::default() };
         assert!(limits.has_room_beside(9, 1) && !limits.has_room_beside(9, 2) && !limits.has_room_beside(u64::MAX, 1));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_with_their_unit() {
+    fn sizes_are_parsed_with_their_unit() {
         for (text, bytes) in
             [("0", 0), ("1000", 1_000), ("2k", 2_048), ("3M", 3 << 20), ("1G", 1 << 30), ("1t", 1 << 40)]
         {

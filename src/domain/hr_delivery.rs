@@ -1,7 +1,7 @@
-//! Deliveries to HR systems: what they tell, when they are tried again, what an attempt makes of them. Whose turn it is:
-//! `hr_dispatch`.
+//! Deliveries to HR systems: events, the retry schedule, and the outcome of an attempt. `hr_dispatch` has the order of
+//! organizations.
 //!
-//! How an attempt is made is not known here; it is handed in as an [`DeliveryAttempt`].
+//! The `hr` floor makes the attempts and hands each in as a [`DeliveryAttempt`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -14,64 +14,64 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// How long `Retry-After` may put off the next attempt at most.
+/// The longest time by which `Retry-After` may delay the next attempt.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// The longest delay of a schedule, and the most delays: what is owed for months is owed to nobody any more.
+/// Bounds of a schedule. After months, nobody waits for a delivery any more.
 const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 const DELAY_MIN: Duration = Duration::from_millis(1);
 const DELAYS_MAX: usize = 30;
 
-/// Jitter adds at most this part of a delay, so that what failed together is not tried again together.
+/// Jitter adds at most a delay divided by this, so that deliveries that failed together are not retried together.
 const JITTER_PART: u32 = 10;
 
-/// The answer by which a receiver says that it wants nothing any more (Standard Webhooks; RFC 9110 §15.5.11).
+/// The status by which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
 pub const STATUS_GONE: u16 = 410;
 
 words! {
-    /// What the HR system is told.
+    /// The event of a delivery.
     DeliveryEvent {
         /// A candidate was hired.
         Hired = "candidate.hired",
         /// A hire was reversed.
         HireReversed = "candidate.hire_reversed",
-        /// Nothing: an admin tries the connection. It is tried once.
+        /// An admin tests the connection. There is only one attempt.
         Ping = "ping",
     }
 }
 
 words! {
-    /// What has become of a delivery.
+    /// The state of a delivery.
     DeliveryState {
-        /// It is to be sent, or held until it may be.
+        /// The delivery waits for its next attempt, or something holds it.
         Pending = "pending",
-        /// The HR system has taken it.
+        /// The HR system accepted the delivery.
         Delivered = "delivered",
-        /// Every attempt failed; it is sent again when an admin says so.
+        /// All attempts failed. Only an admin can retry the delivery.
         Failed = "failed",
     }
 }
 
-/// The duration that a setting such as `15s` or `2h` means, where it is within these bounds.
+/// Parses a setting such as `15s` or `2h`. Returns `None` if it is outside the bounds.
 pub fn parse_duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
     let duration: SignedDuration = text.trim().parse().ok()?;
     Duration::try_from(duration).ok().filter(|duration| bounds.contains(duration))
 }
 
-/// The delays between attempts: the first follows the first attempt that failed.
+/// The delays between attempts. The first delay follows the first failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrySchedule(Vec<Duration>);
 
 impl RetrySchedule {
-    /// The schedule as a setting has it: `5s,5m,2h`.
+    /// Parses a setting such as `5s,5m,2h`.
     ///
     /// # Errors
-    /// A sentence for the usage message: no delay, more than 30, one that is none, or one over 168 hours.
+    /// A sentence for the usage message, for no delay, more than 30 delays, or a delay that is invalid or out of range.
     pub fn parse(text: &str) -> Result<Self, String> {
         let delays = text.split(',').map(|part| {
             parse_duration(part, DELAY_MIN..=DELAY_MAX).ok_or_else(|| {
                 format!(
-                    "`{part}` is no delay between 1ms and 168h; a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"
+                    "`{part}` is not a delay between 1ms and 168h; a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"
                 )
             })
         });
@@ -82,39 +82,39 @@ impl RetrySchedule {
         Ok(Self(delays))
     }
 
-    /// The delay after so many attempts that failed; `None` when there is no further attempt.
+    /// The delay after this many failed attempts; `None` if there is no further attempt.
     fn delay(&self, failed: u32) -> Option<Duration> {
         self.0.get(usize::try_from(failed.checked_sub(1)?).ok()?).copied()
     }
 }
 
-/// What came of one attempt.
+/// One attempt to send a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryAttempt {
-    /// When it began.
+    /// When the attempt began.
     pub at: Timestamp,
-    /// How long it took.
+    /// How long the attempt took.
     pub duration: Duration,
-    /// The answer's status, where one came.
+    /// The status of the answer, if one came.
     pub status: Option<u16>,
-    /// What went wrong, where it was not (only) the status: a sentence for admins.
+    /// An error other than the status, as a sentence for admins.
     pub error: Option<String>,
     /// The beginning of the answer's body.
     pub answer: Option<String>,
-    /// When the HR system wants to be asked again, counted from now.
+    /// The delay that the HR system asked for.
     pub retry_after: Option<Duration>,
-    /// Whether it ended because the time was up.
+    /// Whether the attempt timed out.
     pub timed_out: bool,
 }
 
 impl DeliveryAttempt {
-    /// Whether the HR system has taken the message: a whole answer of class 2xx.
+    /// Whether the HR system accepted the delivery: with a complete answer of class 2xx.
     pub fn is_delivered(&self) -> bool {
         self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
 }
 
-/// What came of an attempt in words, for the log and the command line.
+/// Describes an attempt for the log and the command line.
 pub fn describe_outcome(status: Option<u16>, error: Option<&str>) -> String {
     match (status, error) {
         (Some(status), None) => format!("answered {status}"),
@@ -123,21 +123,21 @@ pub fn describe_outcome(status: Option<u16>, error: Option<&str>) -> String {
     }
 }
 
-/// What an attempt makes of its delivery.
+/// The result of an attempt for its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// It is delivered.
+    /// The delivery arrived.
     Delivered,
-    /// It is tried again then.
+    /// The next attempt follows at this time.
     Again(Timestamp),
-    /// It was tried for the last time.
+    /// This was the last attempt.
     Failed,
-    /// The HR system is gone: the integration is disabled, and what is owed waits.
+    /// The HR system is gone. The service disables the integration, and its deliveries wait.
     Gone,
 }
 
-/// When a delivery is tried next that waits for `next`: no later than the schedule allows from now. A clock that was once
-/// ahead would put it off by as much. `failed` counts its failed attempts; the last one began at `last_attempt_at`.
+/// Limits the time `next` of the next attempt to what the schedule allows from now. Otherwise a clock that was once ahead
+/// would delay the attempt by the same time. `failed` counts the failed attempts; the last began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,
@@ -146,20 +146,20 @@ pub fn bounded_attempt_time(
     now: Timestamp,
 ) -> Timestamp {
     let Some(delay) = schedule.delay(failed) else {
-        // Nothing failed yet, so there is nothing to wait for.
+        // No attempt has failed, so there is no delay.
         return next.min(now);
     };
     let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
     let wait = match last_attempt_at {
-        // The attempt was made on a clock that was ahead: its delay counts from now.
+        // The clock was ahead during the last attempt, so the delay counts from now.
         Some(at) if at > now => next.since(at).min(longest),
         _ => longest,
     };
     next.min(now.plus(wait))
 }
 
-/// What an attempt makes of its delivery. `failed` counts the attempts since it was queued that failed, with this one;
-/// `jitter` is random, 0 adds nothing to the delay and `u16::MAX` a tenth.
+/// The outcome of an attempt. `failed` counts the failed attempts since the delivery was queued, including this one.
+/// `jitter` is random: 0 adds nothing to the delay, `u16::MAX` adds a tenth.
 pub fn outcome_of(
     event: DeliveryEvent,
     schedule: &RetrySchedule,
@@ -178,17 +178,17 @@ pub fn outcome_of(
         None => AttemptOutcome::Failed,
         Some(delay) => {
             let delay = delay + delay / JITTER_PART * u32::from(jitter) / u32::from(u16::MAX);
-            let wanted = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
-            AttemptOutcome::Again(now.plus(delay.max(wanted)))
+            let requested = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
+            AttemptOutcome::Again(now.plus(delay.max(requested)))
         }
     }
 }
 
-/// What a `Retry-After` field says (RFC 9110 §10.2.3): seconds, or a date, 24 hours at most. `None` for any other text.
+/// Parses a `Retry-After` field (RFC 9110 §10.2.3): seconds or a date, limited to 24 hours. `None` for any other text.
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a number has are longer than a day, too.
+        // A number that overflows is longer than a day, too.
         let seconds = text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs);
         return Some(seconds.min(RETRY_AFTER_MAX));
     }
@@ -196,41 +196,41 @@ pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     Some(Timestamp::from_micros(date.as_microsecond()).since(now).min(RETRY_AFTER_MAX))
 }
 
-/// Why a pending delivery is not sent.
+/// The reason why a pending delivery is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeldBy {
-    /// Its organization has no integration (any more).
+    /// The organization has no integration, or no longer has one.
     NoIntegration,
-    /// Its organization's integration is disabled.
+    /// The organization's integration is disabled.
     Disabled,
-    /// An earlier delivery of its application has not arrived.
+    /// An earlier delivery of the same application has not arrived.
     Earlier(DeliveryId),
 }
 
-/// What decides whether a delivery may be sent.
+/// The facts that decide whether a delivery may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryFacts {
-    /// What it tells.
+    /// The delivery's event.
     pub event: DeliveryEvent,
-    /// What has become of it.
+    /// The delivery's state.
     pub state: DeliveryState,
-    /// Whether its organization's integration is enabled; `None` where there is none.
+    /// Whether the organization's integration is enabled; `None` without an integration.
     pub enabled: Option<bool>,
-    /// The first earlier delivery of its application that has not arrived.
+    /// The first earlier delivery of the same application that has not arrived.
     pub earlier: Option<DeliveryId>,
 }
 
 impl DeliveryFacts {
-    /// What holds it; `None` where nothing does, or it is not pending.
+    /// The reason why the delivery is held; `None` if it is free to go or not pending.
     pub fn held(&self) -> Option<HeldBy> {
         if self.state == DeliveryState::Pending { self.obstacle() } else { None }
     }
 
-    /// `POST …/hr-deliveries/{id}/retry`: passes where it can be sent now.
+    /// `POST …/hr-deliveries/{id}/retry`: passes if the delivery can be sent now.
     ///
     /// # Errors
-    /// `conflict` where it is delivered, where there is no integration that is enabled, or where an earlier one of its
-    /// application has to go first.
+    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery of the same application
+    /// must go first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",
@@ -246,7 +246,7 @@ impl DeliveryFacts {
         Err(Refusal::Conflict(conflict))
     }
 
-    /// What is in its way. A ping goes while the integration is disabled, too: it is there to try it.
+    /// The obstacle to sending. Pings ignore a disabled integration, because admins use them to test it.
     fn obstacle(&self) -> Option<HeldBy> {
         match (self.enabled, &self.earlier) {
             (None, _) => Some(HeldBy::NoIntegration),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_answer_of_class_2xx_delivers() {
+    fn only_complete_answers_of_class_2xx_deliver() {
         for status in [200, 201, 204, 299] {
             assert_eq!(after(1, &answered(status), 0), AttemptOutcome::Delivered, "{status}");
         }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_follow_the_schedule_with_up_to_a_tenth_more_and_then_it_has_failed() {
+    fn delays_follow_the_schedule_with_up_to_a_tenth_of_jitter() {
         for (failed, seconds) in [(1, 5), (2, 300), (3, 86_400)] {
             let (least, most) = (Duration::from_secs(seconds), Duration::from_millis(seconds * 1_100));
             assert_eq!(after(failed, &answered(500), 0), again_in(least));
@@ -317,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_is_further_away_than_the_schedule_allows() {
+    fn no_attempt_is_later_than_the_schedule_allows() {
         let at = |seconds: u64| NOW.plus(Duration::from_secs(seconds));
         let (month, day) = (30 * 86_400, 86_400);
         for (failed, last_attempt_at, next, expected) in [
             (0, None, at(0), at(0)),
             (0, None, at(month), at(0)),
             (1, Some(at(0)), at(5), at(5)),
-            // It may have asked for more time.
+            // The HR system may have asked for more time.
             (1, Some(at(0)), at(day), at(day)),
             (1, Some(at(0)), at(month), at(day)),
             (1, Some(at(month)), at(month + 5), at(5)),
@@ -339,14 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn the_hr_system_may_ask_for_more_time_but_not_for_less_and_for_a_day_at_most() {
-        let wants = |seconds| DeliveryAttempt { retry_after: Some(Duration::from_secs(seconds)), ..answered(503) };
-        for (failed, wanted, given) in
+    fn retry_after_lengthens_a_delay_to_at_most_a_day() {
+        let asks = |seconds| DeliveryAttempt { retry_after: Some(Duration::from_secs(seconds)), ..answered(503) };
+        for (failed, requested, delay) in
             [(1, 4, 5), (1, 5, 5), (1, 6, 6), (2, 10, 300), (1, 86_400, 86_400), (1, 86_401, 86_400)]
         {
-            assert_eq!(after(failed, &wants(wanted), 0), again_in(Duration::from_secs(given)), "{wanted}");
+            assert_eq!(after(failed, &asks(requested), 0), again_in(Duration::from_secs(delay)), "{requested}");
         }
-        assert_eq!(after(4, &wants(10), 0), AttemptOutcome::Failed);
+        assert_eq!(after(4, &asks(10), 0), AttemptOutcome::Failed);
     }
 
     #[test]
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_says_by_what_and_what_is_sent_again_must_be_able_to_go() {
+    fn held_deliveries_name_the_reason_and_cannot_be_retried() {
         let earlier = || Some(DeliveryId::parse("evt_1").unwrap());
         for (event, state, enabled, earlier, held, may_retry) in [
             (DeliveryEvent::Hired, DeliveryState::Pending, Some(true), None, None, true),

@@ -1,28 +1,29 @@
-//! Whose turn it is to be delivered to: the rule by which hanging targets never delay others.
+//! The order of attempts over all organizations: targets that hang must never delay the others.
 
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// Attempts under way at once, over all organizations: each holds a connection and some 100 KiB.
+/// The most concurrent attempts over all organizations. Each holds a connection and some 100 KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
-/// How many of those may be for organizations whose last attempt timed out: the rest stays free for the healthy ones,
-/// however many targets hang.
+/// The most concurrent attempts for organizations whose last attempt timed out. The others stay free for healthy
+/// organizations, however many targets hang.
 pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 
-/// An organization with a delivery that is due.
+/// An organization with a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueOrganization {
-    /// The organization.
+    /// The organization that owes the delivery.
     pub organization_id: OrganizationId,
-    /// Since when.
+    /// Since when the delivery is due.
     pub since: Timestamp,
-    /// Whether its last attempt timed out.
+    /// Whether the organization's last attempt timed out.
     pub is_suspect: bool,
 }
 
-/// Whose turn it is, of those that are due and have no attempt under way: whoever has waited longest, and suspects
-/// after all others. `under_way` and `suspects_under_way` are the attempts that have not ended.
+/// Chooses the organizations that get the next attempts, from those that are due and have no attempt under way. Healthy
+/// organizations come first; within each group, the longest wait comes first. `under_way` and `suspects_under_way` count
+/// the running attempts.
 pub fn next_organizations(
     mut due: Vec<DueOrganization>,
     under_way: usize,
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waited_longest_is_first_and_suspects_come_after_all_others() {
+    fn healthy_organizations_and_longer_waits_come_first() {
         let chosen = next_organizations(
             vec![due("a", 1, true), due("b", 3, false), due("c", 2, false), due("d", 0, true)],
             0,
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn suspects_never_take_the_places_of_the_healthy() {
+    fn suspects_never_use_the_attempts_of_healthy_organizations() {
         let suspects = || (0..200).map(|nth| due(&format!("s{nth}"), nth, true));
         let healthy = || (0..300).map(|nth| due(&format!("h{nth}"), 1_000 + nth, false));
         let count = |chosen: &[DueOrganization]| {

@@ -1,6 +1,6 @@
-//! Where an organization's HR system listens, and what becomes of that when an admin changes it.
+//! An organization's settings for its HR system, and the rule for changes by an admin.
 //!
-//! What a host resolves to, and whether that may be reached, is asked when the connection is made, not here.
+//! Name resolution and the check for public addresses happen at each connection, not here.
 
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use std::time::Duration;
 use super::signature::SigningSecret;
 use super::timestamp::Timestamp;
 
-/// The longest URL of an HR system: what browsers and proxies pass without complaint.
+/// The longest URL of an HR system: a length that browsers and proxies accept.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
-/// How long a secret that was replaced still signs beside the new one: long enough to give the new one to the HR
-/// system by hand, in another time zone.
+/// How long a replaced secret still signs beside the new one. A day lets people in another time zone install the new
+/// secret by hand.
 pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
-/// The URL of an HR system: http or https, a host, no user information.
+/// The URL of an HR system: http or https, with a host and without user information.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetUrl(String);
 
 impl TargetUrl {
-    /// The URL that a text holds, or `None`: another scheme, no host, a port that is none, user information
-    /// (which would be sent to whoever the host is), a character that no URL has, or more than 2,048 of them.
+    /// Parses a URL. Returns `None` for another scheme, a missing host, an invalid port, user information (which the
+    /// service would send to the host), a character that URLs cannot have, or more than 2,048 characters.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\<>`\"".contains(&byte));
         if !plain || text.len() > URL_CHARACTERS_MAX {
@@ -35,18 +35,18 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// The URL that a file has. It was looked at when it was saved, by the rules of that time: one that no request can
-    /// carry fails at each attempt, and an admin must be able to see and replace it.
+    /// Takes the URL from the file without a check. It was checked when it was saved. If it is not usable, each attempt
+    /// fails, and an admin must be able to see and replace it.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }
 
-    /// As it was given.
+    /// The URL as the admin gave it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What a connection and a request are made of.
+    /// The parts for a connection and a request.
     pub fn target(&self) -> Target {
         let (scheme, rest) = self.0.split_once("://").unwrap_or_default();
         let is_tls = scheme.eq_ignore_ascii_case("https");
@@ -62,22 +62,22 @@ impl TargetUrl {
     }
 }
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whether TLS is spoken.
+    /// Whether the connection uses TLS.
     pub is_tls: bool,
     /// A name or an address, without brackets.
     pub host: String,
-    /// Its port, or the scheme's.
+    /// The given port, or the scheme's default.
     pub port: u16,
-    /// Host and port as they were given, for the `Host` field.
+    /// Host and port as given, for the `Host` field.
     pub authority: String,
-    /// Path and query, for the request line.
+    /// The path and the query, for the request line.
     pub path: String,
 }
 
-/// `host`, `host:port`, `[v6]` or `[v6]:port`. An `@` is none of a host's characters.
+/// Accepts `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot have an `@`, so user information is refused.
 fn is_host_and_port(authority: &str) -> bool {
     let (host_is_fine, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
@@ -97,74 +97,74 @@ fn is_port(text: &str) -> bool {
 /// An organization's HR integration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Integration {
-    /// Where deliveries go.
+    /// The target of deliveries.
     pub url: TargetUrl,
-    /// What signs them; without one nothing is sent.
+    /// The secret that signs deliveries. Without one, nothing is sent.
     pub secret: Option<SigningSecret>,
-    /// The secret before that one, which signs too until then.
+    /// The replaced secret, which signs too until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
-    /// Whether they are sent. Never without a secret.
+    /// Whether deliveries are sent. Never true without a secret.
     pub enabled: bool,
-    /// Why the service itself has disabled it.
+    /// Why the service itself disabled the integration.
     pub disabled_reason: Option<String>,
 }
 
 impl Integration {
-    /// The secrets that sign at this time, the current one first.
+    /// The secrets that sign at this time, current one first.
     pub fn signing_secrets(&self, now: Timestamp) -> Vec<SigningSecret> {
         let previous = self.previous_secret.iter().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
         self.secret.iter().chain(previous).cloned().collect()
     }
 }
 
-/// What an admin wants an integration to be.
+/// The input of `PUT …/hr-integration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntegrationInput {
-    /// Where deliveries are to go.
+    /// The target of deliveries.
     pub url: TargetUrl,
-    /// What is to sign them.
+    /// What to do with the secret.
     pub secret: SecretInput,
-    /// Whether they are to be sent; `None`: as it is, or as it would be had the service not disabled it.
+    /// Whether deliveries are sent. `None` keeps an admin's setting and ends a deactivation by the service.
     pub enabled: Option<bool>,
 }
 
-/// What an admin wants with the secret.
+/// What an admin wants to do with the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretInput {
-    /// It stays; where there is none, one is made.
+    /// Keep the secret, or make one if there is none.
     Keep,
-    /// This one.
+    /// Use this secret.
     Given(SigningSecret),
-    /// A new one.
+    /// Make a new secret.
     Rotate,
 }
 
-/// `PUT …/hr-integration`: what it is after that. A secret that is replaced signs beside the new one for
-/// [`PREVIOUS_SECRET_FOR`]. Where the new one was made here, and so is to be shown this once, it is `made_secret`.
+/// `PUT …/hr-integration`: returns the changed integration, and whether it uses `made_secret`, which the answer then
+/// shows once. A replaced secret signs beside the new one for [`PREVIOUS_SECRET_FOR`].
 pub fn put(
     before: Option<&Integration>,
-    wish: &IntegrationInput,
+    input: &IntegrationInput,
     made_secret: &SigningSecret,
     now: Timestamp,
 ) -> (Integration, bool) {
     let known = before.and_then(|before| before.secret.clone());
-    let (secret, is_made) = match (&wish.secret, &known) {
+    let (secret, is_made) = match (&input.secret, &known) {
         (SecretInput::Keep, Some(known)) => (known.clone(), false),
         (SecretInput::Given(given), _) => (given.clone(), false),
         (SecretInput::Keep, None) | (SecretInput::Rotate, _) => (made_secret.clone(), true),
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
-        // One that signs no more is not kept any longer.
+        // Drop a previous secret that no longer signs.
         _ => before.and_then(|before| before.previous_secret.clone()).filter(|(_, until)| now < *until),
     };
     let is_switched_off = |before: &Integration| !before.enabled && before.disabled_reason.is_none();
     let was_enabled = !before.is_some_and(|before| is_switched_off(before) && before.secret.is_some());
     let integration = Integration {
-        url: wish.url.clone(),
+        url: input.url.clone(),
         secret: Some(secret),
         previous_secret,
-        enabled: wish.enabled.unwrap_or(was_enabled),
+        enabled: input.enabled.unwrap_or(was_enabled),
         disabled_reason: None,
     };
     (integration, is_made)
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_http_with_a_host() {
+    fn urls_have_an_http_scheme_and_a_host() {
         let longest = format!("https://hr.example.com/{}", "a".repeat(URL_CHARACTERS_MAX - 23));
         for good in [
             "https://hr.example.com/hooks?x=1",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn urls_are_parsed_into_their_parts() {
         for (text, is_tls, host, port, authority, path) in [
             ("https://hr.example.com", true, "hr.example.com", 443, "hr.example.com", "/"),
             ("http://hr.example.com?x=1#y", false, "hr.example.com", 80, "hr.example.com", "/?x=1"),
@@ -244,13 +244,13 @@ mod tests {
         SigningSecret::generate(|bytes| bytes.fill(byte))
     }
 
-    fn wish(secret: SecretInput) -> IntegrationInput {
+    fn input(secret: SecretInput) -> IntegrationInput {
         IntegrationInput { url: TargetUrl::parse("https://hr.example.com").unwrap(), secret, enabled: None }
     }
 
     #[test]
-    fn an_integration_is_enabled_unless_an_admin_has_switched_it_off() {
-        let (url, now) = (wish(SecretInput::Keep).url, Timestamp::from_micros(0));
+    fn integrations_are_enabled_unless_an_admin_disabled_them() {
+        let (url, now) = (input(SecretInput::Keep).url, Timestamp::from_micros(0));
         let off = |reason: Option<&str>, secret: Option<SigningSecret>| {
             let disabled_reason = reason.map(str::to_owned);
             Integration { url: url.clone(), secret, previous_secret: None, enabled: false, disabled_reason }
@@ -264,33 +264,33 @@ mod tests {
             (Some(&off(Some("gone"), Some(secret(1)))), None, true),
             (Some(&off(None, None)), None, true),
         ] {
-            let wish = IntegrationInput { enabled: wanted, ..wish(SecretInput::Keep) };
-            assert_eq!(put(before, &wish, &secret(2), now).0.enabled, enabled, "{before:?} {wanted:?}");
+            let input = IntegrationInput { enabled: wanted, ..input(SecretInput::Keep) };
+            assert_eq!(put(before, &input, &secret(2), now).0.enabled, enabled, "{before:?} {wanted:?}");
         }
     }
 
     #[test]
-    fn a_secret_is_made_where_there_is_none_or_a_new_one_is_wanted() {
+    fn a_secret_is_made_if_there_is_none_or_on_rotation() {
         let now = Timestamp::from_micros(0);
-        let (first, is_made) = put(None, &wish(SecretInput::Keep), &secret(1), now);
+        let (first, is_made) = put(None, &input(SecretInput::Keep), &secret(1), now);
         assert_eq!((first.signing_secrets(now), is_made), (vec![secret(1)], true));
-        let (same, is_made) = put(Some(&first), &wish(SecretInput::Keep), &secret(2), now);
+        let (same, is_made) = put(Some(&first), &input(SecretInput::Keep), &secret(2), now);
         assert_eq!((same.signing_secrets(now), is_made), (vec![secret(1)], false));
-        let (rotated, is_made) = put(Some(&first), &wish(SecretInput::Rotate), &secret(2), now);
+        let (rotated, is_made) = put(Some(&first), &input(SecretInput::Rotate), &secret(2), now);
         assert_eq!((rotated.signing_secrets(now), is_made), (vec![secret(2), secret(1)], true));
-        let (given, is_made) = put(None, &wish(SecretInput::Given(secret(3))), &secret(2), now);
+        let (given, is_made) = put(None, &input(SecretInput::Given(secret(3))), &secret(2), now);
         assert_eq!((given.signing_secrets(now), is_made), (vec![secret(3)], false));
     }
 
     #[test]
-    fn a_replaced_secret_signs_for_a_day_more_and_changes_in_between_leave_it() {
+    fn a_replaced_secret_signs_for_one_more_day_despite_other_changes() {
         let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
-        let (first, _) = put(None, &wish(SecretInput::Given(secret(1))), &secret(9), at(0));
-        let (second, _) = put(Some(&first), &wish(SecretInput::Given(secret(2))), &secret(9), at(0));
-        let (kept, _) = put(Some(&second), &wish(SecretInput::Given(secret(2))), &secret(9), at(100));
-        assert_eq!(kept.signing_secrets(at(86_399)), [secret(2), secret(1)]);
-        assert_eq!(kept.signing_secrets(at(86_400)), [secret(2)]);
-        let (third, _) = put(Some(&kept), &wish(SecretInput::Rotate), &secret(3), at(200));
+        let (first, _) = put(None, &input(SecretInput::Given(secret(1))), &secret(9), at(0));
+        let (second, _) = put(Some(&first), &input(SecretInput::Given(secret(2))), &secret(9), at(0));
+        let (unchanged, _) = put(Some(&second), &input(SecretInput::Given(secret(2))), &secret(9), at(100));
+        assert_eq!(unchanged.signing_secrets(at(86_399)), [secret(2), secret(1)]);
+        assert_eq!(unchanged.signing_secrets(at(86_400)), [secret(2)]);
+        let (third, _) = put(Some(&unchanged), &input(SecretInput::Rotate), &secret(3), at(200));
         assert_eq!(third.signing_secrets(at(300)), [secret(3), secret(2)]);
     }
 }

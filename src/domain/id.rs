@@ -1,7 +1,7 @@
-//! Ids: opaque text, one type for each thing, built only by its parser or made new.
+//! Ids: opaque text with one type for each kind of record. Only the parser or the generator builds one.
 //!
-//! New ids are a short type prefix, `_`, and a UUIDv7 in Crockford base 32, as the TypeID specification has it, so
-//! they sort by the time they were made. Nothing here knows where random bytes come from.
+//! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it.
+//! Such ids sort by creation time. Callers hand in the random bytes.
 
 use super::timestamp::Timestamp;
 
@@ -13,15 +13,15 @@ pub const ID_RANDOM_BYTES: usize = 10;
 
 const CROCKFORD: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// What all id types can do.
+/// Parsing and generation, which all id types share.
 pub trait Id: Sized {
-    /// What stands before the `_` of a new id.
+    /// The type prefix: the part of a new id before the `_`.
     const PREFIX: &'static str;
 
-    /// The id that is spelled so; `None` where it has a character too many or a wrong one.
+    /// Parses an id. Returns `None` if the text is empty, too long or has a character outside the alphabet.
     fn parse(text: &str) -> Option<Self>;
 
-    /// A new id from the time and random bytes.
+    /// Makes a new id from the time and random bytes.
     fn from_parts(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> Self;
 }
 
@@ -65,11 +65,11 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A company on this appliance.
+    /// A customer of the service.
     OrganizationId = "org",
-    /// A person of staff.
+    /// A person who can sign in.
     UserId = "user",
-    /// A job that is recruited for.
+    /// An open position of an organization.
     RoleId = "role",
     /// One step of a role's pipeline.
     RoleStepId = "step",
@@ -77,25 +77,25 @@ ids! {
     CandidateId = "cand",
     /// A candidate's application to one role.
     ApplicationId = "app",
-    /// One step of that application.
+    /// One step of an application.
     CandidateStepId = "cstep",
-    /// What somebody applied with.
+    /// A submitted application form.
     SignupId = "sign",
-    /// What was uploaded with it.
+    /// A CV or another file of an application.
     AttachmentId = "doc",
-    /// A key that acts as a user.
+    /// A secret that acts as a user.
     ApiKeyId = "key",
-    /// One row of what was decided.
+    /// One row of the activity chain.
     ActivityId = "act",
-    /// One message owed to an HR system.
+    /// One event that the service owes to an HR system.
     DeliveryId = "evt",
-    /// One request, as its answer and the log name it.
+    /// One request. Its answer and its log line show the id.
     RequestId = "req",
 }
 
 impl DeliveryId {
-    /// The id of the message about something that was decided: always the same, so that a receiver knows a message that
-    /// was made anew.
+    /// The id of the delivery about an activity. An activity always gives the same id, so a receiver recognizes a
+    /// delivery that was rebuilt.
     pub fn about(activity: &ActivityId) -> Self {
         let unique = activity.0.strip_prefix("act_").unwrap_or(&activity.0);
         Self(format!("{}_{unique}", Self::PREFIX))
@@ -108,12 +108,12 @@ pub fn is_id(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// The id of a usage row: `use_` and its timestamp, in microseconds, in the base of the other ids.
+/// The id of a usage row: `use_` and the row's timestamp in microseconds, in Crockford base 32.
 pub fn usage_id(at: Timestamp) -> String {
     format!("use_{}", base32(u128::from(at.micros().unsigned_abs()), 13))
 }
 
-/// Random bytes as text of the same alphabet, for tokens: 26 characters for each 16 bytes.
+/// Encodes random bytes as a token in Crockford base 32: 26 characters for each 16 bytes.
 pub fn token(random: &[u8]) -> String {
     let mut text = String::new();
     for chunk in random.chunks(16) {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_1_to_64_characters_of_the_alphabet() {
+    fn ids_have_1_to_64_characters_of_the_alphabet() {
         for good in ["a", "role_01k", "A-Z_9", &"x".repeat(64)] {
             assert!(RoleId::parse(good).is_some(), "{good}");
         }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_named_after_what_it_is_about() {
+    fn a_delivery_id_follows_from_its_activity_id() {
         let activity = ActivityId::from_parts(Timestamp::from_micros(1_700_000_000_000_000), [7; 10]);
         let about = DeliveryId::about(&activity);
         assert_eq!(about.as_str().strip_prefix("evt_"), activity.as_str().strip_prefix("act_"));
@@ -179,21 +179,20 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_of_the_specification_reads_the_same_in_base_32() {
-        // The TypeID specification's own valid example.
+    fn base_32_matches_the_example_of_the_typeid_specification() {
         let uuid = 0x0189_0a5d_ac96_774b_bcce_b302_099a_8057_u128;
         assert_eq!(base32(uuid, 26), "01h455vb4pex5vsknk084sn02q");
     }
 
     #[test]
-    fn version_and_variant_stand_where_the_rfc_has_them() {
+    fn uuids_have_the_version_and_variant_bits_of_the_rfc() {
         let uuid = uuid_v7(Timestamp::from_micros(0), [0xff; 10]);
         assert_eq!(uuid >> 76 & 0xf, 7);
         assert_eq!(uuid >> 62 & 0b11, 0b10);
     }
 
     #[test]
-    fn usage_ids_sort_like_their_times() {
+    fn usage_ids_sort_by_time() {
         let earlier = usage_id(Timestamp::from_micros(1_763_716_353_123_456));
         assert!(earlier.starts_with("use_") && earlier < usage_id(Timestamp::from_micros(1_763_716_353_123_457)));
     }

@@ -1,5 +1,5 @@
-//! Requests that are carried out once, however often they are sent: the `Idempotency-Key` of a request
-//! (draft-ietf-httpapi-idempotency-key-header), and what a repeat is given.
+//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request once
+//! and answers each repeat with the stored response.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use super::timestamp::Timestamp;
 /// The longest key, in characters.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// How long an answer is kept for a repeat: longer than any client tries again.
+/// How long responses are stored: longer than any client retries.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a caller names a request by, so that it is carried out once.
+/// A client's name for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// The key of a header field: a string of structured fields (RFC 9651 §3.3.3), or the bare text, as many clients send
-    /// it. `None` where it is neither, or not 1 to 255 printable characters.
+    /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare text that many clients send.
+    /// `None` for anything else, or if the key does not have 1 to 255 printable characters.
     pub fn parse(field: &str) -> Option<Self> {
         let field = field.trim_matches([' ', '\t']);
         let text = match field.strip_prefix('"') {
@@ -32,13 +32,13 @@ impl IdempotencyKey {
         (is_printable && (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len())).then_some(Self(text))
     }
 
-    /// The text.
+    /// The key without quotes and escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What stands before the closing quote, which must be the end.
+/// The text before the closing quote, which must be the last character.
 fn unquoted(quoted: &str) -> Option<String> {
     let mut text = String::new();
     let mut characters = quoted.chars();
@@ -51,8 +51,8 @@ fn unquoted(quoted: &str) -> Option<String> {
     }
 }
 
-/// What tells one request from another: its method, path, query and body. Each is told with its length, so no two
-/// requests read the same.
+/// The fingerprint of a request: a digest of its method, path, query and body. Each part is preceded by its length, so
+/// different requests never give the same input.
 pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in parts {
@@ -62,46 +62,46 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// What a key is kept as once the candidate is erased whom its request was about: enough to know it again.
+/// Replaces a key after the erasure of the candidate whom its request was about. The result still identifies a repeat.
 pub fn erased_key(key: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// What a request was answered, as far as it is kept.
+/// The stored response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// Of what was asked.
+    /// The fingerprint of the request.
     pub fingerprint: [u8; 32],
-    /// The answer's status.
+    /// The status of the response.
     pub status: u16,
-    /// The answer's body.
+    /// The body of the response.
     pub answer: StoredBody,
-    /// Whose personal data the answer has.
+    /// The candidate whose personal data the response has.
     pub candidate_id: Option<CandidateId>,
 }
 
-/// The body of an answer, as far as it is kept.
+/// The stored part of a response body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredBody {
-    /// The whole of it.
+    /// The whole body.
     Whole(String),
-    /// It held a secret, so only the id of what was made is kept.
+    /// The body held a secret, so only the id of the created resource is stored.
     Secret(String),
-    /// It was erased, with the candidate whom it was about.
+    /// The body was erased with its candidate.
     Erased,
 }
 
 impl StoredResponse {
-    /// What a repeat is given. An answer that was erased is gone whatever was asked, because what was asked is not known
-    /// any more.
+    /// The body for a repeat with this fingerprint. An erased response has no usable fingerprint, so each repeat is
+    /// refused.
     ///
     /// # Errors
-    /// `gone` where it was erased; `idempotency_key_reused` where something else is asked; `conflict` where the answer held
-    /// a secret, naming what was made.
+    /// `gone` if the response was erased; `idempotency_key_reused` if the request differs; `conflict`, with the id of the
+    /// created resource, if the response held a secret.
     pub fn answer_to(&self, fingerprint: &[u8; 32]) -> Result<&str, Refusal> {
         match &self.answer {
-            StoredBody::Erased => Err(Refusal::Gone("the answer was erased with the candidate whom it was about")),
+            StoredBody::Erased => Err(Refusal::Gone("the stored response was erased with its candidate")),
             _ if self.fingerprint != *fingerprint => Err(Refusal::IdempotencyKeyReused),
             StoredBody::Secret(id) => Err(Refusal::MadeBefore(id.clone())),
             StoredBody::Whole(text) => Ok(text),
@@ -109,14 +109,13 @@ impl StoredResponse {
     }
 }
 
-/// The time after which an answer that was kept then still counts.
+/// The time since which stored responses are still valid.
 pub fn valid_since(now: Timestamp) -> Timestamp {
-    let kept_for = i64::try_from(STORED_FOR.as_micros()).unwrap_or(i64::MAX);
-    Timestamp::from_micros(now.micros().saturating_sub(kept_for))
+    now.minus(STORED_FOR)
 }
 
-/// Whether a refusal is stored for repeats: one that came of the state of things. A caller's rights are asked anew each time,
-/// and so is every 404: a thing that the caller may not see is answered like one that is not there.
+/// Whether a refusal is stored for repeats: only one that follows from the state of the resource. The caller's rights are
+/// checked again for each repeat. A 404 can depend on them, too, because hidden resources look like missing ones.
 pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,
@@ -133,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_a_string_of_structured_fields_or_bare_text() {
+    fn keys_are_structured_field_strings_or_bare_text() {
         let longest = "k".repeat(255);
         for (field, expected) in [
             ("abc", "abc"),
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_depends_on_every_part_and_on_where_it_ends() {
+    fn a_fingerprint_depends_on_each_part_and_its_length() {
         let parts: [[&[u8]; 4]; 6] = [
             [b"POST", b"/a", b"", b"{}"],
             [b"PUT", b"/a", b"", b"{}"],
@@ -173,24 +172,24 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_is_given_what_is_kept() {
-        let kept =
+    fn a_repeat_gets_the_stored_response() {
+        let stored =
             |answer: StoredBody| StoredResponse { fingerprint: [1; 32], status: 200, answer, candidate_id: None };
         let (same, other) = ([1; 32], [2; 32]);
-        let whole = kept(StoredBody::Whole("{}".to_owned()));
+        let whole = stored(StoredBody::Whole("{}".to_owned()));
         assert_eq!(whole.answer_to(&same), Ok("{}"));
         assert_eq!(whole.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
-        let secret = kept(StoredBody::Secret("key_1".to_owned()));
+        let secret = stored(StoredBody::Secret("key_1".to_owned()));
         assert_eq!(secret.answer_to(&same), Err(Refusal::MadeBefore("key_1".to_owned())));
         assert_eq!(secret.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
         for fingerprint in [same, other] {
-            assert!(matches!(kept(StoredBody::Erased).answer_to(&fingerprint), Err(Refusal::Gone(_))));
+            assert!(matches!(stored(StoredBody::Erased).answer_to(&fingerprint), Err(Refusal::Gone(_))));
         }
     }
 
     #[test]
-    fn only_what_came_of_the_state_of_things_is_kept() {
-        for (refusal, kept) in [
+    fn only_refusals_that_follow_from_state_are_stored() {
+        for (refusal, expected) in [
             (Refusal::bad_request("positions already filled"), true),
             (Refusal::invalid("name", "is taken"), true),
             (Refusal::NotFound(""), false),
@@ -205,7 +204,7 @@ mod tests {
             (Refusal::UnsupportedMediaType, false),
             (Refusal::UnsupportedContent(""), false),
         ] {
-            assert_eq!(is_storable(&refusal), kept, "{refusal:?}");
+            assert_eq!(is_storable(&refusal), expected, "{refusal:?}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The networks that one client may hold, for limits that count by client address.
+//! The networks that one client may control, for limits that count by client address.
 //!
-//! An IPv4 client is one address. An IPv6 subscriber holds at least a /64, a home line mostly a /56, and a business line up
-//! to a /48. Counting by /64 alone would give one line up to 65,536 allowances. Many subscribers can share a /48, so the
+//! An IPv4 client has one address. An IPv6 subscriber has at least a /64, a home line mostly a /56, and a business line
+//! up to a /48. Counting by /64 alone would give one line up to 65,536 allowances. Many subscribers can share a /48, so
 //! wider networks have higher limits.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The prefix lengths of IPv6 that are counted, and how many times the limit of the first each of them has.
+/// The counted prefix lengths of IPv6, each with the factor of its limit.
 const LEVELS: [(u8, u32); 3] = [(64, 1), (56, 2), (48, 4)];
 
-/// One network.
+/// A network: its first address and its prefix length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network {
     first: IpAddr,
@@ -40,8 +40,8 @@ impl Network {
     }
 }
 
-/// Whether a network that holds `own` of some permits may take one more. It may hold `own_max`, and no more than are free:
-/// the fewer are free, the fewer each network gets, so it takes many networks to leave none for a newcomer.
+/// Whether a network that holds `own` permits may take another. It may hold at most `own_max`, and fewer than are free.
+/// The fewer permits are free, the fewer each network gets. Only many networks together can leave none for a newcomer.
 pub fn may_take(own: usize, own_max: usize, free: usize) -> bool {
     free > 0 && own < own_max && (own == 0 || own < free)
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_addresses_share_their_64_their_56_and_their_48() {
+    fn ipv6_addresses_belong_to_a_64_a_56_and_a_48() {
         let ours = networks("2001:db8:1:2211::1");
         assert_eq!(ours.iter().map(|(_, factor)| *factor).collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!(ours[0].0, narrowest("2001:db8:1:2211::2".parse().unwrap()));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_finds_a_free_permit_until_there_are_as_many_networks_as_permits() {
+    fn a_newcomer_finds_a_free_permit_while_fewer_networks_than_permits_compete() {
         for networks in 1..64 {
             let mut held = vec![0; networks];
             loop {

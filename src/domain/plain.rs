@@ -1,28 +1,29 @@
-//! Which characters a text may have: one rule for all texts of one line and one for those of several lines, whoever wrote
-//! them (a form, staff, an admin, the command line or an import).
+//! Characters that texts may contain: one rule for single-line texts and one for multi-line texts. Both apply to all
+//! sources: forms, staff, admins, the command line and imports.
 //!
-//! A line reads as it is stored. So it has no control characters, nothing that turns the direction of what follows, and
-//! nothing invisible, by which two names could look the same and differ. Three kinds of invisible characters are part of how
-//! people spell, and are taken where they do what they are for: the joiners of Arabic and Indic scripts between letters of
-//! these scripts, the joiner and the selectors of emoji, and the selectors of Han ideographs and Mongolian letters.
+//! A single line displays as it is stored. It has no control characters, no characters that change the direction of
+//! text, and no invisible characters, which could make two different names look the same. Three kinds of invisible
+//! characters are part of correct spelling. They are allowed where they have an effect: the joiners of Arabic and Indic
+//! scripts between letters of these scripts, the joiner and selectors of emoji, and the selectors of Han ideographs and
+//! Mongolian letters.
 
-/// What is wrong with a text.
+/// The reason why a text is not plain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// A NUL.
     Nul,
     /// A control character.
     Control(char),
-    /// The end of a line, in a text of one line.
+    /// A line break in a single-line text.
     LineBreak(char),
-    /// A character that turns the direction of the text behind it.
+    /// A character that changes the direction of the text after it.
     Direction(char),
-    /// A character that nobody sees.
+    /// An invisible character.
     Invisible(char),
 }
 
 impl Flaw {
-    /// What is wrong, without its subject.
+    /// The defect as a sentence without its subject.
     pub fn sentence(self) -> String {
         let (kind, c) = match self {
             Self::Nul => ("NUL character", '\0'),
@@ -35,16 +36,16 @@ impl Flaw {
     }
 }
 
-/// What is wrong with a text of one line, if anything.
+/// The first flaw of a single-line text, if any.
 pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        // Nearly all texts are.
+        // Fast path: nearly all texts are printable ASCII.
         return None;
     }
     let mut before = None;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        let flaw = control(c, is_line_break).or_else(|| unseen(before, c, rest.clone().next()));
+        let flaw = control(c, is_line_break).or_else(|| invisible(before, c, rest.clone().next()));
         if flaw.is_some() {
             return flaw;
         }
@@ -53,8 +54,9 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     None
 }
 
-/// What is wrong with a text of several lines, if anything: control characters but tabs and the ends of lines. It may have
-/// what changes the direction of text, which ends with its line, and what is invisible, because nobody is told apart by it.
+/// The first flaw of a multi-line text, if any: a control character other than tabs and line breaks. Direction changes
+/// are allowed, because they end with their line. Invisible characters are allowed, because nobody is identified by
+/// such a text.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
     text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control(c, |_| false))
 }
@@ -72,8 +74,8 @@ fn control(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// What is wrong with a character that nobody sees, between these two.
-fn unseen(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
+/// The flaw of an invisible or direction-changing character between its two neighbours.
+fn invisible(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),
         '\u{200c}' if is_joined(before, after) => None,
@@ -86,8 +88,8 @@ fn unseen(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     }
 }
 
-/// Whether a joiner stands where a script is spelled with it: between two of its letters, or behind a virama, where it may
-/// end a word (the older spelling of Malayalam's final consonants).
+/// Whether a joiner is part of correct spelling: between two letters of a joining script, or after a virama, where it
+/// may end a word (the older spelling of final consonants in Malayalam).
 fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     let is_virama = before.is_some_and(|c| {
         matches!(
@@ -107,8 +109,8 @@ fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     is_virama || (before.is_some_and(is_of_joining_script) && after.is_some_and(is_of_joining_script))
 }
 
-/// Letters and marks of the scripts that are spelled with joiners: Arabic, Syriac, N'Ko and Mongolian, whose letters join, and
-/// those of India, Sri Lanka, Burma and Cambodia.
+/// Letters and marks of the scripts that use joiners: Arabic, Syriac, N'Ko and Mongolian, whose letters connect, and the
+/// scripts of India, Sri Lanka, Burma and Cambodia.
 fn is_of_joining_script(c: char) -> bool {
     let is_in_block = matches!(c,
         '\u{600}'..='\u{7ff}' | '\u{840}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
@@ -120,7 +122,7 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Pictures, and what may stand within one before a joiner or a selector.
+/// Emoji, and the characters that can precede a joiner or selector within one.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '©' | '®' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
@@ -132,7 +134,7 @@ fn is_keycap(c: char) -> bool {
     matches!(c, '0'..='9' | '#' | '*')
 }
 
-/// Characters without a glyph of their own (Unicode's Default_Ignorable_Code_Point), and what annotates others.
+/// Characters without a glyph (Unicode's Default_Ignorable_Code_Point) and interlinear annotations.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_nothing_that_is_not_seen() {
+    fn single_lines_with_control_or_invisible_characters_are_flawed() {
         for (c, flaw) in [
             ('\0', Flaw::Nul),
             ('\u{1b}', Flaw::Control('\u{1b}')),
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn joiners_and_selectors_are_taken_where_people_spell_with_them() {
+    fn joiners_and_selectors_pass_only_where_spelling_needs_them() {
         for good in [
             "Zoë O’Brien-Łukasz",
             "می\u{200c}خواهم",
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_tabs_and_breaks_and_no_other_control_character() {
+    fn multi_line_texts_allow_tabs_and_line_breaks_but_no_other_control_character() {
         for good in ["a\tb\r\nc\n\u{2028}d", "\u{202e}a\u{200b}", ""] {
             assert_eq!(flaw_of_lines(good), None, "{good:?}");
         }

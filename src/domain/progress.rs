@@ -1,115 +1,116 @@
-//! What a candidate sees of their application (`/status/{token}`): how far they are, without what was decided of late.
+//! The progress of an application as its candidate sees it (`/status/{token}`), without recent decisions.
 //!
-//! An organization has a delay, so that whoever decides can still change their mind, and tell the candidate themselves, before
-//! a page does. Until a decision (reject, hire, the reversal of a hire) is that old, its candidate sees what they would see
-//! had it not been taken. A move to the next step is seen at once, and so is a withdrawal.
+//! An organization can delay decisions, so that staff can change their minds, or inform the candidate themselves, before
+//! a page does. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
+//! nobody had made it. Moves to the next step and withdrawals are visible at once.
 //!
-//! The record of what was done is followed from its beginning. Up to the first decision that is not to be seen yet all of it
-//! shows; behind that, only what is possible where the candidate is seen to be.
+//! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. After
+//! it, an act is visible only if it is possible in the state that the candidate sees.
 
 use std::time::Duration;
 
 use super::candidate_step::{ApplicationStatus, StepStatus};
 use super::timestamp::Timestamp;
 
-/// What was done to an application.
+/// The kind of an act on an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActKind {
-    /// A step was passed.
+    /// Staff validated a step.
     Validated,
-    /// A step was rejected, of a candidate who was hired too.
+    /// Staff rejected the candidate at a step. This may have reversed a hire.
     Rejected,
-    /// The rejection of a step was undone.
+    /// Staff undid the rejection of a step.
     Reopened,
-    /// The candidate was hired.
+    /// Staff hired the candidate.
     Hired,
-    /// The application was taken back.
+    /// The application was withdrawn.
     Withdrawn,
 }
 
-/// Something that was done, as the record has it.
+/// An act on an application, from its activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastAct {
-    /// What.
+    /// The kind of the act.
     pub act: ActKind,
-    /// When.
+    /// The time of the act.
     pub at: Timestamp,
-    /// The step that it was done at, by its place from 0; none where it is about the application.
+    /// The index of the step that the act was about; `None` for acts on the application as a whole.
     pub step: Option<usize>,
-    /// Where the application was.
+    /// The application's status before the act.
     pub status_before: ApplicationStatus,
-    /// Where it was then.
+    /// The application's status after the act.
     pub status_after: ApplicationStatus,
-    /// The steps that changed, by their places from 0, as they were.
+    /// The changed steps before the act, each with its index.
     pub steps_before: Vec<(usize, StepState)>,
-    /// The same as they were then.
+    /// The changed steps after the act, each with its index.
     pub steps_after: Vec<(usize, StepState)>,
 }
 
-/// Where a candidate is with a step, and when it was rejected or passed.
+/// The status of a step and the time of its rejection or validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepState {
-    /// Where they are with it.
+    /// The step's status.
     pub status: StepStatus,
-    /// Since when, where it is rejected or validated.
+    /// When the step was rejected or validated.
     pub at: Option<Timestamp>,
 }
 
-/// Where an application and its steps are.
+/// The statuses of an application and its steps at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationState {
-    /// The application.
+    /// The application's status.
     pub status: ApplicationStatus,
-    /// Its steps, first to last.
+    /// The states of its steps, in order.
     pub steps: Vec<StepState>,
 }
 
-/// All that is known of how an application came to be where it is.
+/// The current state of an application and the acts that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationHistory {
-    /// Where it is.
+    /// The current state.
     pub now: ApplicationState,
-    /// What was done to it, the oldest first. One that came by import has been decided on before that, maybe.
-    pub done: Vec<PastAct>,
+    /// The acts, oldest first. Decisions from before an import are not among them.
+    pub acts: Vec<PastAct>,
 }
 
-/// What the candidate sees.
+/// The progress that the candidate sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Where the application is.
+    /// The visible status of the application.
     pub status: ApplicationStatus,
-    /// Its steps that are told, by their places from 0: where it has ended, only those that it came to.
+    /// The visible steps, each with its index. After the end of the application these are only the steps it reached.
     pub steps: Vec<(usize, Stage)>,
 }
 
-/// What the candidate sees of a step.
+/// The status of a step in the candidate's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It is behind them.
+    /// The candidate passed the step.
     Done,
-    /// They are there.
+    /// The candidate is at the step.
     Current,
-    /// It is still to come.
+    /// The candidate has not reached the step.
     Upcoming,
-    /// It was left out.
+    /// The candidate moved past the step.
     Skipped,
-    /// The application ended there.
+    /// The application ended at the step.
     Ended,
 }
 
 impl Progress {
-    /// Of an application that nobody has decided on or moved: it is, or was, at the first of so many steps.
+    /// The progress of an application that staff never touched: it is, or ended, at the first of `steps` steps.
     pub fn untouched(steps: usize, status: ApplicationStatus) -> Self {
-        let status_of = |place| if place == 0 { StepStatus::InProgress } else { StepStatus::Pending };
-        let steps = (0..steps).map(|place| StepState { status: status_of(place), at: None });
+        let status_of = |index| if index == 0 { StepStatus::InProgress } else { StepStatus::Pending };
+        let steps = (0..steps).map(|index| StepState { status: status_of(index), at: None });
         progress_of(&ApplicationState { status, steps: steps.collect() })
     }
 }
 
-/// What the candidate sees at a time. `visible_after` is how old a decision must be; none where decisions are never seen.
+/// The progress that the candidate sees at a time. `visible_after` is the age from which a decision is visible; with
+/// `None`, decisions are never visible.
 ///
-/// Whoever took the application back on their page (`withdrawn_at`) sees for good what they saw then, and that they did:
-/// what is decided later is not about them any more.
+/// A candidate who withdrew on the status page (`withdrawn_at`) keeps seeing the progress of that moment, marked as
+/// withdrawn. Later decisions are not for them.
 pub fn visible_progress(
     history: &ApplicationHistory,
     withdrawn_at: Option<Timestamp>,
@@ -117,17 +118,16 @@ pub fn visible_progress(
     now: Timestamp,
 ) -> Progress {
     let delay = Delay { visible_after, now: withdrawn_at.unwrap_or(now) };
-    let before_withdrawal = |done: &&PastAct| withdrawn_at.is_none_or(|at| done.at < at);
-    let origin = origin(history);
-    let done = history.done.iter().filter(before_withdrawal);
-    let mut shown = follow(origin, done, &delay);
+    let before_withdrawal = |act: &&PastAct| withdrawn_at.is_none_or(|at| act.at < at);
+    let acts = history.acts.iter().filter(before_withdrawal);
+    let mut visible = replay(initial_state(history), acts, &delay);
     if withdrawn_at.is_some() {
-        shown.status = ApplicationStatus::Withdrawn;
+        visible.status = ApplicationStatus::Withdrawn;
     }
-    progress_of(&shown)
+    progress_of(&visible)
 }
 
-/// Whether a decision is old enough to be seen.
+/// Decides which decisions are too recent to be visible.
 struct Delay {
     visible_after: Option<Duration>,
     now: Timestamp,
@@ -139,35 +139,35 @@ impl Delay {
     }
 }
 
-/// Where the application was before anything of it was on record.
-fn origin(history: &ApplicationHistory) -> ApplicationState {
-    let mut standing = history.now.clone();
-    for done in history.done.iter().rev() {
-        standing.status = done.status_before;
-        standing.put(&done.steps_before);
+/// The state before the first recorded act.
+fn initial_state(history: &ApplicationHistory) -> ApplicationState {
+    let mut state = history.now.clone();
+    for act in history.acts.iter().rev() {
+        state.status = act.status_before;
+        state.set_steps(&act.steps_before);
     }
-    standing
+    state
 }
 
 impl ApplicationState {
-    fn put(&mut self, steps: &[(usize, StepState)]) {
-        for (place, stand) in steps {
-            if let Some(step) = self.steps.get_mut(*place) {
-                *step = *stand;
+    fn set_steps(&mut self, steps: &[(usize, StepState)]) {
+        for (index, state) in steps {
+            if let Some(step) = self.steps.get_mut(*index) {
+                *step = *state;
             }
         }
     }
 
-    /// What a hire at a step passed over is still to come once it does not count: also what was rejected by a decision that
-    /// does not show, which the record has as it was left.
-    fn put_before(&mut self, place: usize) {
-        for step in self.steps.iter_mut().skip(place + 1).filter(|step| step.status != StepStatus::Rejected) {
+    /// Makes the steps after a reversed hire pending again. This includes steps that a hidden decision rejected: the
+    /// activity of the reopening has them as that decision left them.
+    fn reset_after(&mut self, index: usize) {
+        for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };
         }
     }
 
-    fn is_rejected(&self, place: usize) -> bool {
-        self.steps.get(place).is_some_and(|step| step.status == StepStatus::Rejected)
+    fn is_rejected(&self, index: usize) -> bool {
+        self.steps.get(index).is_some_and(|step| step.status == StepStatus::Rejected)
     }
 
     fn has_rejection(&self) -> bool {
@@ -175,110 +175,111 @@ impl ApplicationState {
     }
 }
 
-/// What is seen once all of this was done.
-fn follow<'a>(origin: ApplicationState, done: impl Iterator<Item = &'a PastAct>, delay: &Delay) -> ApplicationState {
-    let mut real = origin;
-    let (mut shown, mut is_hiding) = undecided(&real, delay);
-    // Where an application that is not selected is again once nothing of it is rejected.
-    let mut base = before_rejection(real.status);
-    // The steps at which a hire was reversed, for all to see.
+/// The visible state after these acts.
+fn replay<'a>(initial: ApplicationState, acts: impl Iterator<Item = &'a PastAct>, delay: &Delay) -> ApplicationState {
+    let mut real = initial;
+    let (mut visible, mut is_hiding) = hide_imported_decisions(&real, delay);
+    // The status to which a rejected application returns once none of its steps is rejected.
+    let mut base = status_before_rejection(real.status);
+    // The steps at which a visible decision reversed a hire.
     let mut reversed = Vec::new();
-    for done in done {
-        let is_decision = matches!(done.act, ActKind::Rejected | ActKind::Hired);
-        is_hiding |= is_decision && delay.hides(done.at);
-        real.status = done.status_after;
-        real.put(&done.steps_after);
+    for act in acts {
+        let is_decision = matches!(act.act, ActKind::Rejected | ActKind::Hired);
+        is_hiding |= is_decision && delay.hides(act.at);
+        real.status = act.status_after;
+        real.set_steps(&act.steps_after);
         if is_hiding {
-            follow_behind(&mut shown, base, &reversed, &real, done);
+            replay_after_hidden(&mut visible, base, &reversed, &real, act);
             continue;
         }
-        reversed.retain(|place| Some(*place) != done.step);
-        if done.act == ActKind::Rejected && done.status_before == ApplicationStatus::Hired {
-            reversed.extend(done.step);
+        reversed.retain(|index| Some(*index) != act.step);
+        if act.act == ActKind::Rejected && act.status_before == ApplicationStatus::Hired {
+            reversed.extend(act.step);
         }
-        shown.clone_from(&real);
+        visible.clone_from(&real);
         if real.status != ApplicationStatus::NotSelected {
-            base = before_rejection(real.status);
+            base = status_before_rejection(real.status);
         }
     }
-    shown
+    visible
 }
 
-/// What shows of something that was done behind a decision that does not show: what is possible without that.
-fn follow_behind(
-    shown: &mut ApplicationState,
+/// Applies an act after a hidden decision to the visible state, if it is possible in that state.
+fn replay_after_hidden(
+    visible: &mut ApplicationState,
     base: ApplicationStatus,
     reversed: &[usize],
     real: &ApplicationState,
-    done: &PastAct,
+    act: &PastAct,
 ) {
-    let is_running = shown.status == ApplicationStatus::InProgress;
-    match done.act {
-        // Who is moved on is not decided on: whatever was decided before has been undone.
-        ActKind::Validated if is_running => shown.steps.clone_from(&real.steps),
-        ActKind::Withdrawn if is_running => shown.status = ApplicationStatus::Withdrawn,
-        ActKind::Reopened if done.step.is_some_and(|place| shown.is_rejected(place)) => {
-            shown.put(&done.steps_after);
-            if let Some(place) = done.step.filter(|place| reversed.contains(place)) {
-                shown.put_before(place);
+    let is_running = visible.status == ApplicationStatus::InProgress;
+    match act.act {
+        // Only undecided candidates move on, so every earlier decision has been undone.
+        ActKind::Validated if is_running => visible.steps.clone_from(&real.steps),
+        ActKind::Withdrawn if is_running => visible.status = ApplicationStatus::Withdrawn,
+        ActKind::Reopened if act.step.is_some_and(|index| visible.is_rejected(index)) => {
+            visible.set_steps(&act.steps_after);
+            if let Some(index) = act.step.filter(|index| reversed.contains(index)) {
+                visible.reset_after(index);
             }
-            shown.status = if shown.has_rejection() { ApplicationStatus::NotSelected } else { base };
+            visible.status = if visible.has_rejection() { ApplicationStatus::NotSelected } else { base };
         }
         _ => {}
     }
 }
 
-/// A hire is never restored.
-fn before_rejection(status: ApplicationStatus) -> ApplicationStatus {
+/// The status to which a rejected application returns. A hire is never restored.
+fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
     match status {
         ApplicationStatus::Withdrawn => status,
         _ => ApplicationStatus::InProgress,
     }
 }
 
-/// What is seen of an application as it came, which may have been decided on elsewhere; and whether any of that does not
-/// show. Nothing but the steps tells when, and nothing where the candidate was: they are taken to have been at that step.
-fn undecided(origin: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
-    let mut shown = origin.clone();
+/// The visible part of the state before the first act, which an import may have brought with decisions; and whether any
+/// of these decisions is hidden. Only the steps have the times of such decisions. The candidate counts as having been at
+/// the decided step.
+fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
+    let mut visible = imported.clone();
     let mut is_hiding = false;
-    let last = shown.steps.len().saturating_sub(1);
-    for place in 0..shown.steps.len() {
-        let step = shown.steps[place];
-        let is_hire = origin.status == ApplicationStatus::Hired && place == last;
+    let last = visible.steps.len().saturating_sub(1);
+    for index in 0..visible.steps.len() {
+        let step = visible.steps[index];
+        let is_hire = imported.status == ApplicationStatus::Hired && index == last;
         if (step.status == StepStatus::Rejected || is_hire) && step.at.is_none_or(|at| delay.hides(at)) {
             is_hiding = true;
-            let is_elsewhere = shown.steps.iter().any(|step| step.status == StepStatus::InProgress);
+            let is_elsewhere = visible.steps.iter().any(|step| step.status == StepStatus::InProgress);
             let status = if is_elsewhere { StepStatus::Pending } else { StepStatus::InProgress };
-            shown.steps[place] = StepState { status, at: None };
+            visible.steps[index] = StepState { status, at: None };
         }
     }
-    if is_hiding && !shown.has_rejection() {
-        shown.status = before_rejection(origin.status);
+    if is_hiding && !visible.has_rejection() {
+        visible.status = status_before_rejection(imported.status);
     }
-    (shown, is_hiding)
+    (visible, is_hiding)
 }
 
-/// A standing in the candidate's words.
-fn progress_of(standing: &ApplicationState) -> Progress {
-    let of = |wanted| standing.steps.iter().position(|step| step.status == wanted);
-    let here = of(StepStatus::InProgress).or_else(|| of(StepStatus::Pending));
-    let is_running = standing.status == ApplicationStatus::InProgress;
-    let is_hired = standing.status == ApplicationStatus::Hired;
-    let stage = |(place, step): (usize, &StepState)| {
+/// Translates a state into the candidate's words.
+fn progress_of(state: &ApplicationState) -> Progress {
+    let first = |wanted| state.steps.iter().position(|step| step.status == wanted);
+    let here = first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));
+    let is_running = state.status == ApplicationStatus::InProgress;
+    let is_hired = state.status == ApplicationStatus::Hired;
+    let stage = |(index, step): (usize, &StepState)| {
         let stage = match step.status {
             StepStatus::Validated => Stage::Done,
             StepStatus::Rejected => Stage::Ended,
             StepStatus::Skipped if is_running || is_hired => Stage::Skipped,
             StepStatus::InProgress if is_running => Stage::Current,
-            StepStatus::Pending if is_running && here == Some(place) => Stage::Current,
+            StepStatus::Pending if is_running && here == Some(index) => Stage::Current,
             StepStatus::Pending if is_running => Stage::Upcoming,
-            // A withdrawal leaves the candidate's step as it was.
-            _ if standing.status == ApplicationStatus::Withdrawn && here == Some(place) => Stage::Ended,
+            // A withdrawal does not change the candidate's current step.
+            _ if state.status == ApplicationStatus::Withdrawn && here == Some(index) => Stage::Ended,
             _ => return None,
         };
-        Some((place, stage))
+        Some((index, stage))
     };
-    Progress { status: standing.status, steps: standing.steps.iter().enumerate().filter_map(stage).collect() }
+    Progress { status: state.status, steps: state.steps.iter().enumerate().filter_map(stage).collect() }
 }
 
 #[cfg(test)]

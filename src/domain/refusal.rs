@@ -1,79 +1,79 @@
-//! The closed list of what the service says no with. Which HTTP status each becomes is decided in one place above.
+//! The closed list of refusals. One `match` on the HTTP floor maps each refusal to its status.
 
 use super::api_key::Scope;
 
-/// One field that is at fault, and why, in words for the caller.
+/// An invalid field and the reason, in words for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// The field's name in the request.
     pub field: String,
-    /// What is wrong with it and what would be right.
+    /// The defect and the valid form, as a sentence without its subject.
     pub detail: String,
 }
 
-/// One sentence about all of them.
+/// Joins field errors into one sentence.
 pub fn sentences(errors: &[FieldError]) -> String {
     let sentences: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
     sentences.join("; ")
 }
 
-/// Why a request was not carried out. Every text is for the caller: no secret, no SQL, no path of the machine.
+/// The reason why a request was refused. All texts are for the caller: no secret, no SQL, no path of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The syntax is broken, or a decision breaks a rule (`bad_request`).
+    /// The syntax is invalid, or a decision breaks a rule (`bad_request`).
     BadRequest(String, Vec<FieldError>),
-    /// Fields are missing, of a wrong type or out of range (`validation_error`).
+    /// Fields are missing, have the wrong type or are out of range (`validation_error`).
     Invalid(Vec<FieldError>),
-    /// No credential, or one that does not count. The flag says whether one was sent.
+    /// The request has no credential, or one that is not valid.
     Unauthorized {
-        /// Whether the request carried a credential at all.
+        /// Whether the request carried any credential.
         sent: bool,
     },
     /// The key lacks the scope.
     InsufficientScope(Scope),
-    /// The caller may not do this.
+    /// The credential is valid, but its user lacks the right.
     Forbidden(&'static str),
-    /// There is no such thing, or the caller may not see it.
+    /// The resource does not exist, or the caller may not see it.
     NotFound(&'static str),
-    /// The path is there, the method is not. Holds what is allowed, for the `Allow` field.
+    /// The path exists, but not with this method. Holds the value of the `Allow` field.
     MethodNotAllowed(String),
-    /// The state of the thing does not allow it.
+    /// The state of the resource does not allow the request.
     Conflict(&'static str),
-    /// The same, in words that tell what the state is.
+    /// Like [`Refusal::Conflict`], with a text that names the state.
     ConflictWith(String),
-    /// The request was carried out before, and its answer, which held a secret, is not kept. Holds the id of what it made.
+    /// The request succeeded before. Its answer held a secret and was not stored. Holds the id of the created resource.
     MadeBefore(String),
-    /// It was there and is not any more.
+    /// The resource existed and was removed.
     Gone(&'static str),
-    /// The `Idempotency-Key` came with another request before.
+    /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,
     /// The body is larger than this many bytes.
     PayloadTooLarge(usize),
-    /// The target is longer than this many bytes.
+    /// The request target is longer than this many bytes.
     UriTooLong(usize),
-    /// The body is of another type than JSON.
+    /// The body must be JSON and is not.
     UnsupportedMediaType,
-    /// The body is of another type than a form's.
+    /// The body must be a form and is not.
     UnsupportedFormType {
-        /// Whether it could have been JSON.
+        /// Whether the endpoint also takes JSON.
         takes_json: bool,
     },
-    /// The body is not what is taken here instead of JSON.
+    /// The endpoint takes another kind of content, such as a picture.
     UnsupportedContent(&'static str),
     /// The body has a `Content-Encoding`.
     ContentEncoding,
-    /// The header fields are more, or longer, than is read.
+    /// The request has too many header fields, or they are too long.
     HeadersTooLarge,
-    /// Not now: some resource is short, such as room for files.
+    /// A resource, such as disk space for files, is short at the moment.
     Unavailable {
-        /// Whole seconds after which another try is worth it.
+        /// Whole seconds after which a retry makes sense.
         retry_after_s: u64,
-        /// What is short and what to do.
+        /// The short resource and what the caller can do.
         detail: &'static str,
     },
-    /// The service does not work as it should. Names what fails.
+    /// The service is unhealthy. Names what fails.
     NotReady(String),
-    /// Too many requests, or sign-ins. Holds the whole seconds after which the next one passes.
+    /// Too many requests, or too many sign-ins.
     RateLimited {
         /// Whole seconds to wait, at least 1.
         retry_after_s: u64,
@@ -81,20 +81,20 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A `bad_request` about the request as a whole.
+    /// Refuses the request as a whole (`bad_request`).
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::BadRequest(detail.into(), Vec::new())
     }
 
-    /// A `validation_error` about one field.
+    /// Refuses one field (`validation_error`).
     pub fn invalid(field: &str, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.to_owned(), detail: detail.into() }])
     }
 
-    /// Both values.
+    /// Returns both values, so that a caller learns all invalid fields at once.
     ///
     /// # Errors
-    /// A refusal as the first, with all fields of both, where both are about fields; otherwise the first of the two.
+    /// The first refusal. If both refusals are about fields, it lists the fields of both.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {
@@ -109,7 +109,7 @@ impl Refusal {
         }
     }
 
-    /// The fields at fault, where there are any.
+    /// The invalid fields, if any.
     pub fn errors(&self) -> &[FieldError] {
         match self {
             Self::BadRequest(_, errors) | Self::Invalid(errors) => errors,
@@ -117,12 +117,12 @@ impl Refusal {
         }
     }
 
-    /// What the caller is told: what is wrong, and what to do next where there is something to do.
+    /// The sentence for the caller: the problem and, where possible, the next step.
     pub fn sentence(&self) -> String {
         match self {
             Self::BadRequest(detail, _) | Self::ConflictWith(detail) | Self::NotReady(detail) => detail.clone(),
             Self::Invalid(errors) => sentences(errors),
-            Self::Unauthorized { .. } => "a valid API key or session is needed for this".to_owned(),
+            Self::Unauthorized { .. } => "this request needs a valid API key or session".to_owned(),
             Self::InsufficientScope(scope) => {
                 format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
             }
@@ -133,13 +133,11 @@ impl Refusal {
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
             Self::MadeBefore(id) => format!(
-                "the request with this Idempotency-Key has made {id}; its answer held a secret and is not kept. Where it is \
-                 lost, revoke what was made, and ask again under another key"
+                "an earlier request with this Idempotency-Key created {id}; its answer held a secret and was not stored. \
+                 If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
-            Self::IdempotencyKeyReused => {
-                "this Idempotency-Key was used for another request; take a new one".to_owned()
-            }
-            Self::MethodNotAllowed(allow) => format!("this path takes {allow}"),
+            Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
+            Self::MethodNotAllowed(allow) => format!("this path accepts {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
             Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
             Self::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
@@ -147,8 +145,10 @@ impl Refusal {
                 "the body must be a form; send Content-Type: multipart/form-data{}",
                 if *takes_json { ", or application/json" } else { "" }
             ),
-            Self::ContentEncoding => "the body must be sent as it is, without a Content-Encoding".to_owned(),
-            Self::HeadersTooLarge => "the header fields must be at most 100 and 16384 bytes together".to_owned(),
+            Self::ContentEncoding => "the body must have no Content-Encoding".to_owned(),
+            Self::HeadersTooLarge => {
+                "the request may have at most 100 header fields of 16384 bytes in total".to_owned()
+            }
             Self::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
         }
     }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_about_fields_names_each_with_what_is_wrong() {
+    fn refusals_about_fields_name_each_field_and_its_defect() {
         let field = |field: &str, detail: &str| FieldError { field: field.to_owned(), detail: detail.to_owned() };
         let errors = vec![field("name", "is required"), field("scopes", "must be a list")];
         let sentence = "name is required; scopes must be a list";

@@ -1,12 +1,12 @@
-//! Roles: the jobs that an organization recruits for, and what a hire or its reversal does to one.
+//! Roles: their states and positions, and how a hire or its reversal changes them.
 
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The most positions of one role: more people than a small organization has.
+/// The most positions of an imported role: more people than a small organization has.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
-/// The most positions that a role is given over HTTP, where a mistyped figure is likelier than so many people.
+/// The most positions of a role over HTTP, where a larger figure is more likely a typing error.
 pub const POSITIONS_GIVEN_MAX: i64 = 10_000;
 
 /// The longest `department` or `location`, in characters.
@@ -15,19 +15,19 @@ pub const TEXT_CHARACTERS_MAX: usize = 255;
 /// The longest reason for closing a role, in characters.
 pub const CLOSE_REASON_CHARACTERS_MAX: usize = 1_000;
 
-/// The largest salary figure, in whole units of its currency: far over any, and exact as a binary number.
+/// The largest salary figure, in whole units of its currency: above any real salary, and exact as a binary number.
 pub const SALARY_MAX: f64 = 1e12;
 
 words! {
-    /// Where a role is in its life.
+    /// The status of a role.
     RoleStatus {
         /// Not published yet.
         Draft = "draft",
-        /// Accepts applications, and hires.
+        /// Accepts applications and hires.
         Open = "open",
-        /// Every position is taken.
+        /// All positions are filled.
         Filled = "filled",
-        /// Closed by hand.
+        /// Staff closed the role.
         Closed = "closed",
     }
 }
@@ -35,17 +35,17 @@ words! {
 words! {
     /// Where the work is done.
     WorkType {
-        /// From anywhere.
+        /// Anywhere.
         Remote = "remote",
-        /// In part from anywhere.
+        /// Partly anywhere, partly at the workplace.
         Hybrid = "hybrid",
-        /// At the place of work.
+        /// At the workplace.
         Onsite = "onsite",
     }
 }
 
 words! {
-    /// What kind of work it is.
+    /// The kind of work.
     CollarType {
         /// Office work.
         White = "white",
@@ -57,7 +57,7 @@ words! {
 }
 
 words! {
-    /// What a salary is paid for.
+    /// The period for which a salary is paid.
     SalaryPeriod {
         /// An hour.
         Hour = "hour",
@@ -72,34 +72,34 @@ words! {
     }
 }
 
-/// A role's seats: how many there are, how many are taken, and what that makes of its status.
+/// The positions of a role and the status that follows from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seats {
-    /// Where the role is in its life.
+    /// The role's status.
     pub status: RoleStatus,
-    /// How many people it can hire, at least 1.
+    /// How many people the role can hire, at least 1.
     pub positions: i64,
-    /// How many it has hired, at most its positions.
+    /// How many people it has hired, at most `positions`.
     pub hired: i64,
 }
 
 impl Seats {
-    /// With one more person hired: the last position makes the role `filled`.
+    /// Adds a hire. The last position makes the role `filled`.
     #[must_use]
     pub fn taken(self) -> Self {
         let hired = self.hired + 1;
         Self { status: if hired >= self.positions { RoleStatus::Filled } else { self.status }, hired, ..self }
     }
 
-    /// With one hire reversed: a `filled` role is `open` again, one closed by hand stays closed.
+    /// Reverses a hire. A `filled` role becomes `open`; a closed role stays closed.
     #[must_use]
     pub fn freed(self) -> Self {
         let status = if self.status == RoleStatus::Filled { RoleStatus::Open } else { self.status };
         Self { status, hired: self.hired - 1, ..self }
     }
 
-    /// With one more person who was hired elsewhere; `None` where no position is left for them. Only a role that is open
-    /// is filled by it: a draft or a closed one stays what it is.
+    /// Adds an imported hire; `None` if no position is free. Only an open role becomes `filled`: a draft or a closed role
+    /// does not change its status.
     #[must_use]
     pub fn taken_elsewhere(self) -> Option<Self> {
         if self.are_full() {
@@ -109,11 +109,11 @@ impl Seats {
         Some(if self.status == RoleStatus::Open { taken } else { Self { status: self.status, ..taken } })
     }
 
-    /// `POST /api/v1/roles/{id}/open`: a draft that has steps accepts applications; one whose positions are taken already
-    /// (an import may say so) is filled at once.
+    /// `POST /api/v1/roles/{id}/open`: a draft with steps accepts applications from now on. If an import has filled all
+    /// its positions, it becomes `filled` instead.
     ///
     /// # Errors
-    /// `conflict` where the role is no draft, or has no steps.
+    /// `conflict` if the role is no draft or has no steps.
     pub fn opened(self, steps: usize) -> Result<Self, Refusal> {
         if self.status != RoleStatus::Draft {
             let status = self.status.as_str();
@@ -123,24 +123,24 @@ impl Seats {
         Ok(self.in_use())
     }
 
-    /// `POST /api/v1/roles/{id}/close`: an open or filled role is closed by hand; its applications stay as they are.
+    /// `POST /api/v1/roles/{id}/close`: closes an open or filled role. Its applications do not change.
     ///
     /// # Errors
-    /// `conflict` where the role is a draft, or closed.
+    /// `conflict` if the role is a draft or already closed.
     pub fn closed(self) -> Result<Self, Refusal> {
         match self.status {
             RoleStatus::Open | RoleStatus::Filled => Ok(Self { status: RoleStatus::Closed, ..self }),
             RoleStatus::Draft => {
-                Err(Refusal::Conflict("the role is a draft and not published; open it first, or delete it"))
+                Err(Refusal::Conflict("the role is an unpublished draft; open it first, or delete it"))
             }
             RoleStatus::Closed => Err(Refusal::Conflict("the role is already closed")),
         }
     }
 
-    /// `POST /api/v1/roles/{id}/reopen`: a closed role is open again, or filled where its positions are taken.
+    /// `POST /api/v1/roles/{id}/reopen`: a closed role becomes open, or filled if no position is free.
     ///
     /// # Errors
-    /// `conflict` where the role is not closed, or has no steps.
+    /// `conflict` if the role is not closed or has no steps.
     pub fn reopened(self, steps: usize) -> Result<Self, Refusal> {
         if self.status != RoleStatus::Closed {
             let status = self.status.as_str();
@@ -150,11 +150,11 @@ impl Seats {
         Ok(self.in_use())
     }
 
-    /// With so many positions: more of them open a filled role, as many as are hired fill an open one. A draft or a
-    /// closed role stays what it is.
+    /// Changes the number of positions. An open or filled role becomes open or filled accordingly; a draft or a closed
+    /// role does not change its status.
     ///
     /// # Errors
-    /// `conflict` for fewer than are hired, which the refusal tells.
+    /// `conflict` for fewer positions than people hired; the refusal names their number.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {
@@ -164,46 +164,46 @@ impl Seats {
         Ok(if matches!(self.status, RoleStatus::Open | RoleStatus::Filled) { seats.in_use() } else { seats })
     }
 
-    /// Open, or filled where no position is left.
+    /// Open, or filled if no position is free.
     fn in_use(self) -> Self {
         let status = if self.hired >= self.positions { RoleStatus::Filled } else { RoleStatus::Open };
         Self { status, ..self }
     }
 
-    /// Whether no position is left.
+    /// Whether no position is free.
     pub fn are_full(self) -> bool {
         self.status == RoleStatus::Filled || self.hired >= self.positions
     }
 
-    /// What is wrong with these seats as facts from elsewhere; `None` where they agree with each other.
+    /// The contradiction within imported facts; `None` if they agree.
     pub fn contradiction(self) -> Option<&'static str> {
         if self.hired > self.positions {
             Some("more candidates are hired than the role has positions")
         } else if self.status == RoleStatus::Filled && self.hired < self.positions {
-            Some("the role is filled but has positions left")
+            Some("the role is filled but has free positions")
         } else if self.status == RoleStatus::Open && self.hired == self.positions {
-            Some("the role is open but all its positions are taken; a role like that is filled")
+            Some("the role is open but all its positions are filled; its status must be filled")
         } else {
             None
         }
     }
 }
 
-/// A role's salary. Parts that the role does not have are `None`.
+/// A role's salary. Parts that the role does not state are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Salary {
-    /// From, in units of the currency; at most `max`.
+    /// The lower figure, in units of the currency; at most `max`.
     pub min: Option<f64>,
-    /// To, in units of the currency.
+    /// The upper figure, in units of the currency.
     pub max: Option<f64>,
-    /// ISO 4217.
+    /// The currency code (ISO 4217).
     pub currency: Option<String>,
-    /// What it is paid for.
+    /// The period for which the salary is paid.
     pub period: Option<SalaryPeriod>,
 }
 
 impl Salary {
-    /// What is wrong with a salary from elsewhere; `None` where its parts agree with each other.
+    /// The contradiction within a salary; `None` if its parts agree.
     pub fn contradiction(&self) -> Option<&'static str> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min > max => Some("salaryMin is more than salaryMax"),
@@ -220,10 +220,10 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
     }
 }
 
-/// `DELETE /api/v1/roles/{id}`: passes for a draft that nobody has applied to.
+/// `DELETE /api/v1/roles/{id}`: passes for a draft without applications.
 ///
 /// # Errors
-/// `conflict` for any other, which can be closed.
+/// `conflict` for any other role, which staff can close instead.
 pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Refusal> {
     if status != RoleStatus::Draft {
         return Err(Refusal::Conflict("only a draft can be deleted; close the role instead"));
@@ -235,8 +235,8 @@ pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Re
     Ok(())
 }
 
-/// Why an organization that asks for pay transparency is warned about a role; `None` where the role is not published or
-/// its salary is shown.
+/// The warning about a role for an organization with pay transparency; `None` if the role is not published or shows its
+/// salary.
 pub fn hidden_pay(
     status: RoleStatus,
     public: bool,
@@ -254,7 +254,7 @@ pub fn hidden_pay(
     }
 }
 
-/// Whether a text is in the form of a currency code (ISO 4217): three capital letters.
+/// Whether a text has the form of a currency code (ISO 4217): three capital letters.
 pub fn is_currency(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_position_fills_the_role_and_a_reversal_opens_it() {
+    fn the_last_hire_fills_a_role_and_a_reversal_opens_it() {
         use RoleStatus::{Closed, Filled, Open};
         assert_eq!(seats(Open, 2, 0).taken(), seats(Open, 2, 1));
         assert_eq!(seats(Open, 2, 1).taken(), seats(Filled, 2, 2));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hire_from_elsewhere_takes_a_position_where_there_is_one() {
+    fn an_imported_hire_takes_a_free_position() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Open, 2, 0).taken_elsewhere(), Some(seats(Open, 2, 1)));
         assert_eq!(seats(Open, 2, 1).taken_elsewhere(), Some(seats(Filled, 2, 2)));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_that_contradict_themselves_are_named() {
+    fn contradictory_seats_are_named() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert!(seats(Closed, 1, 2).contradiction().is_some());
         assert!(seats(Filled, 2, 1).contradiction().is_some());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_opened_closed_and_reopened_each_from_where_it_can_be() {
+    fn roles_open_close_and_reopen_only_from_the_right_status() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Draft, 2, 0).opened(1), Ok(seats(Open, 2, 0)));
         assert_eq!(seats(Draft, 2, 2).opened(1), Ok(seats(Filled, 2, 2)));
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_go_down_to_the_number_hired_and_no_further() {
+    fn positions_never_fall_below_the_number_hired() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Open, 3, 1).with_positions(2), Ok(seats(Open, 2, 1)));
         assert_eq!(seats(Open, 3, 1).with_positions(1), Ok(seats(Filled, 1, 1)));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_draft_that_nobody_applied_to_is_deleted() {
+    fn only_drafts_without_applications_are_deleted() {
         assert_eq!(require_deletable(RoleStatus::Draft, 0), Ok(()));
         assert!(require_deletable(RoleStatus::Draft, 1).is_err());
         for status in [RoleStatus::Open, RoleStatus::Filled, RoleStatus::Closed] {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn pay_is_hidden_where_a_published_role_shows_no_figure() {
+    fn published_roles_without_a_visible_salary_get_a_warning() {
         let salary = |min, max| Salary { min, max, currency: None, period: None };
         let (none, some) = (salary(None, None), salary(None, Some(1.0)));
         for (status, public, shown, salary, is_hidden) in [
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_salary_goes_from_its_lower_figure_to_its_higher_one() {
+    fn a_salary_minimum_above_its_maximum_is_a_contradiction() {
         let salary = |min, max| Salary { min, max, currency: None, period: None };
         for fine in [(None, None), (Some(2.0), None), (None, Some(1.0)), (Some(1.0), Some(1.0)), (Some(1.0), Some(2.0))]
         {

@@ -1,43 +1,46 @@
-//! The steps of a role's pipeline: where one is added, what order they may be put in, when one may be taken out.
+//! Rules for the steps of a pipeline: adding, reordering and removing them.
 //!
-//! Applications have copies of the steps, so nothing here changes one that runs.
+//! Applications have copies of the steps, so these changes do not affect running applications.
 
 use super::id::RoleStepId;
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// The most steps that a pipeline is given: more than anybody goes through, and a bound on what an application copies.
+/// The most steps of a pipeline: more than any recruiting process has, and a bound on the copies of each application.
 pub const STEPS_MAX: usize = 50;
 
-/// `POST /api/v1/roles/{id}/steps`: the place, from 1, of one more step in a pipeline of `steps`; the last one where
-/// none is wished.
+/// `POST /api/v1/roles/{id}/steps`: the position, from 1, of a new step in a pipeline of `steps` steps. The default is
+/// the end.
 ///
 /// # Errors
-/// `conflict` where the pipeline has all the steps that it may; `validation_error` for a place beyond its end.
-pub fn new_step_order(steps: usize, wished: Option<i64>) -> Result<usize, Refusal> {
+/// `conflict` if the pipeline is full; `validation_error` for a position beyond the end.
+pub fn new_step_order(steps: usize, requested: Option<i64>) -> Result<usize, Refusal> {
     if steps >= STEPS_MAX {
-        return Err(Refusal::ConflictWith(format!("the role has {steps} steps; remove one before another is added")));
+        return Err(Refusal::ConflictWith(format!("the role has {steps} steps; remove one before you add another")));
     }
     let last = steps + 1;
-    match wished.map(usize::try_from) {
+    match requested.map(usize::try_from) {
         None => Ok(last),
-        Some(Ok(place)) if (1..=last).contains(&place) => Ok(place),
+        Some(Ok(order)) if (1..=last).contains(&order) => Ok(order),
         Some(_) => Err(Refusal::invalid("order", format!("must be between 1 and {last}"))),
     }
 }
 
-/// `PUT /api/v1/roles/{id}/steps/order`: passes where the wish names every step of the pipeline once.
+/// `PUT /api/v1/roles/{id}/steps/order`: passes if the request names each step of the pipeline exactly once.
 ///
 /// # Errors
-/// `validation_error` that names a step which is missing, there twice, or not in the pipeline.
-pub fn require_complete_order(steps: &[RoleStepId], wished: &[Option<RoleStepId>]) -> Result<Vec<RoleStepId>, Refusal> {
+/// `validation_error`, which names a missing, duplicate or unknown step.
+pub fn require_complete_order(
+    steps: &[RoleStepId],
+    requested: &[Option<RoleStepId>],
+) -> Result<Vec<RoleStepId>, Refusal> {
     let wrong = |detail: String| Refusal::invalid("stepIds", detail);
     let mut order = Vec::with_capacity(steps.len());
-    for (index, step) in wished.iter().enumerate() {
+    for (index, step) in requested.iter().enumerate() {
         match step {
             Some(step) if order.contains(step) => return Err(wrong(format!("names the step {step} twice"))),
             Some(step) if steps.contains(step) => order.push(step.clone()),
-            _ => return Err(wrong(format!("must name steps of the role's pipeline; the one at [{index}] is none"))),
+            _ => return Err(wrong(format!("must name steps of the role's pipeline; [{index}] is not one of them"))),
         }
     }
     match steps.iter().find(|step| !order.contains(step)) {
@@ -46,13 +49,13 @@ pub fn require_complete_order(steps: &[RoleStepId], wished: &[Option<RoleStepId>
     }
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: passes where a pipeline of `steps` can do without one of them.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: passes if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
-/// `conflict` for the last one of a role that has left its draft: nobody could apply to it.
+/// `conflict` for the last step of a role that is no draft: nobody could apply without a step.
 pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal> {
     if steps <= 1 && status != RoleStatus::Draft {
-        return Err(Refusal::Conflict("it is the role's last step; add another before this one is removed"));
+        return Err(Refusal::Conflict("this is the role's last step; add another before you remove it"));
     }
     Ok(())
 }
@@ -63,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_added_at_any_place_up_to_one_behind_the_last() {
+    fn a_step_is_added_at_any_position_up_to_the_end() {
         assert_eq!(new_step_order(0, None), Ok(1));
         assert_eq!(new_step_order(3, None), Ok(4));
         for wished in 1..=4 {
@@ -77,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_names_every_step_once() {
+    fn a_new_order_names_each_step_once() {
         let id = |text: &str| RoleStepId::parse(text).unwrap();
         let steps = [id("a"), id("b"), id("c")];
         let order = |wished: &[&str]| {
@@ -99,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_step_stays_unless_the_role_is_a_draft() {
+    fn only_drafts_lose_their_last_step() {
         assert_eq!(require_removable(RoleStatus::Draft, 1), Ok(()));
         for status in [RoleStatus::Open, RoleStatus::Filled, RoleStatus::Closed] {
             assert!(require_removable(status, 1).is_err());

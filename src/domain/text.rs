@@ -1,25 +1,25 @@
-//! Checked texts: addresses and slugs, compared by a lower-cased copy and shown as they were given.
+//! Checked texts: email addresses and slugs. Each keeps its given spelling and is compared by a lower-cased key.
 
 use super::plain;
 
-/// The longest email address (RFC 5321 §4.5.3.1 with its delimiters).
+/// The longest email address (RFC 5321 §4.5.3.1, without the angle brackets).
 pub const EMAIL_CHARACTERS_MAX: usize = 254;
 
-/// The longest slug.
+/// The longest slug: one DNS label and a little more.
 pub const SLUG_CHARACTERS_MAX: usize = 64;
 
 /// The longest name of a person, a role, a step, an organization or a key, in Unicode code points.
 pub const NAME_CHARACTERS_MAX: usize = 255;
 
-/// What a new address must be.
+/// The error detail for a text that is no valid new address.
 pub const EMAIL_MUST_BE: &str =
     "an email address of at most 254 characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\";
 
-/// Characters that no new address has before its `@`.
+/// Characters that a new address must not have before its `@`.
 const NOT_IN_ADDRESSES: &[char] =
     &['<', '>', '(', ')', '[', ']', '"', '`', '\\', ',', ';', ':', '?', '&', '%', '#', '/', '|'];
 
-/// An email address, trimmed, as it was given, with the copy that it is compared by.
+/// An email address: the trimmed text as given, and the key that it is compared by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email {
     shown: String,
@@ -27,11 +27,11 @@ pub struct Email {
 }
 
 impl Email {
-    /// The address that a text holds, where it is new to the file: as [`Email::stored`], and nothing in it can be taken for
-    /// a second address, another field of a mail's head, or a link (RFC 5322 section 3.2.3, RFC 6068). Quoted local parts and
-    /// addresses in brackets are among what is refused; apostrophes are not, because people's names have them.
+    /// Parses an address that is new to the file. It must pass [`Email::parse_stored`], and no part of it may read as a
+    /// second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068). This excludes quoted local parts and
+    /// addresses in brackets. Apostrophes pass, because people's names have them.
     pub fn parse(text: &str) -> Option<Self> {
-        let email = Self::stored(text)?;
+        let email = Self::parse_stored(text)?;
         let (local, domain) = email.shown.split_once('@')?;
         let is_local = |c: char| !NOT_IN_ADDRESSES.contains(&c);
         let is_domain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_') || !c.is_ascii();
@@ -39,9 +39,10 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// An address that is in the file, or that one there is looked for by: one `@` with something on both sides, no white
-    /// space or control character, at most 254 characters. Earlier versions took more than [`Email::parse`] does.
-    pub fn stored(text: &str) -> Option<Self> {
+    /// Parses an address that is in the file, or a search for one: one `@` with text on both sides, no white space or
+    /// control character, at most 254 characters. It is laxer than [`Email::parse`], so that every stored address can be
+    /// read, found and replaced.
+    pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;
         let plain = shown.chars().all(|c| !c.is_whitespace() && !c.is_control());
@@ -61,7 +62,7 @@ impl Email {
     }
 }
 
-/// An organization's slug, trimmed, as it was given, with the copy that it is compared by.
+/// An organization's slug: the trimmed text as given, and the key that it is compared by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slug {
     shown: String,
@@ -69,12 +70,12 @@ pub struct Slug {
 }
 
 impl Slug {
-    /// The slug that a text holds: 1 to 64 characters of `a-z 0-9 -` once trimmed and lower-cased.
+    /// Parses a slug: 1 to 64 characters of `a-z 0-9 -` after trimming and lower-casing.
     pub fn parse(text: &str) -> Option<Self> {
         let shown = text.trim();
         let key = key(shown);
         let plain = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        // The Kelvin sign lower-cases to k; what is shown must be ASCII too.
+        // The Kelvin sign lower-cases to k, so the given text must be ASCII too.
         (shown.is_ascii() && plain && (1..=SLUG_CHARACTERS_MAX).contains(&key.len()))
             .then(|| Self { shown: shown.to_owned(), key })
     }
@@ -90,12 +91,12 @@ impl Slug {
     }
 }
 
-/// The copy that addresses and slugs are compared by.
+/// The key by which addresses and slugs are compared.
 fn key(shown: &str) -> String {
     shown.to_lowercase()
 }
 
-/// How many characters a text has: Unicode code points.
+/// The number of characters (Unicode code points) of a text.
 pub fn characters(text: &str) -> usize {
     text.chars().count()
 }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_address_is_no_header_and_no_link() {
+    fn new_addresses_contain_no_header_and_no_link() {
         for good in
             ["o'brien+jobs@example.org", "a.b=c@sub-1.example", "jörg@bücher.example", "user!x@b", "用户@例子.公司"]
         {
@@ -151,12 +152,12 @@ mod tests {
             assert!(Email::parse(bad).is_none(), "{bad:?}");
         }
         for old in ["a&b@c", "a@b?c", "\"a\"@b"] {
-            assert!(Email::stored(old).is_some(), "{old}");
+            assert!(Email::parse_stored(old).is_some(), "{old}");
         }
     }
 
     #[test]
-    fn slugs_are_of_their_alphabet_and_length() {
+    fn slugs_outside_their_alphabet_or_length_are_refused() {
         let slug = Slug::parse(" Acme-2 ").unwrap();
         assert_eq!((slug.as_str(), slug.key()), ("Acme-2", "acme-2"));
         assert!(Slug::parse(&"a".repeat(64)).is_some());

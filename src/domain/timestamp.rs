@@ -1,7 +1,7 @@
-//! Points in time: microseconds since 1970 in UTC, read and shown as RFC 3339.
+//! Points in time: microseconds since 1970 in UTC, parsed and formatted as RFC 3339.
 //!
-//! Shown with microseconds and `Z`; read as any RFC 3339 date-time with an offset, or a plain date (midnight UTC).
-//! Nothing here knows what time it is.
+//! The output has microseconds and `Z`. The input is any RFC 3339 date-time with an offset, or a plain date (midnight
+//! UTC). This module reads no clock.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
-/// What becomes of digits beyond the microsecond.
+/// How to round digits beyond the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// They are dropped: a moment is in the microsecond it began in.
+    /// Drop them: a moment belongs to the microsecond in which it began.
     Down,
-    /// They count as one more microsecond: a cursor excludes no row that is older than it.
+    /// Count them as one more microsecond, so that a cursor excludes no older row.
     Up,
 }
 
 impl Timestamp {
-    /// From microseconds since 1970.
+    /// Takes microseconds since 1970 as they are, without a range check.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -35,23 +35,23 @@ impl Timestamp {
         self.0
     }
 
-    /// This much later.
+    /// Adds a duration; the result saturates.
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// This much time earlier.
+    /// Subtracts a duration; the result saturates.
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// How long after `earlier` this is; zero where it is not after it.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The moment that a text names: an RFC 3339 date-time with an offset, or a plain date (midnight UTC).
-    /// `None` for any other text, a day that no calendar has, or a year outside 0000 to 9999.
+    /// Parses an RFC 3339 date-time with an offset, or a plain date (midnight UTC). Returns `None` for any other text,
+    /// an impossible date, or a year outside 0000 to 9999.
     pub fn parse(text: &str, rounding: Rounding) -> Option<Self> {
         let bytes = text.as_bytes();
         if !text.is_ascii() || bytes.len() < 10 {
@@ -74,7 +74,7 @@ impl Timestamp {
         let leap = i64::from(second == 60);
         let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
         let utc = seconds(date.to_datetime(clock)) - offset;
-        // A leap second is the last of a UTC day, and is counted as the first of the next.
+        // A leap second is the last second of a UTC day. It counts as the first second of the next day.
         if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
             return None;
         }
@@ -88,7 +88,7 @@ impl std::fmt::Display for Timestamp {
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
         let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
-        // By hand: every line of the log has one, and the general way costs five times as much.
+        // Every log line has a timestamp, and the formatting macros cost five times as much as this.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         put(&mut text[0..4], i64::from(at.year()));
         put(&mut text[5..7], i64::from(at.month()));
@@ -101,9 +101,9 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-/// Puts a number's last digits where there is room for them.
-fn put(room: &mut [u8], mut number: i64) {
-    for digit in room.iter_mut().rev() {
+/// Writes the last digits of a number, as many as the field has.
+fn put(field: &mut [u8], mut number: i64) {
+    for digit in field.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
         number /= 10;
     }
@@ -125,7 +125,7 @@ fn seconds(at: civil::DateTime) -> i64 {
     at.duration_since(EPOCH).as_secs()
 }
 
-/// The microseconds of `.123…`, and what stands behind them.
+/// Parses the microseconds of `.123…` and returns the remaining bytes.
 fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     let Some((b'.', rest)) = bytes.split_first() else {
         return Some((0, bytes));
@@ -135,7 +135,7 @@ fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
         return None;
     }
     let (digits, rest) = rest.split_at(count);
-    let micros = (0..6).fold(0, |number, place| number * 10 + i64::from(digits.get(place).map_or(0, |d| d - b'0')));
+    let micros = (0..6).fold(0, |number, index| number * 10 + i64::from(digits.get(index).map_or(0, |d| d - b'0')));
     let beyond = digits.iter().skip(6).any(|digit| *digit != b'0');
     let up = i64::from(beyond && rounding == Rounding::Up);
     Some((micros + up, rest))
@@ -156,7 +156,7 @@ fn offset_seconds(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// Years 0000 to 9999, so that what is read can be shown in the same form.
+/// Accepts years 0000 to 9999, so that each parsed value has the same form in the output.
 fn in_range(micros: i64) -> Option<Timestamp> {
     const FIRST_SECOND: i64 = -62_167_219_200;
     const LAST_SECOND: i64 = 253_402_300_799;
@@ -168,12 +168,12 @@ fn in_range(micros: i64) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<String> {
+    fn reformat(text: &str) -> Option<String> {
         Timestamp::parse(text, Rounding::Down).map(|at| at.to_string())
     }
 
     #[test]
-    fn date_times_with_an_offset_and_plain_dates_are_read() {
+    fn date_times_with_an_offset_and_plain_dates_are_parsed() {
         for (text, shown) in [
             ("2026-11-21", "2026-11-21T00:00:00.000000Z"),
             ("2026-11-21T09:12:33.123456Z", "2026-11-21T09:12:33.123456Z"),
@@ -187,12 +187,12 @@ mod tests {
             ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
             ("2026-11-21T09:12:33.1234569Z", "2026-11-21T09:12:33.123456Z"),
         ] {
-            assert_eq!(read(text).as_deref(), Some(shown), "{text}");
+            assert_eq!(reformat(text).as_deref(), Some(shown), "{text}");
         }
     }
 
     #[test]
-    fn anything_else_is_not() {
+    fn other_texts_are_not_parsed() {
         for text in [
             "",
             "yesterday",
@@ -226,12 +226,12 @@ mod tests {
             "1763716353",
             "2026-1-1",
         ] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(reformat(text), None, "{text}");
         }
     }
 
     #[test]
-    fn a_cursor_rounds_up_so_that_it_excludes_nothing_older() {
+    fn cursors_round_up_and_exclude_nothing_older() {
         let up = |text| Timestamp::parse(text, Rounding::Up).map(|at| at.to_string());
         assert_eq!(up("2026-11-21T09:12:33.1234561Z").as_deref(), Some("2026-11-21T09:12:33.123457Z"));
         assert_eq!(up("2026-11-21T09:12:33.9999999Z").as_deref(), Some("2026-11-21T09:12:34.000000Z"));

@@ -1,6 +1,6 @@
-//! A closed set of words as an enum: written once, read and shown by the same spelling everywhere.
+//! Closed sets of words as enums: each spelling stands in the source once.
 
-/// Makes an enum whose variants are the words of a field, with `WORDS`, `parse` and `as_str`.
+/// Defines an enum whose variants are the words of a field, with `WORDS`, `parse` and `as_str`.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! words {
             /// Every word, in the order of the documentation.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The value that is spelled so; `None` for any other text.
+            /// Parses a word, case-sensitively.
             pub fn parse(text: &str) -> Option<Self> {
                 match text {
                     $($word => Some(Self::$variant),)+
@@ -21,7 +21,7 @@ macro_rules! words {
                 }
             }
 
-            /// The word itself.
+            /// The spelling in the API and the file.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+

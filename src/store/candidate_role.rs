@@ -229,7 +229,7 @@ fn application(row: &Row<'_>) -> Result<(Record, candidate::Record), Error> {
     let candidate = candidate::Record {
         id: tx::word(&row.get::<_, String>(7)?, CandidateId::parse)?,
         name: row.get(8)?,
-        email: tx::word(&row.get::<_, String>(9)?, Email::stored)?,
+        email: tx::word(&row.get::<_, String>(9)?, Email::parse_stored)?,
         privacy: Privacy { hold_reason: row.get(10)?, erased_at: tx::time_or_none(row, 11)? },
     };
     Ok((record, candidate))

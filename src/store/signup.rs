@@ -75,7 +75,7 @@ pub fn found_anew(
     let mut signups = later.iter().map(read).collect::<Result<Vec<Sent>, Error>>()?;
     signups.sort_by_key(|sent| sent.withdrawn_at.is_some());
     for sent in &signups {
-        let email = tx::word(&sent.email, Email::stored)?;
+        let email = tx::word(&sent.email, Email::parse_stored)?;
         let applicant = Applicant { role: &sent.role_id, name: &sent.name, email: &email, applied_at: sent.sent_at };
         let made = make(tx, world, organization, &applicant)?;
         match &made.application {

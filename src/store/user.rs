@@ -141,7 +141,7 @@ fn user(row: &Row<'_>) -> Result<User, Error> {
     Ok(User {
         record: Record {
             id: id(&row.get::<_, String>(0)?)?,
-            email: tx::word(&row.get::<_, String>(1)?, Email::stored)?,
+            email: tx::word(&row.get::<_, String>(1)?, Email::parse_stored)?,
             name: row.get(2)?,
             platform_role: tx::word(&row.get::<_, String>(3)?, PlatformRole::parse)?,
             enabled: row.get(4)?,

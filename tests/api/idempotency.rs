@@ -227,7 +227,7 @@ fn another_request_with_the_same_key_is_refused() {
     ] {
         let problem = repeated.post(&path, &body).refused(422, "idempotency_key_reused").json();
         assert_eq!(problem["title"], "Unprocessable Entity", "{path} {body}");
-        assert_eq!(problem["detail"], "this Idempotency-Key was used for another request; take a new one");
+        assert_eq!(problem["detail"], "this Idempotency-Key was used for another request; use a new one");
     }
     assert_eq!(actions(&app), ["candidate_step.rejected"]);
     repeated.post(&path, &json!({ "outcomeNotes": "no" })).expect(200);

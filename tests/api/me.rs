@@ -109,7 +109,7 @@ fn unauthorized() -> Value {
         "type": "about:blank",
         "title": "Unauthorized",
         "status": 401,
-        "detail": "a valid API key or session is needed for this",
+        "detail": "this request needs a valid API key or session",
         "success": false,
         "code": "unauthorized",
     })

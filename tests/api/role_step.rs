@@ -96,7 +96,7 @@ fn a_fifty_first_step_is_refused() {
     let path = draft(&client, &hiring, &["Call"; 49]);
     client.post(&steps(&path), &json!({ "name": "A", "order": 50 })).expect(200);
     let problem = client.post(&steps(&path), &json!({ "name": "A", "order": 50 })).refused(409, "conflict").json();
-    assert_eq!(problem["detail"], "the role has 50 steps; remove one before another is added");
+    assert_eq!(problem["detail"], "the role has 50 steps; remove one before you add another");
     client.delete(&format!("{}/{}", steps(&path), ids(&client, &path)[7])).expect(200);
     client.post(&steps(&path), &json!({ "name": "A" })).expect(200);
     assert_eq!(ids(&client, &path).len(), 50);

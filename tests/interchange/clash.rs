@@ -11,7 +11,7 @@ fn hired(number: usize) -> Value {
 #[test]
 fn a_role_whose_hires_deny_its_status_is_found() {
     let mut full = with(&format!("{CANDIDATES}/-"), hired(1));
-    assert_refused(&full, ROLE, "the role is open but all its positions are taken");
+    assert_refused(&full, ROLE, "the role is open but all its positions are filled");
     set(&mut full, &format!("{ROLE}/status"), json!("filled"));
     assert_eq!(findings(&full), Vec::<String>::new());
     set(&mut full, &format!("{CANDIDATES}/-"), hired(2));
@@ -19,9 +19,9 @@ fn a_role_whose_hires_deny_its_status_is_found() {
     assert_refused(
         &with(&format!("{ROLE}/status"), json!("filled")),
         ROLE,
-        "the role is filled but has positions left",
+        "the role is filled but has free positions",
     );
-    assert_refused(&with(&format!("{ROLE}/positions"), json!(1)), ROLE, "all its positions are taken");
+    assert_refused(&with(&format!("{ROLE}/positions"), json!(1)), ROLE, "all its positions are filled");
 }
 
 #[test]

@@ -1,63 +1,62 @@
-//! `POST …/reopen`: undoes a rejection, and puts the candidate where they were.
+//! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! What a rejection took away, the record of what was done still has: the step is again what it was before. A hire that the
-//! rejection reversed does not come back: the candidate is at the step that was rejected, and what follows it is still to
-//! come.
+//! The activities still have the state before the rejection, so the step gets its earlier status back. A hire that the
+//! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
 
 use super::super::id::CandidateStepId;
 use super::super::refusal::Refusal;
 use super::super::timestamp::Timestamp;
 use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, at_step_since};
 
-/// The body of a reopening.
+/// The input of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReopenInput {
-    /// Why the rejection is undone.
+    /// Stored in the activity of the reopening.
     pub reason: String,
 }
 
-/// What a rejection found, as the record has it.
+/// The state before a rejection, from its activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The step that was rejected.
     pub step_id: CandidateStepId,
-    /// Where the application was.
+    /// The application's status before the rejection.
     pub application_status: ApplicationStatus,
-    /// Where the candidate was with the step.
+    /// The step's status before the rejection.
     pub step_status: StepStatus,
-    /// When the step had been validated.
+    /// When the step had been validated, if it had.
     pub validated_at: Option<Timestamp>,
 }
 
-/// `POST …/reopen`: the step is again what it was before it was rejected, and so is the application once none of its steps is
-/// rejected any more; until then it stays `Not Selected`. `record` is what the application's rejections found, the newest
-/// first; of one that came by import nothing is known, and the candidate is taken to have been at that step, unless another
-/// is in progress.
+/// `POST …/reopen`: restores the step's status before the rejection. The application stays `Not Selected` while another
+/// step is rejected; then its earlier status returns, too. `rejections` are those of the application, newest first.
+/// Nothing is known about imported rejections: the candidate counts as having been at that step, unless another step is
+/// in progress.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` where the step is not rejected, or the candidate has withdrawn.
-pub fn reopen(facts: &StepFacts, record: &[Rejection], wish: &ReopenInput) -> Result<Decision, Refusal> {
+/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has withdrawn.
+pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;
     let mut steps = facts.steps.clone();
     let step_id = &facts.addressed_step().id;
-    match record.iter().find(|rejection| rejection.step_id == *step_id) {
-        Some(found) if found.application_status == ApplicationStatus::Hired => {
+    match rejections.iter().find(|rejection| rejection.step_id == *step_id) {
+        Some(before) if before.application_status == ApplicationStatus::Hired => {
             steps[facts.addressed].return_to(StepStatus::InProgress, None);
-            put_before(&mut steps[facts.addressed + 1..]);
+            reset_to_pending(&mut steps[facts.addressed + 1..]);
         }
-        Some(found) => steps[facts.addressed].return_to(found.step_status, found.validated_at),
+        Some(before) => steps[facts.addressed].return_to(before.step_status, before.validated_at),
         None => {
-            let status = without_record(&steps, facts.addressed);
+            let status = assumed_status(&steps, facts.addressed);
             steps[facts.addressed].return_to(status, None);
         }
     }
     let is_rejected = steps.iter().any(|step| step.status == StepStatus::Rejected);
-    let status = if is_rejected { ApplicationStatus::NotSelected } else { before_rejection(record) };
-    // As if the rejection had never been: nobody loses their place in the order of the board by a mistake.
+    let status = if is_rejected { ApplicationStatus::NotSelected } else { status_before(rejections) };
+    // The original time, so that a mistaken rejection does not change the candidate's position on the board.
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let decision = facts.decided(steps, facts.addressed, status, None, facts.seats);
-    Ok(Decision { back_since, remark: Some(Remark::Reason(wish.reason.clone())), ..decision })
+    Ok(Decision { back_since, remark: Some(Remark::Reason(input.reason.clone())), ..decision })
 }
 
 fn require_rejected(facts: &StepFacts) -> Result<(), Refusal> {
@@ -84,16 +83,16 @@ impl CandidateStep {
     }
 }
 
-/// What a hire validated or passed over is still to come; what was rejected by itself stays on record.
-fn put_before(later: &mut [CandidateStep]) {
+/// Makes the steps pending that a hire had validated or skipped. Rejected steps stay rejected.
+fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);
     }
 }
 
-/// Where the candidate was with a rejected step of which nothing else is known. A candidate who is at an earlier step has not
-/// reached it; one who is at a later step was moved past it, and nobody knows when.
-fn without_record(steps: &[CandidateStep], addressed: usize) -> StepStatus {
+/// The assumed status of an imported step before its rejection. A candidate at an earlier step has not reached it. A
+/// candidate at a later step has moved past it at an unknown time.
+fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     match steps.iter().position(|step| step.status == StepStatus::InProgress) {
         None => StepStatus::InProgress,
         Some(here) if here < addressed => StepStatus::Pending,
@@ -101,10 +100,10 @@ fn without_record(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     }
 }
 
-/// Where the application was before the first of its rejections that stood until now. A hire is never restored.
-fn before_rejection(record: &[Rejection]) -> ApplicationStatus {
-    let found = record.iter().map(|rejection| rejection.application_status);
-    match found.into_iter().find(|status| *status != ApplicationStatus::NotSelected) {
+/// The application's status before its current rejections. A hire is never restored.
+fn status_before(rejections: &[Rejection]) -> ApplicationStatus {
+    let statuses = rejections.iter().map(|rejection| rejection.application_status);
+    match statuses.into_iter().find(|status| *status != ApplicationStatus::NotSelected) {
         Some(ApplicationStatus::Withdrawn) => ApplicationStatus::Withdrawn,
         _ => ApplicationStatus::InProgress,
     }
@@ -119,11 +118,11 @@ mod tests {
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-    fn wish() -> ReopenInput {
+    fn input() -> ReopenInput {
         ReopenInput { reason: "a mistake".to_owned() }
     }
 
-    /// The facts after a decision, about another step.
+    /// The facts after a decision, with another step addressed.
     fn then(facts: &StepFacts, decision: &Decision, addressed: usize) -> StepFacts {
         let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
         StepFacts {
@@ -136,24 +135,24 @@ mod tests {
         }
     }
 
-    /// Rejects at this step and notes what was found there, as the record does.
+    /// Rejects at this step and records the state before, as an activity does.
     fn rejected(facts: &StepFacts, at: usize, record: &mut Vec<Rejection>) -> StepFacts {
         let facts = StepFacts { addressed: at, ..facts.clone() };
         let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
         let step = facts.addressed_step();
-        let found = Rejection {
+        let before = Rejection {
             step_id: step.id.clone(),
             application_status: facts.application_status,
             step_status: step.status,
             validated_at: step.validated_at,
         };
-        record.insert(0, found);
+        record.insert(0, before);
         then(&facts, &decision, at)
     }
 
     fn reopened(facts: &StepFacts, at: usize, record: &[Rejection]) -> StepFacts {
         let facts = StepFacts { addressed: at, ..facts.clone() };
-        let decision = reopen(&facts, record, &wish()).unwrap();
+        let decision = reopen(&facts, record, &input()).unwrap();
         assert_eq!(decision.remark, Some(Remark::Reason("a mistake".to_owned())));
         then(&facts, &decision, at)
     }
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejection_at_any_step_leaves_no_trace_once_it_is_undone() {
+    fn reopening_restores_the_state_before_the_rejection() {
         let before = [Validated, InProgress, Skipped, Pending];
         for application in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
             for at in 0..4 {
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_rejections_the_last_to_be_undone_puts_the_application_back() {
+    fn reopening_the_last_rejected_step_restores_the_application() {
         let whole = facts(&[Validated, InProgress, Pending], 0);
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for made in orders {
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reversed_hire_does_not_come_back() {
+    fn reopening_does_not_restore_a_reversed_hire() {
         for (at, expected) in [
             (0, [InProgress, Pending, Pending, Pending]),
             (1, [Validated, InProgress, Pending, Pending]),
@@ -204,7 +203,7 @@ mod tests {
             let mut record = Vec::new();
             let facts = rejected(&facts, at, &mut record);
             let seats = facts.seats;
-            let decision = reopen(&facts, &record, &wish()).unwrap();
+            let decision = reopen(&facts, &record, &input()).unwrap();
             assert_eq!(after(&facts, &decision), expected, "at {at}");
             assert_eq!((decision.application_status, &decision.hire), (ApplicationStatus::InProgress, &None));
             assert_eq!(decision.at_role_step.as_ref(), Some(&facts.steps[at].role_step_id));
@@ -213,9 +212,8 @@ mod tests {
         }
     }
 
-    /// Whatever is rejected besides, in whichever order it is undone, a reversed hire ends where it was reversed.
     #[test]
-    fn a_reversed_hire_among_other_rejections_ends_the_same_in_every_order() {
+    fn a_reversed_hire_ends_at_its_rejected_step_in_any_order_of_reopening() {
         let before = hired(&[Validated, Validated, Skipped, Validated], 0);
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {
@@ -235,17 +233,17 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_taken_back_is_there_since_they_came_there_first() {
+    fn a_reopened_candidate_is_at_the_step_since_they_first_reached_it() {
         let mut record = Vec::new();
         let facts_after = rejected(&facts(&[Validated, InProgress, Pending], 1), 1, &mut record);
-        assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(THEN));
+        assert_eq!(reopen(&facts_after, &record, &input()).unwrap().back_since, Some(THEN));
         let first = StepFacts { applied_at: NOW, ..facts(&[InProgress, Pending], 0) };
         let facts_after = rejected(&first, 0, &mut record);
-        assert_eq!(reopen(&facts_after, &record, &wish()).unwrap().back_since, Some(NOW));
+        assert_eq!(reopen(&facts_after, &record, &input()).unwrap().back_since, Some(NOW));
     }
 
     #[test]
-    fn a_hire_after_a_reopening_is_one_like_any_other() {
+    fn a_reopened_application_can_be_hired() {
         let facts = facts(&[Validated, InProgress, Pending], 1);
         let mut record = Vec::new();
         let again = reopened(&rejected(&facts, 1, &mut record), 1, &record);
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_imported_rejection_the_steps_tell_where_the_candidate_was() {
+    fn imported_rejections_reopen_by_the_state_of_the_other_steps() {
         for (before, at, expected) in [
             ([Validated, Rejected, Pending], 1, [Validated, InProgress, Pending]),
             ([Validated, Validated, Rejected], 2, [Validated, Validated, InProgress]),
@@ -262,37 +260,37 @@ mod tests {
             ([Validated, InProgress, Rejected], 2, [Validated, InProgress, Pending]),
         ] {
             let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&before, at) };
-            let decision = reopen(&facts, &[], &wish()).unwrap();
+            let decision = reopen(&facts, &[], &input()).unwrap();
             assert_eq!(after(&facts, &decision), expected);
             assert_eq!(decision.application_status, ApplicationStatus::InProgress);
         }
         let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Rejected], 0) };
-        let decision = reopen(&facts, &[], &wish()).unwrap();
+        let decision = reopen(&facts, &[], &input()).unwrap();
         assert_eq!(after(&facts, &decision), [InProgress, Rejected]);
         assert_eq!((decision.application_status, decision.at_role_step), (ApplicationStatus::NotSelected, None));
     }
 
     #[test]
-    fn what_is_not_rejected_is_not_reopened_and_the_refusal_says_what_it_is() {
+    fn only_rejected_steps_are_reopened_and_the_refusal_names_the_status() {
         for (status, words) in
             [(Pending, "pending"), (InProgress, "in progress"), (Validated, "validated"), (Skipped, "skipped")]
         {
-            let refused = reopen(&facts(&[status, Pending], 0), &[], &wish()).unwrap_err();
+            let refused = reopen(&facts(&[status, Pending], 0), &[], &input()).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().ends_with(words), "{refused:?}");
         }
         let withdrawn =
             StepFacts { application_status: ApplicationStatus::Withdrawn, ..facts(&[Rejected, Pending], 0) };
-        assert!(matches!(reopen(&withdrawn, &[], &wish()), Err(Refusal::Conflict(_))));
+        assert!(matches!(reopen(&withdrawn, &[], &input()), Err(Refusal::Conflict(_))));
     }
 
     #[test]
-    fn authority_is_asked_before_state() {
+    fn authority_is_checked_before_state() {
         let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&[Pending], 0) };
-        assert!(matches!(reopen(&facts, &[], &wish()), Err(Refusal::Forbidden(_))));
+        assert!(matches!(reopen(&facts, &[], &input()), Err(Refusal::Forbidden(_))));
     }
 
     #[test]
-    fn a_step_keeps_the_time_at_which_it_had_been_validated() {
+    fn reopening_restores_the_time_of_a_validation() {
         let facts = facts(&[Validated, InProgress], 0);
         let mut record = Vec::new();
         let again = reopened(&rejected(&facts, 0, &mut record), 0, &record);

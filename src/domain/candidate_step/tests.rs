@@ -1,4 +1,4 @@
-//! The rules of reject and hire, as tables over facts. What the store makes of a decision is tested over HTTP.
+//! Tests of the rules for reject and hire, as tables over facts. API tests cover how the store saves a decision.
 
 use super::*;
 use crate::domain::id::Id;
@@ -53,14 +53,14 @@ pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
     }
 }
 
-/// Every step's status after a decision.
+/// The statuses of all steps after a decision.
 pub(super) fn after(facts: &StepFacts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
 }
 
 #[test]
-fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() {
+fn a_hire_validates_the_addressed_and_final_steps_and_skips_open_ones() {
     let before = [Validated, InProgress, Pending, Pending];
     for (addressed, expected) in [
         (0, [Validated, Skipped, Skipped, Validated]),
@@ -71,22 +71,22 @@ fn a_hire_from_any_step_validates_it_and_the_final_one_and_skips_what_is_open() 
         let facts = facts(&before, addressed);
         let decision = hire(&facts, &HireInput::default(), NOW).unwrap();
         assert_eq!(after(&facts, &decision), expected, "from step {addressed}");
-        assert_eq!(decision.shown.order, 4);
-        assert_eq!(decision.shown.validated_at, Some(NOW));
+        assert_eq!(decision.answer_step.order, 4);
+        assert_eq!(decision.answer_step.validated_at, Some(NOW));
         assert_eq!(decision.hire.unwrap().hired_date, NOW);
         assert_eq!(decision.seats.status, RoleStatus::Filled);
     }
 }
 
 #[test]
-fn a_step_validated_before_keeps_its_time() {
+fn a_hire_does_not_change_the_time_of_an_earlier_validation() {
     let facts = facts(&[Validated, InProgress], 0);
     let decision = hire(&facts, &HireInput::default(), NOW).unwrap();
     assert!(decision.steps.iter().all(|step| step.order != 1), "the first step does not change");
 }
 
 #[test]
-fn a_decided_application_is_not_hired_again() {
+fn only_applications_in_progress_are_hired() {
     for status in [ApplicationStatus::Hired, ApplicationStatus::NotSelected, ApplicationStatus::Withdrawn] {
         let facts = StepFacts { application_status: status, ..facts(&[InProgress], 0) };
         assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");
@@ -94,7 +94,7 @@ fn a_decided_application_is_not_hired_again() {
 }
 
 #[test]
-fn only_an_open_role_with_a_position_left_hires() {
+fn only_open_roles_with_a_free_position_hire() {
     for (status, hired, detail) in [
         (RoleStatus::Filled, 2, "positions already filled"),
         (RoleStatus::Closed, 2, "positions already filled"),
@@ -117,14 +117,14 @@ fn a_blank_external_position_id_counts_as_missing() {
 }
 
 #[test]
-fn authority_is_asked_before_state() {
+fn authority_is_checked_before_state() {
     let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..hired(&[Rejected], 0) };
     assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Forbidden(_))));
     assert!(matches!(reject(&facts, &RejectInput::default(), NOW), Err(Refusal::Forbidden(_))));
 }
 
 #[test]
-fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
+fn a_rejection_changes_only_the_addressed_step() {
     let before = [Validated, InProgress, Pending, Skipped];
     for addressed in 0..4 {
         let facts = facts(&before, addressed);
@@ -132,8 +132,8 @@ fn any_step_but_a_rejected_one_is_rejected_and_the_others_stay() {
         let mut expected = before;
         expected[addressed] = Rejected;
         assert_eq!(after(&facts, &decision), expected);
-        assert_eq!(decision.shown.rejection_reason.as_deref(), Some(""));
-        assert_eq!((decision.shown.rejected_at, decision.shown.validated_at), (Some(NOW), None));
+        assert_eq!(decision.answer_step.rejection_reason.as_deref(), Some(""));
+        assert_eq!((decision.answer_step.rejected_at, decision.answer_step.validated_at), (Some(NOW), None));
         assert_eq!(decision.application_status, ApplicationStatus::NotSelected);
         assert_eq!(decision.seats, facts.seats);
     }
@@ -158,7 +158,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
 }
 
 #[test]
-fn a_second_rejection_leaves_the_first_ones_record() {
+fn a_second_rejection_does_not_change_the_first() {
     let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Pending], 1) };
     let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
     assert_eq!(decision.steps.len(), 1);

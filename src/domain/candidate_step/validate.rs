@@ -1,29 +1,29 @@
-//! `POST …/validate`: the candidate has passed the step where they are, and is moved to the next that is still to come.
+//! `POST …/validate`: the candidate passes the current step and moves to the next pending one.
 
 use super::super::refusal::Refusal;
 use super::super::timestamp::Timestamp;
 use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, current};
 
-/// The body of a validation.
+/// The input of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValidateInput {
-    /// Kept with the record of what was done.
+    /// Stored in the activity of the validation.
     pub outcome_notes: Option<String>,
 }
 
 const HIRE_INSTEAD: Refusal =
-    Refusal::Conflict("this is the final step; who passes it is hired: POST /api/v1/candidate-steps/{id}/hire");
-const NOTHING_LEFT: Refusal = Refusal::Conflict(
-    "no step is still to come behind this one; hire the candidate: POST /api/v1/candidate-steps/{id}/hire",
-);
+    Refusal::Conflict("this is the final step; to pass it, hire the candidate: POST /api/v1/candidate-steps/{id}/hire");
+const NOTHING_LEFT: Refusal =
+    Refusal::Conflict("no pending step follows this one; hire the candidate: POST /api/v1/candidate-steps/{id}/hire");
 
-/// `POST …/validate`: validates the step where the candidate is, and moves them to the next one that was not reached. Where
-/// an import has none in progress, the first that was not reached is where they are; where it has several, the others stay.
+/// `POST …/validate`: validates the candidate's current step and moves the candidate to the next pending step. If an
+/// import has no step in progress, the first pending step is the current one. If it has several, the others stay in
+/// progress.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` where the application has ended, the candidate is not at the
-/// step, or no step is left to move them to: then it is for a hire.
-pub fn validate(facts: &StepFacts, wish: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
+/// `forbidden` without authority over the steps; `conflict` if the application has ended, the candidate is not at the
+/// step, or no pending step follows: then only a hire is possible.
+pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_running(facts.application_status)?;
     require_here(facts)?;
@@ -32,14 +32,14 @@ pub fn validate(facts: &StepFacts, wish: &ValidateInput, now: Timestamp) -> Resu
     }
     let mut steps = facts.steps.clone();
     steps[facts.addressed].validate(now);
-    let next = move_on(&mut steps, facts.addressed).ok_or(NOTHING_LEFT)?;
+    let next = advance(&mut steps, facts.addressed).ok_or(NOTHING_LEFT)?;
     let next = steps[next].clone();
     let decision = facts.decided(steps, facts.addressed, ApplicationStatus::InProgress, None, facts.seats);
-    Ok(Decision { next: Some(next), remark: wish.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
+    Ok(Decision { next: Some(next), remark: input.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
 }
 
-/// Where the candidate is now: still at another step, or at the next one that was not reached.
-fn move_on(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
+/// Moves the candidate on and returns the index of the current step: another step in progress, or the next pending one.
+fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
     if let Some(other) = steps.iter().position(|step| step.status == StepStatus::InProgress) {
         return Some(other);
     }
@@ -66,10 +66,10 @@ fn require_here(facts: &StepFacts) -> Result<(), Refusal> {
     match step.status {
         _ if is_here => Ok(()),
         StepStatus::InProgress => Ok(()),
-        StepStatus::Pending => Err(Refusal::Conflict("the step is pending: the candidate is at another one")),
+        StepStatus::Pending => Err(Refusal::Conflict("the step is pending; the candidate is at another step")),
         StepStatus::Validated => Err(Refusal::Conflict("the step is already validated")),
         StepStatus::Rejected => Err(Refusal::Conflict("the step is rejected; reopen it first")),
-        StepStatus::Skipped => Err(Refusal::Conflict("the step is skipped: the candidate was moved past it")),
+        StepStatus::Skipped => Err(Refusal::Conflict("the step is skipped; the candidate has moved past it")),
     }
 }
 
@@ -81,25 +81,25 @@ mod tests {
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
-    fn wish() -> ValidateInput {
+    fn input() -> ValidateInput {
         ValidateInput { outcome_notes: Some("fine".to_owned()) }
     }
 
     #[test]
-    fn the_candidate_moves_to_the_next_step_that_was_not_reached() {
+    fn a_validation_moves_the_candidate_to_the_next_pending_step() {
         for (before, addressed, expected, next) in [
             ([InProgress, Pending, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([Validated, InProgress, Skipped, Pending], 1, [Validated, Validated, Skipped, InProgress], 3),
             ([Validated, InProgress, Validated, Pending], 1, [Validated, Validated, Validated, InProgress], 3),
-            // An import with nothing in progress, and one with two.
+            // An import without a step in progress, and one with two.
             ([Validated, Pending, Pending, Pending], 1, [Validated, Validated, InProgress, Pending], 2),
             ([InProgress, InProgress, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([InProgress, InProgress, Pending, Pending], 1, [InProgress, Validated, Pending, Pending], 0),
         ] {
             let facts = facts(&before, addressed);
-            let decision = validate(&facts, &wish(), NOW).unwrap();
+            let decision = validate(&facts, &input(), NOW).unwrap();
             assert_eq!(after(&facts, &decision), expected, "{before:?} at {addressed}");
-            assert_eq!((decision.shown.validated_at, decision.shown.status), (Some(NOW), Validated));
+            assert_eq!((decision.answer_step.validated_at, decision.answer_step.status), (Some(NOW), Validated));
             let at = &facts.steps[next];
             assert_eq!(decision.next.map(|step| (step.id, step.status)), Some((at.id.clone(), InProgress)));
             assert_eq!(decision.at_role_step.as_ref(), Some(&at.role_step_id));
@@ -110,39 +110,39 @@ mod tests {
     }
 
     #[test]
-    fn only_where_the_candidate_is_can_be_validated() {
+    fn only_the_current_step_is_validated() {
         for (before, addressed, words) in [
             ([Validated, InProgress, Pending, Pending], 0, "already validated"),
             ([Validated, InProgress, Pending, Pending], 2, "pending"),
             ([Skipped, InProgress, Pending, Pending], 0, "skipped"),
             ([Rejected, InProgress, Pending, Pending], 0, "rejected"),
             ([Validated, Pending, Pending, Pending], 2, "pending"),
-            // Who passes the final step, or one behind which there is none to come, is hired.
+            // After the final step, or with no pending step left, only a hire is possible.
             ([Validated, Validated, Validated, InProgress], 3, "/hire"),
             ([Validated, Validated, Validated, Pending], 3, "/hire"),
             ([Validated, InProgress, Skipped, Skipped], 1, "/hire"),
         ] {
-            let refused = validate(&facts(&before, addressed), &wish(), NOW).unwrap_err();
+            let refused = validate(&facts(&before, addressed), &input(), NOW).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().contains(words), "{refused:?}");
         }
     }
 
     #[test]
-    fn an_application_that_has_ended_goes_no_further() {
+    fn ended_applications_are_not_validated() {
         for (status, words) in [
             (ApplicationStatus::Hired, "hired"),
             (ApplicationStatus::NotSelected, "rejected"),
             (ApplicationStatus::Withdrawn, "withdrawn"),
         ] {
             let facts = StepFacts { application_status: status, ..facts(&[InProgress, Pending], 0) };
-            let refused = validate(&facts, &wish(), NOW).unwrap_err();
+            let refused = validate(&facts, &input(), NOW).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().contains(words), "{refused:?}");
         }
     }
 
     #[test]
-    fn authority_is_asked_before_state() {
+    fn authority_is_checked_before_state() {
         let facts = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&[Rejected, Pending], 0) };
-        assert!(matches!(validate(&facts, &wish(), NOW), Err(Refusal::Forbidden(_))));
+        assert!(matches!(validate(&facts, &input(), NOW), Err(Refusal::Forbidden(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! What is seen of random histories, which the rules of the decisions themselves make.
+//! Property tests: the visible progress of random histories that the decision rules produce.
 
 use proptest::prelude::*;
 
@@ -19,20 +19,20 @@ fn hour(hours: i64) -> Timestamp {
     Timestamp::from_micros(hours * HOUR)
 }
 
-/// An application to which things are done by the rules, with the record that a file would have of them.
+/// An application that the rules change, with the acts that a file would record.
 #[derive(Clone)]
 struct Case {
     facts: StepFacts,
     rejections: Vec<Rejection>,
-    done: Vec<PastAct>,
+    acts: Vec<PastAct>,
 }
 
 impl Case {
     fn new(steps: &[StepStatus]) -> Self {
-        Self { facts: facts(steps, 0), rejections: Vec::new(), done: Vec::new() }
+        Self { facts: facts(steps, 0), rejections: Vec::new(), acts: Vec::new() }
     }
 
-    /// Does this, where the rules let it; whether they did.
+    /// Tries an act and says whether the rules allowed it.
     fn act(&mut self, act: ActKind, step: usize, at: Timestamp) -> bool {
         let before = StepFacts { addressed: step, ..self.facts.clone() };
         let decision = match act {
@@ -51,27 +51,27 @@ impl Case {
     fn save(&mut self, act: ActKind, before: &StepFacts, decision: &Decision, at: Timestamp) {
         if act == ActKind::Rejected {
             let step = before.addressed_step();
-            let found = Rejection {
+            let before_rejection = Rejection {
                 step_id: step.id.clone(),
                 application_status: before.application_status,
                 step_status: step.status,
                 validated_at: step.validated_at,
             };
-            self.rejections.insert(0, found);
+            self.rejections.insert(0, before_rejection);
         }
         let mut steps = before.steps.clone();
         let (mut steps_before, mut steps_after) = (Vec::new(), Vec::new());
         for changed in &decision.steps {
-            let place = steps.iter().position(|step| step.id == changed.id).unwrap();
-            let stand = |step: &candidate_step::CandidateStep| StepState {
+            let index = steps.iter().position(|step| step.id == changed.id).unwrap();
+            let state = |step: &candidate_step::CandidateStep| StepState {
                 status: step.status,
                 at: step.rejected_at.or(step.validated_at),
             };
-            steps_before.push((place, stand(&steps[place])));
-            steps_after.push((place, stand(changed)));
-            steps[place] = changed.clone();
+            steps_before.push((index, state(&steps[index])));
+            steps_after.push((index, state(changed)));
+            steps[index] = changed.clone();
         }
-        self.done.push(PastAct {
+        self.acts.push(PastAct {
             act,
             at,
             step: Some(before.addressed),
@@ -92,20 +92,20 @@ impl Case {
             self.facts.application_status = status_after;
             let (steps_before, steps_after) = (Vec::new(), Vec::new());
             let act = ActKind::Withdrawn;
-            self.done.push(PastAct { act, at, step: None, status_before, status_after, steps_before, steps_after });
+            self.acts.push(PastAct { act, at, step: None, status_before, status_after, steps_before, steps_after });
         }
         may.is_ok()
     }
 
     fn history(&self) -> ApplicationHistory {
-        let stand = |step: &candidate_step::CandidateStep| StepState {
+        let state = |step: &candidate_step::CandidateStep| StepState {
             status: step.status,
             at: step.rejected_at.or(step.validated_at),
         };
-        let steps = self.facts.steps.iter().map(stand).collect();
+        let steps = self.facts.steps.iter().map(state).collect();
         ApplicationHistory {
             now: ApplicationState { status: self.facts.application_status, steps },
-            done: self.done.clone(),
+            acts: self.acts.clone(),
         }
     }
 
@@ -113,28 +113,28 @@ impl Case {
         visible_progress(&self.history(), None, visible_after, now)
     }
 
-    /// As it is, without any delay.
+    /// The progress without any delay.
     fn real(&self) -> Progress {
         progress_of(&self.history().now)
     }
 
-    /// The same application to which only was done what shows; none where some of that is not possible by itself.
+    /// The same application with only the visible acts; `None` if the rules refuse one of them without the hidden ones.
     fn without_hidden(&self, steps: &[StepStatus], visible_after: Option<Duration>, now: Timestamp) -> Option<Self> {
         let delay = Delay { visible_after, now };
         let mut case = Self::new(steps);
         let mut is_hiding = false;
         let mut hidden_rejections = Vec::new();
-        for done in &self.done {
-            let place = done.step.unwrap_or_default();
-            is_hiding |= matches!(done.act, ActKind::Rejected | ActKind::Hired) && delay.hides(done.at);
-            let is_hidden = match done.act {
+        for act in &self.acts {
+            let index = act.step.unwrap_or_default();
+            is_hiding |= matches!(act.act, ActKind::Rejected | ActKind::Hired) && delay.hides(act.at);
+            let is_hidden = match act.act {
                 ActKind::Rejected | ActKind::Hired => is_hiding,
-                ActKind::Reopened => hidden_rejections.contains(&place),
+                ActKind::Reopened => hidden_rejections.contains(&index),
                 _ => false,
             };
-            hidden_rejections.retain(|other| done.act != ActKind::Reopened || *other != place);
-            hidden_rejections.extend((is_hidden && done.act == ActKind::Rejected).then_some(place));
-            if !is_hidden && !case.act(done.act, place, done.at) {
+            hidden_rejections.retain(|other| act.act != ActKind::Reopened || *other != index);
+            hidden_rejections.extend((is_hidden && act.act == ActKind::Rejected).then_some(index));
+            if !is_hidden && !case.act(act.act, index, act.at) {
                 return None;
             }
         }
@@ -142,7 +142,7 @@ impl Case {
     }
 }
 
-/// An application to which random things are done, hours apart, and the hour behind the last.
+/// Tries random acts, hours apart, and returns the application and the hour of the last act.
 fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
     let mut case = Case::new(steps);
     let mut now = 0;
@@ -161,7 +161,7 @@ fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
 
 proptest! {
     #[test]
-    fn what_is_seen_is_what_there_would_be_without_what_is_hidden(acts in acts(), later in 0..80_i64) {
+    fn visible_progress_equals_the_progress_without_hidden_acts(acts in acts(), later in 0..80_i64) {
         let (case, end) = run(&STEPS, &acts);
         let now = hour(end + later);
         for visible_after in [Some(DELAY), None] {
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn a_decision_changes_nothing_until_it_is_old_enough(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
+    fn recent_decisions_change_nothing(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
         let (before, end) = run(&STEPS, &acts);
         for act in [ActKind::Rejected, ActKind::Hired] {
             let mut decided = before.clone();
@@ -185,14 +185,14 @@ proptest! {
     }
 
     #[test]
-    fn once_everything_is_old_enough_the_latest_is_seen(acts in acts()) {
+    fn old_decisions_are_visible(acts in acts()) {
         let (case, end) = run(&STEPS, &acts);
         prop_assert_eq!(case.seen(Some(DELAY), hour(end + 72)), case.real());
         prop_assert_eq!(case.seen(Some(Duration::ZERO), hour(end)), case.real());
     }
 
     #[test]
-    fn who_took_it_back_sees_the_same_for_good(acts in acts(), more in acts(), later in 0..200_i64) {
+    fn candidates_who_withdrew_see_no_later_acts(acts in acts(), more in acts(), later in 0..200_i64) {
         let (case, end) = run(&STEPS, &acts);
         let withdrawn_at = Some(hour(end + 1));
         let then = visible_progress(&case.history(), withdrawn_at, Some(DELAY), hour(end + 1));
@@ -210,7 +210,7 @@ fn stages(progress: &Progress) -> Vec<Stage> {
 }
 
 #[test]
-fn a_decision_shows_from_its_hour_on() {
+fn a_decision_is_visible_once_the_delay_has_passed() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert_eq!(stages(&before), [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]);
@@ -223,7 +223,7 @@ fn a_decision_shows_from_its_hour_on() {
 }
 
 #[test]
-fn a_move_shows_at_once_also_behind_a_rejection_that_was_undone() {
+fn a_move_after_an_undone_rejection_is_visible_at_once() {
     let mut case = Case::new(&STEPS);
     assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Reopened, 1, hour(1)));
     assert!(case.act(ActKind::Validated, 1, hour(2)));
@@ -235,20 +235,20 @@ fn a_move_shows_at_once_also_behind_a_rejection_that_was_undone() {
 }
 
 #[test]
-fn a_reversal_is_hidden_behind_the_hire_that_it_reverses() {
+fn the_reversal_of_a_visible_hire_is_hidden_until_the_delay_has_passed() {
     let mut case = Case::new(&STEPS);
     assert!(case.act(ActKind::Hired, 1, hour(0)) && case.act(ActKind::Rejected, 3, hour(80)));
     let seen = case.seen(Some(DELAY), hour(80));
     assert_eq!(seen.status, ApplicationStatus::Hired);
     assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Skipped, Stage::Done]);
-    // What follows from it is hidden with it.
+    // The reopening of a hidden reversal is hidden, too.
     assert!(case.act(ActKind::Reopened, 3, hour(81)));
     assert_eq!(case.seen(Some(DELAY), hour(151)), seen);
     assert_eq!(case.seen(Some(DELAY), hour(152)).status, ApplicationStatus::InProgress);
 }
 
 #[test]
-fn a_rejection_that_was_seen_is_undone_at_once() {
+fn undoing_a_visible_rejection_is_visible_at_once() {
     let mut case = Case::new(&STEPS);
     assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Rejected, 2, hour(80)));
     assert_eq!(case.seen(Some(DELAY), hour(80)).status, ApplicationStatus::NotSelected);
@@ -257,13 +257,13 @@ fn a_rejection_that_was_seen_is_undone_at_once() {
 }
 
 #[test]
-fn what_was_decided_before_an_import_waits_for_its_hour_too() {
+fn decisions_from_before_an_import_are_delayed_too() {
     let case = |status, steps: &[StepStatus]| {
         let mut case = Case::new(steps);
         case.facts.application_status = status;
         case
     };
-    // The steps of these were decided at the first millisecond.
+    // These steps were decided at the first millisecond.
     let rejected = case(ApplicationStatus::NotSelected, &[Validated, Rejected, Pending]);
     let seen = rejected.seen(Some(DELAY), hour(71));
     assert_eq!(seen.status, ApplicationStatus::InProgress);
@@ -277,7 +277,7 @@ fn what_was_decided_before_an_import_waits_for_its_hour_too() {
 }
 
 #[test]
-fn an_application_that_nobody_touched_looks_like_any_other() {
+fn an_untouched_application_looks_like_any_other() {
     for status in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
         let mut case = Case::new(&[InProgress, Pending, Pending]);
         case.facts.application_status = status;
@@ -286,7 +286,7 @@ fn an_application_that_nobody_touched_looks_like_any_other() {
 }
 
 #[test]
-fn the_rules_are_tried_with_decisions_of_every_kind() {
+fn the_tests_cover_every_kind_of_act() {
     let mut case = Case::new(&STEPS);
     for (hours, (act, step)) in (0..).zip([
         (ActKind::Validated, 1),
@@ -301,7 +301,7 @@ fn the_rules_are_tried_with_decisions_of_every_kind() {
 }
 
 #[test]
-fn a_hire_that_does_not_count_leaves_nothing_skipped_whatever_is_hidden() {
+fn a_reversed_hire_leaves_no_step_skipped_despite_hidden_acts() {
     let mut case = Case::new(&STEPS);
     for (act, step, hours) in
         [(ActKind::Hired, 0, 0), (ActKind::Rejected, 0, 0), (ActKind::Rejected, 1, 13), (ActKind::Reopened, 0, 23)]

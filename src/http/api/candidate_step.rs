@@ -186,7 +186,7 @@ fn concluded(
     Ok(Reply::json(&WireDecision {
         success: true,
         dry_run: addressed.is_dry_run,
-        step: wire(&facts, &decision.shown),
+        step: wire(&facts, &decision.answer_step),
         next_step: decision.next.as_ref().map(|step| wire(&facts, step)),
     })
     .about(facts.candidate_id))

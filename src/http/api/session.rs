@@ -77,7 +77,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let password = fields.required_any_text("password");
     fields.valid()?;
     let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
-    let email = Email::stored(&address);
+    let email = Email::parse_stored(&address);
     let account_key = match &email {
         Some(email) => email.key().to_owned(),
         None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),

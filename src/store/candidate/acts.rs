@@ -83,7 +83,7 @@ pub fn change(
     let name = name.unwrap_or(&before.name);
     let email = match email {
         Some(email) => email.clone(),
-        None => tx::word(&before.email, Email::stored)?,
+        None => tx::word(&before.email, Email::parse_stored)?,
     };
     if name == before.name && email.as_str() == before.email {
         return Ok(before);

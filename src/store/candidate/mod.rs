@@ -57,7 +57,7 @@ impl Candidate {
     /// # Errors
     /// [`Error::Defect`] where their address is none: they were erased.
     pub fn into_record(self) -> Result<Record, Error> {
-        let email = tx::word(&self.email, Email::stored)?;
+        let email = tx::word(&self.email, Email::parse_stored)?;
         Ok(Record { id: self.id, name: self.name, email, privacy: Privacy::default() })
     }
 }

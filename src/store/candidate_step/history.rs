@@ -26,18 +26,18 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
                ORDER BY number DESC
                LIMIT $3";
     let params = (application.candidate_id.as_str(), application.record.id.as_str(), ACTS_MAX);
-    let mut done = tx.all(sql, params, |row| done(row, steps))?;
-    done.reverse();
-    let now = ApplicationState { status: application.record.status, steps: steps.iter().map(stand).collect() };
-    Ok(ApplicationHistory { now, done: done.into_iter().flatten().collect() })
+    let mut acts = tx.all(sql, params, |row| past_act(row, steps))?;
+    acts.reverse();
+    let now = ApplicationState { status: application.record.status, steps: steps.iter().map(step_state).collect() };
+    Ok(ApplicationHistory { now, acts: acts.into_iter().flatten().collect() })
 }
 
-fn stand(step: &CandidateStep) -> StepState {
+fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
 /// What a row tells. `None` where its detail was erased, or is of a program that wrote another one.
-fn done(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
+fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let act = match tx::word(&row.get::<_, String>(0)?, Action::parse)? {
         Action::Validated => ActKind::Validated,
         Action::Rejected | Action::HireReversed => ActKind::Rejected,
@@ -87,11 +87,11 @@ struct Step {
 impl Side {
     /// The steps, by their places.
     fn stands(&self, place: impl Fn(&str) -> Option<usize>) -> Vec<(usize, StepState)> {
-        let stand = |step: &Step| {
+        let step_state = |step: &Step| {
             let at = step.rejected_at.as_ref().or(step.validated_at.as_ref());
             let at = at.and_then(|text| Timestamp::parse(text, Rounding::Down));
             Some((place(&step.id)?, StepState { status: StepStatus::parse(&step.status)?, at }))
         };
-        self.steps.iter().filter_map(stand).collect()
+        self.steps.iter().filter_map(step_state).collect()
     }
 }

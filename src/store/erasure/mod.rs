@@ -306,7 +306,8 @@ fn free_address(tx: &Tx<'_>, candidate: &Candidate) -> Result<Email, Error> {
                FROM candidates
                WHERE organization_id = $1 AND email_key = $2 AND number <> $3";
     for attempt in 0.. {
-        let address = tx::word(&erasure::erased_address(&candidate.id, candidate.number, attempt), Email::stored)?;
+        let address =
+            tx::word(&erasure::erased_address(&candidate.id, candidate.number, attempt), Email::parse_stored)?;
         if !tx.exists(sql, (candidate.organization_id.as_str(), address.key(), candidate.number))? {
             return Ok(address);
         }

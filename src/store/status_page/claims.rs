@@ -75,7 +75,7 @@ pub(super) fn rename(
     };
     let before = candidate::find(tx, organization, &shown.id)?;
     let before = before.ok_or_else(|| Error::Defect(format!("candidate {} is gone", shown.id)))?;
-    candidate::change(tx, &before, &name, &tx::word(&email, Email::stored)?)?;
+    candidate::change(tx, &before, &name, &tx::word(&email, Email::parse_stored)?)?;
     let sql = "UPDATE activities
                SET detail = '{}', salt = NULL
                WHERE candidate_id = $1 AND action IN ($2, $3) AND salt IS NOT NULL";

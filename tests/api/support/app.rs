@@ -196,7 +196,7 @@ impl App {
     pub(crate) fn set_password(&self, email: &str, password: &str) {
         let world: &dyn World = self.world.as_ref();
         let hash = world.hash_password(password);
-        let email = Email::stored(email).unwrap();
+        let email = Email::parse_stored(email).unwrap();
         let set = store::act_alone(&self.path, world, |tx| store::user::set_password(tx, &email, &hash)).unwrap();
         assert!(set, "there is no user {email:?}");
     }

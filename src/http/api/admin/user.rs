@@ -124,7 +124,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error
     let users = match &wish.email {
         None => store::user::page(tx, wish.after.as_ref(), wish.page.rows_wanted())?,
         // Nobody has an address that is none, and nobody comes behind the only one who has it.
-        Some(email) => match Email::stored(email).filter(|_| wish.after.is_none()) {
+        Some(email) => match Email::parse_stored(email).filter(|_| wish.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
         },

@@ -46,7 +46,7 @@ fn searched(name: &str, text: Option<String>) -> Result<Vec<String>, Refusal> {
 }
 
 fn email(text: &str) -> Result<Email, Refusal> {
-    Email::stored(text).ok_or_else(|| Refusal::invalid("email", EMAIL))
+    Email::parse_stored(text).ok_or_else(|| Refusal::invalid("email", EMAIL))
 }
 
 fn status(text: &str) -> Result<ApplicationStatus, Refusal> {
