@@ -1,4 +1,4 @@
-//! Text files that are not in UTF-8: UTF-16 with a byte order mark, and windows-1252, both of which Windows programs write.
+//! Text files in other charsets than UTF-8: UTF-16 with a byte order mark, and windows-1252. Windows programs write both.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const LITTLE_ENDIAN: [u8; 2] = [0xff, 0xfe];
 const BIG_ENDIAN: [u8; 2] = [0xfe, 0xff];
 
-/// The characters of windows-1252 from 0x80 to 0x9f, where it differs from ISO 8859-1. NUL stands where it has none.
+/// The characters of windows-1252 from 0x80 to 0x9f, where it differs from ISO 8859-1. NUL marks undefined ones.
 const WINDOWS_1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
@@ -15,14 +15,14 @@ const WINDOWS_1252: [char; 32] = [
 /// The order of the two bytes of a UTF-16 unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// The low byte first, as Windows writes it.
+    /// Low byte first, as Windows programs write it.
     Little,
-    /// The high byte first.
+    /// High byte first.
     Big,
 }
 
 impl ByteOrder {
-    /// The byte order that the mark at the beginning of a text states.
+    /// The byte order of the mark at the beginning of a text, if there is one.
     pub fn of(text: &[u8]) -> Option<Self> {
         if text.starts_with(&LITTLE_ENDIAN) {
             Some(Self::Little)
@@ -33,7 +33,7 @@ impl ByteOrder {
         }
     }
 
-    /// The unit that two bytes are.
+    /// Combines two bytes into a code unit.
     pub fn unit(self, bytes: [u8; 2]) -> u16 {
         match self {
             Self::Little => u16::from_le_bytes(bytes),
@@ -45,14 +45,14 @@ impl ByteOrder {
 /// A text file as UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedText<'a> {
-    /// The text in UTF-8, without a byte order mark. Bytes that no charset explains are left as they are.
+    /// The text in UTF-8, without a byte order mark. Bytes that no charset explains are unchanged.
     pub bytes: Cow<'a, [u8]>,
-    /// The name of the charset that the file was in, where it was not UTF-8.
+    /// The name of the original charset, if it was not UTF-8.
     pub from: Option<&'static str>,
 }
 
-/// Decodes a text file. A file that has any character of several bytes in UTF-8 is taken for UTF-8, even where other
-/// bytes of it are not: read as windows-1252, each such character would become two wrong ones.
+/// Decodes a text file. A file with any multi-byte UTF-8 character counts as UTF-8, even if other bytes are invalid:
+/// decoded as windows-1252, each such character would become several wrong ones.
 pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     if let Some(order) = ByteOrder::of(bytes) {
         return match utf16(order, &bytes[2..]) {
@@ -69,7 +69,7 @@ pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     }
 }
 
-/// The text behind a byte order mark; `None` where it is not UTF-16.
+/// Decodes the text after a byte order mark; `None` if it is not UTF-16.
 fn utf16(order: ByteOrder, bytes: &[u8]) -> Option<String> {
     let pairs = bytes.chunks_exact(2);
     if !pairs.remainder().is_empty() {
@@ -79,7 +79,7 @@ fn utf16(order: ByteOrder, bytes: &[u8]) -> Option<String> {
     char::decode_utf16(units).collect::<Result<String, _>>().ok()
 }
 
-/// The text of windows-1252; `None` where a byte is none of its characters.
+/// Decodes windows-1252; `None` if a byte is undefined there.
 fn windows_1252(bytes: &[u8]) -> Option<String> {
     let character = |byte: &u8| match *byte {
         0x80..=0x9f => Some(WINDOWS_1252[usize::from(*byte - 0x80)]).filter(|c| *c != '\0'),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_charset_becomes_the_same_utf8() {
+    fn all_charsets_decode_to_the_same_utf8() {
         let text = "Zoë – “CV”, 5 €";
         let units: Vec<u16> = text.encode_utf16().collect();
         let little: Vec<u8> = [0xfeff].iter().chain(&units).flat_map(|unit| unit.to_le_bytes()).collect();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_no_charset_explains_stay_as_they_are() {
+    fn bytes_that_no_charset_explains_are_unchanged() {
         for bytes in [&b"Zo\xc3\xab \x96"[..], b"\xff\xfea", b"\xff\xfe\0\xd8", b"a\x81", b""] {
             assert_eq!(decode(bytes), DecodedText { bytes: Cow::Borrowed(bytes), from: None }, "{bytes:?}");
         }

@@ -1,33 +1,33 @@
 //! The believed clock: the wall clock as far as uptime explains it.
 //!
-//! A wall clock can be wrong by years for two seconds. Uptime cannot: it only counts. So the service keeps a time of its own,
-//! which follows the wall clock by at most two seconds in each second of uptime and never goes back. Where the wall clock
-//! jumps, the believed time needs as much uptime as the jump to catch up with it; where the jump is taken back, nothing has
-//! happened. Whatever cannot be undone waits until both agree.
+//! A wall clock can be wrong by years for two seconds. Uptime cannot, because it only counts. So the service maintains a
+//! believed time. It follows the wall clock by at most two seconds for each second of uptime and never goes back. After a
+//! jump of the wall clock, the believed time needs as much uptime as the jump to catch up. If the jump is corrected
+//! before, it has no effect. Irreversible work waits until both times agree.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// How far the wall clock may be from the believed one: more than a time server corrects at once, less than anything here
-/// is counted in.
+/// The allowed difference between the wall clock and the believed time: more than a time server corrects at once, and
+/// less than any period that the service counts.
 pub const TOLERANCE: Duration = Duration::from_secs(60);
 
-/// How long after a start no clock is believed: time enough for the machine to set its clock, and for its admin to look.
+/// How long the service doubts the clock after a start, so that the machine can set its clock and an admin can check it.
 pub const SETTLING: Duration = Duration::from_secs(60 * 60);
 
 words! {
-    /// Why the wall clock is not believed.
+    /// The reason to doubt the wall clock.
     ClockDoubt {
         /// The service started less than an hour ago.
         Start = "start",
-        /// The wall clock has jumped, and uptime does not explain it yet.
+        /// The wall clock jumped by more than the uptime explains.
         Clock = "clock",
     }
 }
 
-/// The believed time after this much uptime.
+/// The believed time after another `elapsed` of uptime.
 pub fn advance_believed(believed: Timestamp, wall: Timestamp, elapsed: Duration) -> Timestamp {
     wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))
 }
@@ -39,17 +39,17 @@ pub struct ClockReading {
     pub wall: Timestamp,
     /// The believed time.
     pub believed: Timestamp,
-    /// Since the start of the service.
+    /// The time since the start of the service.
     pub uptime: Duration,
 }
 
 impl ClockReading {
-    /// Whether the wall clock is as uptime has it.
+    /// Whether the wall clock and the believed time agree.
     pub fn agrees(&self) -> bool {
         self.distance() <= TOLERANCE
     }
 
-    /// Why nothing may be done yet that cannot be undone.
+    /// The reason why irreversible work must wait, if any.
     pub fn doubt(&self) -> Option<ClockDoubt> {
         if !self.agrees() {
             Some(ClockDoubt::Clock)
@@ -60,13 +60,13 @@ impl ClockReading {
         }
     }
 
-    /// How much uptime that takes, if nobody confirms the clock.
+    /// The uptime until the doubt ends, unless an admin confirms the clock.
     pub fn wait(&self) -> Duration {
         let until_agreed = if self.agrees() { Duration::ZERO } else { self.distance() };
         until_agreed.max(SETTLING.saturating_sub(self.uptime))
     }
 
-    /// The earlier of both times: never ahead, whatever the wall clock does. A clock that is ahead ends nothing by it.
+    /// The earlier of both times. It is never ahead, so a wall clock that is ahead cannot expire anything.
     pub fn earliest(&self) -> Timestamp {
         self.wall.min(self.believed)
     }
@@ -84,7 +84,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
     #[test]
-    fn the_believed_time_needs_the_uptime_of_a_jump_to_catch_up_and_never_goes_back() {
+    fn the_believed_time_catches_up_with_a_jump_in_as_much_uptime() {
         for (jump, uptime, agrees) in [(0, 0, true), (1, 0, false), (21, 20, false), (21, 21, true), (360, 359, false)]
         {
             let elapsed = DAY * uptime;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_that_is_taken_back_has_not_happened() {
+    fn a_corrected_jump_has_no_effect() {
         let two_seconds = Duration::from_secs(2);
         let believed = advance_believed(NOW, NOW.plus(DAY * 360), two_seconds);
         let believed = advance_believed(believed, NOW.plus(two_seconds), Duration::ZERO);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_clock_is_believed_in_the_first_hour() {
+    fn the_clock_is_doubted_in_the_first_hour() {
         let at = |uptime: u64| ClockReading { wall: NOW, believed: NOW, uptime: Duration::from_secs(uptime) };
         assert_eq!((at(3_599).doubt(), at(3_599).wait()), (Some(ClockDoubt::Start), Duration::from_secs(1)));
         assert_eq!(at(3_600).doubt(), None);

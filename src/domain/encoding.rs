@@ -1,29 +1,30 @@
-//! Which coding of a body a reader gets: gzip where they take it at least as gladly as the body itself.
+//! Content negotiation: whether a client prefers gzip to an unencoded body.
 
-/// Elements of an `Accept-Encoding` that are looked at: more than any browser sends.
+/// The checked elements of `Accept-Encoding`: more than any browser sends.
 const ELEMENTS_MAX: usize = 32;
 
-/// Whether these values of `Accept-Encoding`, which are one list, want gzip (RFC 9110 §12.5.3). Without any they don't.
+/// Whether a client accepts gzip at least as readily as an unencoded body (RFC 9110 §12.5.3). The values of several
+/// `Accept-Encoding` fields form one list. Without any value, the body is not encoded.
 pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
     let (mut gzip, mut identity, mut others) = (None, None, None);
     for element in values.flat_map(|value| value.split(',')).take(ELEMENTS_MAX) {
         let (coding, parameter) = element.split_once(';').unwrap_or((element, ""));
         let coding = coding.trim();
-        let place = match () {
+        let slot = match () {
             () if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") => &mut gzip,
             () if coding.eq_ignore_ascii_case("identity") => &mut identity,
             () if coding == "*" => &mut others,
             () => continue,
         };
-        *place = Some(weight(parameter));
+        *slot = Some(weight(parameter));
     }
-    // What is not named weighs what `*` does; the body itself is always taken, and least gladly, where nothing is said of it.
+    // Unnamed codings have the weight of `*`. An unencoded body is always acceptable, with the least weight by default.
     let gzip = gzip.or(others).unwrap_or(0.0);
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-/// The weight of an element, from 0 to 1 (RFC 9110 §12.4.2). One that cannot be read is none: what a reader may not take is
-/// not sent to them.
+/// The weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight counts as 0, because the client may not
+/// accept that coding.
 fn weight(parameter: &str) -> f32 {
     let parameter = parameter.trim();
     if parameter.is_empty() {
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_sent_to_whoever_takes_it() {
+    fn gzip_is_used_if_the_client_accepts_it() {
         for (values, expected) in [
             (&[][..], false),
             (&[""], false),

@@ -1,10 +1,9 @@
-//! The value of a `Host` field (RFC 9110 §7.2): a host as URIs write it (RFC 3986 §3.2.2), with or without a port. Knows
-//! nothing of HTTP messages.
+//! The syntax of a `Host` field (RFC 9110 §7.2): a host as in URIs (RFC 3986 §3.2.2), with an optional port.
 
 use std::net::Ipv6Addr;
 
-/// Whether a value can be the host of an http URL. An empty host is none (RFC 9110 §4.2.1). A comma is refused although
-/// the grammar has it: no host name holds one, and it is the mark of two fields that were joined.
+/// Whether a value can be the host of an http URL. An empty host is invalid (RFC 9110 §4.2.1). A comma is refused although
+/// the grammar allows it: no host name has one, and it indicates that a proxy joined two fields.
 pub fn is_valid_host(value: &[u8]) -> bool {
     if let Some(literal) = value.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|byte| *byte == b']') else { return false };
@@ -35,7 +34,7 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
 }
 
-/// Digits of a TCP port, or none, which stands for the scheme's own.
+/// The digits of a TCP port, or nothing, which means the scheme's default.
 fn is_port(port: &[u8]) -> bool {
     let digits = std::str::from_utf8(port).unwrap_or("-");
     port.is_empty() || (port[0].is_ascii_digit() && digits.parse::<u16>().is_ok())
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_invalid() {
+    fn other_values_are_invalid() {
         for invalid in [
             "",
             " ",

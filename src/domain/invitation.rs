@@ -1,52 +1,52 @@
-//! Signup links: how long they live, when one is given again, what language they ask for.
+//! Invitations: lifetime, reuse, target and language of the link.
 
 use std::time::Duration;
 
 use super::role::RoleStatus;
 use super::timestamp::Timestamp;
 
-/// A link lives this long.
+/// The lifetime of a link.
 pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
-/// A link is given again while it has at least this long to live.
+/// A link is reused while at least this much of its lifetime is left.
 pub const REUSED_WITH_LEFT: Duration = Duration::from_secs(7 * 86_400);
 
 /// Random bytes of a link's token: 160 bits.
 pub const TOKEN_RANDOM_BYTES: usize = 20;
 
-/// The language of a link when the caller says nothing.
+/// The default language of a link.
 pub const LOCALE_DEFAULT: &str = "en";
 
-/// The longest language tag: no registered one comes near it.
+/// The longest language tag, far above any registered one.
 pub const LOCALE_CHARACTERS_MAX: usize = 255;
 
-/// When a link made now ends.
+/// The expiry of a new link.
 pub fn expires_at(now: Timestamp) -> Timestamp {
     now.plus(LIFETIME)
 }
 
-/// A link that ends at this time or later is given again.
+/// Links that expire at this time or later are reused.
 pub fn reused_from(now: Timestamp) -> Timestamp {
     now.plus(REUSED_WITH_LEFT)
 }
 
-/// Whether a link still leads somewhere: it was not ended, and its time has not run out.
+/// Whether a link is valid: neither ended nor expired.
 pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timestamp) -> bool {
     ended_at.is_none() && now < expires_at
 }
 
-/// What whoever follows a link to a public role of a portal finds.
+/// The page to which a link leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkTarget {
-    /// The form.
+    /// The application form.
     Open,
-    /// The link is over, the role is not: its page gives a new one.
+    /// A note that the link has expired. The role is open, and its posting offers a new link.
     Expired,
-    /// The role takes no applications any more, or has no step where anybody could be.
+    /// A note that the role accepts no applications, or has no steps.
     Closed,
 }
 
-/// Where a link leads: nowhere where its role was never opened. `is_alive` is what [`is_alive`] says.
+/// The target of a link; `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
 pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {
         RoleStatus::Draft => None,
@@ -57,7 +57,7 @@ pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<
     }
 }
 
-/// What is wrong with a text that is no language tag.
+/// The error detail for a text that is no language tag.
 pub const LOCALE_MUST_BE: &str = "must be a language tag such as en, de-CH or zh-Hant";
 
 /// Whether a text is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn language_tags_are_told_from_other_text() {
+    fn language_tags_are_recognized() {
         for good in ["en", "de-CH", "gsw", "zh-Hant-TW", "DE", "es-419"] {
             assert!(is_locale(good), "{good}");
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_leads_somewhere_until_its_end_or_until_it_is_ended() {
+    fn a_link_is_valid_until_it_expires_or_is_ended() {
         let made = Timestamp::from_micros(0);
         let end = expires_at(made);
         assert!(is_alive(end, None, Timestamp::from_micros(end.micros() - 1)));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_leads_to_the_form_while_its_role_takes_applications() {
+    fn links_lead_to_the_form_while_their_role_accepts_applications() {
         for (role, has_steps, is_alive, expected) in [
             (RoleStatus::Open, true, true, Some(LinkTarget::Open)),
             (RoleStatus::Open, true, false, Some(LinkTarget::Expired)),

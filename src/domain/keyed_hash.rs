@@ -1,18 +1,18 @@
-//! Keyed hashes: who it was, for a log that must not name them. Without the file's secret nobody can tell which address
-//! made a hash, yet the same address always makes the same one.
+//! Keyed hashes: identities for a log that must not name people. The same address always gives the same hash. Without
+//! the file's secret, nobody can find the address of a hash.
 
 use std::fmt::Write as _;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Bytes of the HMAC that are shown: enough to tell millions apart.
+/// The bytes of the HMAC in the log: enough to distinguish millions of people.
 const SHOWN_BYTES: usize = 8;
 
-/// Separates these hashes from all else that the same secret signs.
+/// Separates these hashes from other uses of the same secret.
 const PURPOSE: &[u8] = b"appliance log\0";
 
-/// The keyed hash of a text, in hexadecimal (HMAC-SHA-256, RFC 2104). `kind` tells texts of different meaning apart.
+/// The keyed hash of a text in hexadecimal (HMAC-SHA-256, RFC 2104). `kind` separates texts of different meaning.
 pub fn keyed_hash(secret: &[u8; 32], kind: &str, text: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
     for part in [PURPOSE, kind.as_bytes(), b"\0", text.as_bytes()] {

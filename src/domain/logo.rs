@@ -1,12 +1,12 @@
-//! An organization's logo as a picture that pages show: of which kind it is, told by its content and never by its name.
+//! Uploaded logos of organizations. The content decides the type of the picture, never the file name.
 
 use super::words::words;
 
-/// The largest picture: ample for a logo, and little for the file.
+/// The largest logo: ample for a picture of this kind, and small for the database file.
 pub const LOGO_BYTES_MAX: usize = 256 * 1_024;
 
 words! {
-    /// A kind of picture that every browser shows, and that cannot carry a script.
+    /// A picture type that every browser shows and that cannot carry a script.
     LogoType {
         /// Portable Network Graphics.
         Png = "image/png",
@@ -19,10 +19,10 @@ words! {
     }
 }
 
-/// What is wrong with content that is none of them.
+/// The error detail for content of any other type.
 pub const LOGO_MUST_BE: &str = "the body must be a picture: PNG, JPEG, WebP or GIF";
 
-/// Of which kind a content is, by its first bytes (WHATWG MIME Sniffing §6.1); `None` for another.
+/// Detects the type from the first bytes (WHATWG MIME Sniffing §6.1); `None` for any other content.
 pub fn type_of(content: &[u8]) -> Option<LogoType> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(LogoType::Png),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_known_by_its_first_bytes() {
+    fn picture_types_are_detected_from_the_first_bytes() {
         for (content, expected) in [
             (&b"\x89PNG\r\n\x1a\n...."[..], Some(LogoType::Png)),
             (b"\xff\xd8\xff\xe0", Some(LogoType::Jpeg)),

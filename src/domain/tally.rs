@@ -1,12 +1,12 @@
-//! Events that a stranger can repeat as often as they like: each kind is on record at most once an hour, with a count, so
-//! that nobody fills the disk with them.
+//! Events that a stranger can cause at will. The service records each kind at most once an hour, with a count, so that
+//! nobody can fill the disk with them.
 
 use std::time::Duration;
 
-/// How often an event of one kind is put on record at most.
+/// The shortest time between two records of one kind.
 pub const PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// How often an event has happened since it was last put on record. Times are of a clock that never steps back.
+/// Counts an event since its last record. Times are of a clock that never steps back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     recorded_at: Option<Duration>,
@@ -14,13 +14,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an event. The count to put on record now, where nothing was recorded within the hour.
+    /// Counts an event. Returns the count to record now, unless there was a record within the hour.
     pub fn add(&mut self, now: Duration) -> Option<u64> {
         self.count = self.count.saturating_add(1);
         self.due(now)
     }
 
-    /// The count to put on record now: that of events since the last record, once an hour has passed.
+    /// Returns the count of events since the last record, once an hour has passed.
     pub fn due(&mut self, now: Duration) -> Option<u64> {
         let waits = self.recorded_at.is_some_and(|at| now.saturating_sub(at) < PERIOD);
         if waits || self.count == 0 {
@@ -30,17 +30,17 @@ impl Tally {
         Some(std::mem::take(&mut self.count))
     }
 
-    /// The count that is not on record yet, at the end of the service.
+    /// Returns the unrecorded count when the service ends.
     pub fn rest(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }
 
-    /// Takes a count back that could not be recorded.
+    /// Adds back a count that could not be recorded.
     pub fn restore(&mut self, count: u64) {
         self.count = self.count.saturating_add(count);
     }
 
-    /// Whether nothing is lost by forgetting it.
+    /// Whether the tally can be dropped without losing a count.
     pub fn is_idle(&self, now: Duration) -> bool {
         self.count == 0 && self.recorded_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD)
     }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_event_is_recorded_at_once_and_others_once_an_hour() {
+    fn the_first_event_is_recorded_at_once_and_later_ones_once_an_hour() {
         let mut tally = Tally::default();
         assert_eq!(tally.add(at(10)), Some(1));
         assert_eq!((tally.add(at(11)), tally.add(at(3_609))), (None, None));

@@ -1,47 +1,46 @@
-//! The usage log: when its rows are dated, how long a page is.
+//! The usage log: timestamps of rows, retention and page sizes.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// Rows on a page when the caller says nothing.
+/// The default number of rows on a page.
 pub const PAGE_ROWS_DEFAULT: usize = 100;
 
 /// The most rows on a page.
 pub const PAGE_ROWS_MAX: usize = 500;
 
-/// The longest user agent that is kept, in characters.
+/// The longest stored user agent, in characters.
 pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
 
-/// The longest path that is kept, in bytes. A caller chooses it, so it must not decide how fast the file grows.
+/// The longest stored path, in bytes. The caller chooses the path, so its length must not control the growth of the file.
 pub const PATH_BYTES_MAX: usize = 512;
 
-/// The days that rows are kept when the operator says nothing: a year, and the time to look back at it.
+/// The default retention of usage rows in days: a year, and some time to review it.
 pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 
-/// The most days that an operator can name: a hundred years.
+/// The longest retention of usage rows: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The path as a row has it: cut behind the last whole character that fits.
+/// The path as a row stores it: cut after the last whole character that fits.
 pub fn stored_path(path: &str) -> &str {
     &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
 }
 
-/// The time from which on rows are kept: so many days back.
+/// The time since which rows are retained.
 pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
     now.minus(DAY * days)
 }
 
-/// The time of the next row: now, or the next microsecond after the last row where the clock has not moved past it,
-/// so times only grow, whatever the clock does.
+/// The timestamp of the next row: now, or a microsecond after the last row if the clock is behind it. So timestamps
+/// always increase.
 pub fn next_row_time(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
 }
 
-/// The rows a page has for a `limit` as it was written: digits with or without a `-`, of any length, taken as the
-/// nearest of 1 to 500. `None` for any other text.
+/// Parses a `limit`: digits of any number, with an optional `-`, clamped to 1 to 500. `None` for any other text.
 pub fn page_rows(text: &str) -> Option<usize> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -50,7 +49,7 @@ pub fn page_rows(text: &str) -> Option<usize> {
     if negative {
         return Some(1);
     }
-    // More digits than a number holds are more rows than a page has.
+    // A number that overflows is larger than any page.
     Some(digits.parse::<usize>().map_or(PAGE_ROWS_MAX, |rows| rows.clamp(1, PAGE_ROWS_MAX)))
 }
 
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_grow_even_when_the_clock_stands_or_steps_back() {
+    fn row_times_increase_even_if_the_clock_stops_or_steps_back() {
         let at = Timestamp::from_micros;
         assert_eq!(next_row_time(None, at(5)), at(5));
         assert_eq!(next_row_time(Some(at(4)), at(5)), at(5));
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_kept_for_whole_days_up_to_now() {
+    fn rows_are_retained_for_whole_days() {
         let now = Timestamp::from_micros(86_400_000_000 * 400 + 5);
         assert_eq!(retained_since(now, 400), Timestamp::from_micros(5));
         assert_eq!(retained_since(now, 1), Timestamp::from_micros(86_400_000_000 * 399 + 5));
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_taken_as_the_nearest_bound() {
+    fn limits_are_clamped_to_the_bounds() {
         let long = "9".repeat(200);
         for (text, rows) in [
             ("1", Some(1)),

@@ -1,4 +1,4 @@
-//! People of staff: what they are on the platform and in an organization, and what that lets them do.
+//! Users: their platform role, their organization roles, and the rights that follow.
 
 use super::api_key::{Grant, Scope};
 use super::id::{ApiKeyId, UserId};
@@ -6,9 +6,9 @@ use super::refusal::Refusal;
 use super::words::words;
 
 words! {
-    /// What a user is on the whole appliance.
+    /// A user's role in the whole service.
     PlatformRole {
-        /// Sees what their memberships show.
+        /// Sees the organizations of their memberships.
         User = "user",
         /// Sees and manages every organization.
         Admin = "admin",
@@ -16,59 +16,60 @@ words! {
 }
 
 words! {
-    /// What a user is in one organization.
+    /// A user's role in one organization.
     OrgRole {
-        /// Owns the organization.
+        /// Manages roles and candidates, and may erase candidates.
         Owner = "owner",
-        /// Administers it.
+        /// Has the same rights as an owner.
         Admin = "admin",
-        /// Moderates its pipelines.
+        /// Manages roles and candidates.
         Moderator = "moderator",
-        /// Works its pipelines.
+        /// Has the same rights as a moderator.
         HrRepresentative = "hr_representative",
-        /// Sees its pipelines.
+        /// Only reads roles and candidates.
         Member = "member",
     }
 }
 
-/// How a caller proved who they are.
+/// The credential of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
-    /// By an API key.
+    /// An API key.
     ApiKey {
-        /// The key's id.
+        /// The key's public id.
         id: ApiKeyId,
-        /// The key's number in the file, by which its usage is logged.
+        /// The key's number in the file, under which the usage log records it.
         number: i64,
-        /// What the key may be used for. Narrows what the user may do, never widens it.
+        /// The scopes of the key. They narrow the user's rights and never widen them.
         grant: Grant,
     },
-    /// By the cookie of a signed-in browser, here as its digest.
+    /// The cookie of a signed-in browser.
     Session {
-        /// SHA-256 of the cookie's value.
+        /// The SHA-256 of the cookie's value.
         digest: [u8; 32],
     },
 }
 
-/// Who calls. Read from the file at each request, so a demoted user's key is demoted at once.
+/// The user that a request acts as. The service reads it for each request, so a demotion also affects the user's keys at
+/// once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The user.
+    /// The user that the credential belongs to.
     pub user_id: UserId,
-    /// The user's address, as it was given.
+    /// The user's address as given.
     pub email: String,
-    /// What the user is on the platform.
+    /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// How they proved it.
+    /// The credential that proved the user.
     pub auth: Auth,
 }
 
 impl Principal {
-    /// Passes when the key has the scope.
+    /// Passes for a key with the scope.
     ///
     /// # Errors
-    /// `insufficient_scope` without it; `unauthorized` for a session, which has no scopes and does not count where a
-    /// key is asked for.
+    /// `insufficient_scope` for a key without it; `unauthorized` for a session, which has no scopes and is not valid
+    /// where an endpoint requires a key.
     pub fn require_scope(&self, scope: Scope) -> Result<(), Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } if grant.scopes.contains(&scope) => Ok(()),
@@ -77,7 +78,7 @@ impl Principal {
         }
     }
 
-    /// The scopes of the key that calls.
+    /// The scopes of the caller's key.
     fn grant(&self) -> Result<&Grant, Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } => Ok(grant),
@@ -85,12 +86,12 @@ impl Principal {
         }
     }
 
-    /// Whether this is a platform admin.
+    /// Whether the user is a platform admin.
     pub fn is_admin(&self) -> bool {
         self.platform_role == PlatformRole::Admin
     }
 
-    /// The id of the key, where it is a key that calls.
+    /// The id of the caller's key, if the credential is a key.
     pub fn api_key_id(&self) -> Option<&ApiKeyId> {
         match &self.auth {
             Auth::ApiKey { id, .. } => Some(id),
@@ -99,16 +100,16 @@ impl Principal {
     }
 }
 
-/// The proof that the caller is a platform admin. What takes one cannot be reached by anybody else.
+/// The proof that the caller is a platform admin. Nobody else can reach a function that takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin(Principal);
 
 impl Admin {
-    /// The proof for this caller, at an endpoint that asks for `admin:read` or `admin:write`.
+    /// Makes the proof for an endpoint that requires `admin:read` or `admin:write`.
     ///
     /// # Errors
-    /// `forbidden` where the user is no admin; `insufficient_scope` where the key was made with explicit scopes and
-    /// without this one; `unauthorized` for a session.
+    /// `forbidden` if the user is no admin; `insufficient_scope` if the key has explicit scopes without this one;
+    /// `unauthorized` for a session.
     pub fn prove(principal: Principal, scope: Scope) -> Result<Self, Refusal> {
         if !principal.is_admin() {
             return Err(Refusal::Forbidden("only an admin may do this"));
@@ -117,26 +118,26 @@ impl Admin {
         Ok(Self(principal))
     }
 
-    /// Passes for a new key that is no broader than the key that makes it.
+    /// Passes for a new key that is no broader than the caller's key.
     ///
     /// # Errors
-    /// `forbidden`.
+    /// `forbidden` for a broader key.
     pub fn require_no_broader(&self, new: &Grant) -> Result<(), Refusal> {
         self.0.grant()?.require_no_broader(new)
     }
 
-    /// The admin as a caller.
+    /// The principal of the admin.
     pub fn principal(&self) -> &Principal {
         &self.0
     }
 }
 
-/// How far a user reaches: all the way where they are an admin who is not disabled.
+/// The part of a user that decides whether they can act as an admin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountState {
-    /// What they are on the platform.
+    /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// Whether they are not disabled.
+    /// False for a disabled user.
     pub enabled: bool,
 }
 
@@ -146,46 +147,46 @@ impl AccountState {
     }
 }
 
-/// Passes for a change of a user that leaves somebody who is an admin and not disabled, this user or `another`: nobody
-/// else could undo it over the network.
+/// Passes for a change that leaves at least one enabled admin, this user or `another`. Without one, nobody could undo the
+/// change over the network.
 ///
 /// # Errors
-/// `conflict`.
+/// `conflict` for a change of the last enabled admin.
 pub fn require_admin_remains(before: AccountState, after: AccountState, another: bool) -> Result<(), Refusal> {
     if before.is_admin() && !after.is_admin() && !another {
         return Err(Refusal::Conflict(
-            "this is the last admin who is enabled, so they can neither be disabled nor demoted; make another one first",
+            "this is the last enabled admin, who can be neither disabled nor demoted; make another admin first",
         ));
     }
     Ok(())
 }
 
-/// What a caller is to an organization that they may see.
+/// The roles of a caller with regard to an organization that they may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
-    /// What they are in it; nothing for a platform admin who is no member.
+    /// The role in the organization; `None` for a platform admin without a membership.
     pub org_role: Option<OrgRole>,
-    /// What they are on the platform.
+    /// The role in the whole service.
     pub platform_role: PlatformRole,
 }
 
 impl CallerRoles {
-    /// Passes for whoever may manage the organization's roles and candidates: everyone but a plain member.
+    /// Passes for callers who may manage the organization's roles and candidates: all but plain members.
     ///
     /// # Errors
-    /// `forbidden`.
+    /// `forbidden` for a plain member.
     pub fn require_manager(self) -> Result<(), Refusal> {
         if may_manage(self.org_role, self.platform_role) {
             Ok(())
         } else {
-            Err(Refusal::Forbidden("your role in the organization may only look at its roles and candidates"))
+            Err(Refusal::Forbidden("your role in the organization may only read its roles and candidates"))
         }
     }
 
-    /// Passes for whoever answers for the organization's personal data: owners and admins.
+    /// Passes for callers who are responsible for the organization's personal data: owners and admins.
     ///
     /// # Errors
-    /// `forbidden`.
+    /// `forbidden` for any other role.
     pub fn require_eraser(self) -> Result<(), Refusal> {
         if may_erase(self.org_role, self.platform_role) {
             Ok(())
@@ -195,13 +196,12 @@ impl CallerRoles {
     }
 }
 
-/// Whether someone with this role in the organization may manage its roles, its candidates and their steps: everyone but
-/// a plain member.
+/// Whether these roles allow managing an organization's roles, candidates and steps: all but plain members may.
 pub fn may_manage(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || !matches!(org_role, None | Some(OrgRole::Member))
 }
 
-/// Whether someone with this role in the organization may erase a candidate, or keep one from being erased.
+/// Whether these roles allow erasing a candidate or placing a legal hold.
 pub fn may_erase(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || matches!(org_role, Some(OrgRole::Owner | OrgRole::Admin))
 }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_enabled_admin_stays_one() {
+    fn the_last_enabled_admin_is_not_disabled_or_demoted() {
         let reach = |platform_role, enabled| AccountState { platform_role, enabled };
         let (admin, off) = (reach(PlatformRole::Admin, true), reach(PlatformRole::Admin, false));
         let (user, user_off) = (reach(PlatformRole::User, true), reach(PlatformRole::User, false));
@@ -219,14 +219,17 @@ mod tests {
             assert!(matches!(require_admin_remains(admin, after, false), Err(Refusal::Conflict(_))));
             assert!(require_admin_remains(admin, after, true).is_ok());
             for before in [off, user, user_off] {
-                assert!(require_admin_remains(before, after, false).is_ok(), "who is none cannot be the last");
+                assert!(
+                    require_admin_remains(before, after, false).is_ok(),
+                    "a user who is no enabled admin cannot be the last one"
+                );
             }
         }
         assert!(require_admin_remains(admin, admin, false).is_ok() && require_admin_remains(off, admin, false).is_ok());
     }
 
     #[test]
-    fn all_but_plain_members_manage_and_admins_do_everywhere() {
+    fn all_but_plain_members_manage_and_platform_admins_manage_everywhere() {
         for word in OrgRole::WORDS {
             let role = OrgRole::parse(word);
             assert_eq!(may_manage(role, PlatformRole::User), *word != "member", "{word}");

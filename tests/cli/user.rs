@@ -108,10 +108,10 @@ fn a_running_service_refuses_a_disabled_user_at_once() {
 fn the_last_enabled_admin_cannot_be_disabled() {
     let dir = WorkDir::new();
     let key = dir.admin_key("a.db");
-    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
+    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last enabled admin");
     create(&dir, "ada@example.org", "Ada", &["--platform-role", "admin"]).succeeded();
     run(&dir, "disable", &["ada@example.org"]).succeeded();
-    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last admin who is enabled");
+    run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last enabled admin");
     run(&dir, "enable", &["ada@example.org"]).succeeded();
     run(&dir, "disable", &["root@example.org"]).succeeded();
     // Anybody with the file can always create another admin key.

@@ -1,21 +1,21 @@
-//! The SHA-256 of an attachment, computed piece by piece.
+//! The SHA-256 of an attachment, computed chunk by chunk.
 
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of a digest.
 pub const DIGEST_BYTES: usize = 32;
 
-/// The digest of all pieces that were added so far.
+/// The digest of all chunks so far.
 #[derive(Debug, Clone, Default)]
 pub struct AttachmentDigest(Sha256);
 
 impl AttachmentDigest {
-    /// Adds the next piece.
-    pub fn add(&mut self, piece: &[u8]) {
-        self.0.update(piece);
+    /// Adds the next chunk.
+    pub fn add(&mut self, chunk: &[u8]) {
+        self.0.update(chunk);
     }
 
-    /// The digest of everything that was added.
+    /// The digest of the chunks that were added.
     pub fn value(&self) -> [u8; DIGEST_BYTES] {
         self.0.clone().finalize().into()
     }
@@ -26,13 +26,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_have_the_digest_of_the_whole() {
-        let mut pieces = AttachmentDigest::default();
-        pieces.add(b"ab");
-        pieces.add(b"c");
+    fn the_digest_of_chunks_equals_the_digest_of_the_whole() {
+        let mut digest = AttachmentDigest::default();
+        digest.add(b"ab");
+        digest.add(b"c");
         // FIPS 180-2, appendix B.1.
-        assert_eq!(pieces.value()[..4], [0xba, 0x78, 0x16, 0xbf]);
-        pieces.add(b"d");
-        assert_ne!(pieces.value()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert_eq!(digest.value()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        digest.add(b"d");
+        assert_ne!(digest.value()[..4], [0xba, 0x78, 0x16, 0xbf]);
     }
 }

@@ -1,28 +1,28 @@
-//! What a document is, by its content alone: told while it passes, piece by piece, and without inflating anything.
+//! Media types of attachments, detected from the content alone, chunk by chunk, without inflating anything.
 
 use super::super::charset::ByteOrder;
 
-/// The types that are taken.
+/// The accepted types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     /// PDF (ISO 32000).
     Pdf,
-    /// A document of Office Open XML (ISO/IEC 29500), without macros.
+    /// An Office Open XML document (ISO/IEC 29500) without macros.
     Docx,
-    /// A text of OpenDocument (ISO/IEC 26300).
+    /// An OpenDocument text (ISO/IEC 26300).
     Odt,
     /// Plain text in UTF-8.
     Text,
-    /// Plain text in the eight bits that Windows writes where it is not asked for UTF-8.
+    /// Plain text in windows-1252, which older Windows programs write by default.
     WesternText,
-    /// Plain text in UTF-16 with a byte order mark, which Windows calls Unicode.
+    /// Plain text in UTF-16 with a byte order mark, which Windows programs call Unicode.
     Utf16Text,
 }
 
 impl MediaType {
     const ALL: [Self; 6] = [Self::Pdf, Self::Docx, Self::Odt, Self::Text, Self::WesternText, Self::Utf16Text];
 
-    /// As a `Content-Type` names it.
+    /// The value of `Content-Type`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pdf => "application/pdf",
@@ -34,12 +34,12 @@ impl MediaType {
         }
     }
 
-    /// The one that is named so.
+    /// Parses the value of `Content-Type` that [`MediaType::as_str`] returns.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
-    /// What the names of its files end with.
+    /// The file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -50,12 +50,13 @@ impl MediaType {
     }
 }
 
-/// Looks at a document while it passes.
+/// Detects the media type of an attachment during its upload.
 #[derive(Debug, Clone, Default)]
-pub struct MediaTypeScan(Seen);
+pub struct MediaTypeScan(PossibleType);
 
+/// The type that the content so far can have.
 #[derive(Debug, Clone, Default)]
-enum Seen {
+enum PossibleType {
     #[default]
     Nothing,
     Pdf,
@@ -66,97 +67,97 @@ enum Seen {
 }
 
 impl MediaTypeScan {
-    /// The next piece. The first one holds the document's beginning: a few hundred bytes, or all there are.
-    pub fn take(&mut self, piece: &[u8]) {
-        if matches!(self.0, Seen::Nothing) {
-            self.0 = begin(piece);
+    /// Takes the next chunk. The first chunk must have a few hundred bytes, or the whole content.
+    pub fn take(&mut self, chunk: &[u8]) {
+        if matches!(self.0, PossibleType::Nothing) {
+            self.0 = begin(chunk);
         }
         let is_still = match &mut self.0 {
-            Seen::Archive(archive) => {
-                archive.take(piece);
+            PossibleType::Archive(archive) => {
+                archive.take(chunk);
                 true
             }
-            Seen::Text(text) => text.take(piece),
-            Seen::Utf16(text) => text.take(piece),
-            Seen::Nothing | Seen::Pdf | Seen::Other => true,
+            PossibleType::Text(text) => text.take(chunk),
+            PossibleType::Utf16(text) => text.take(chunk),
+            PossibleType::Nothing | PossibleType::Pdf | PossibleType::Other => true,
         };
         if !is_still {
-            self.0 = Seen::Other;
+            self.0 = PossibleType::Other;
         }
     }
 
-    /// Whether what has passed can still become one that is taken.
+    /// Whether the content so far can still have an accepted type.
     pub fn is_hopeful(&self) -> bool {
-        !matches!(self.0, Seen::Other)
+        !matches!(self.0, PossibleType::Other)
     }
 
-    /// What it is, once all of it has passed.
+    /// The type of the whole content.
     pub fn media_type(&self) -> Option<MediaType> {
         match &self.0 {
-            Seen::Nothing | Seen::Other => None,
-            Seen::Pdf => Some(MediaType::Pdf),
-            Seen::Archive(archive) => archive.media_type(),
-            Seen::Text(text) => text.media_type(),
-            Seen::Utf16(text) => text.is_whole().then_some(MediaType::Utf16Text),
+            PossibleType::Nothing | PossibleType::Other => None,
+            PossibleType::Pdf => Some(MediaType::Pdf),
+            PossibleType::Archive(archive) => archive.media_type(),
+            PossibleType::Text(text) => text.media_type(),
+            PossibleType::Utf16(text) => text.is_whole().then_some(MediaType::Utf16Text),
         }
     }
 }
 
-fn begin(piece: &[u8]) -> Seen {
-    if piece.is_empty() {
-        Seen::Nothing
-    } else if piece.starts_with(b"%PDF-") {
-        Seen::Pdf
-    } else if piece.starts_with(ENTRY) {
-        Seen::Archive(Archive { is_odt: is_odt(piece), ..Archive::default() })
-    } else if let Some(order) = ByteOrder::of(piece) {
-        Seen::Utf16(Utf16 { order, carried: None, high: None })
+fn begin(chunk: &[u8]) -> PossibleType {
+    if chunk.is_empty() {
+        PossibleType::Nothing
+    } else if chunk.starts_with(b"%PDF-") {
+        PossibleType::Pdf
+    } else if chunk.starts_with(ENTRY) {
+        PossibleType::Archive(Archive { is_odt: is_odt(chunk), ..Archive::default() })
+    } else if let Some(order) = ByteOrder::of(chunk) {
+        PossibleType::Utf16(Utf16 { order, carried: None, high: None })
     } else {
-        Seen::Text(Text::default())
+        PossibleType::Text(Text::default())
     }
 }
 
-/// What an entry of a ZIP archive begins with (APPNOTE 4.3.7); its name stands 30 bytes behind.
+/// The signature of an entry in a ZIP archive (APPNOTE 4.3.7).
 const ENTRY: &[u8] = b"PK\x03\x04";
 
-/// Where an entry's name stands, counted from its beginning.
+/// The offset of the name within an entry.
 const ENTRY_NAME_AT: usize = 30;
 
-/// What of an entry is looked at: everything up to as much of its name as tells something.
+/// The checked bytes of an entry: its header, and enough of its name to recognize it.
 const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
 
-/// Whether the first entry is the one that OpenDocument puts there, as it is, so that it can be read here: the media type.
-fn is_odt(piece: &[u8]) -> bool {
-    let is_stored = piece.get(8..10) == Some(&[0, 0]);
-    let named = piece.get(ENTRY_NAME_AT..).unwrap_or_default();
+/// Whether the first entry is the uncompressed media type that OpenDocument requires there.
+fn is_odt(chunk: &[u8]) -> bool {
+    let is_stored = chunk.get(8..10) == Some(&[0, 0]);
+    let named = chunk.get(ENTRY_NAME_AT..).unwrap_or_default();
     let rest = named.strip_prefix(b"mimetype").and_then(|rest| rest.strip_prefix(MediaType::Odt.as_str().as_bytes()));
-    // A template and a master document go on with a hyphen.
-    is_stored && piece.get(26..30) == Some(&[8, 0, 0, 0]) && rest.is_some_and(|rest| !rest.starts_with(b"-"))
+    // The media types of templates and master documents continue with a hyphen.
+    is_stored && chunk.get(26..30) == Some(&[8, 0, 0, 0]) && rest.is_some_and(|rest| !rest.starts_with(b"-"))
 }
 
-/// An archive, by the names of its entries. What an entry holds could look like one of them; then an archive is taken that is
-/// no document, which harms nobody: it is handed out as it came, and never opened here.
+/// An archive, recognized by its entry names. The content of an entry could look like another entry. Then the service
+/// accepts an archive that is no document. This is harmless: the service never opens it and hands it out unchanged.
 #[derive(Debug, Clone, Default)]
 struct Archive {
     is_odt: bool,
     has_content_types: bool,
     has_word: bool,
     has_macros: bool,
-    /// The end of what has passed, in which an entry may have begun.
+    /// The last bytes so far, in which an entry may have begun.
     carried: Vec<u8>,
 }
 
 impl Archive {
-    fn take(&mut self, piece: &[u8]) {
+    fn take(&mut self, chunk: &[u8]) {
         let mut bytes = std::mem::take(&mut self.carried);
-        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(chunk);
         let ends = bytes.len().saturating_sub(ENTRY_BYTES - 1);
-        self.look(&bytes, ends);
+        self.note_entries(&bytes, ends);
         self.carried = bytes.split_off(ends);
     }
 
-    /// Looks at the entries that begin in the first bytes.
-    fn look(&mut self, bytes: &[u8], ends: usize) {
+    /// Notes the names of the entries that begin within the first `ends` bytes.
+    fn note_entries(&mut self, bytes: &[u8], ends: usize) {
         let begins = |at: &usize| bytes[*at] == ENTRY[0] && bytes[*at..].starts_with(ENTRY);
         for at in (0..ends).filter(begins) {
             let name = bytes.get(at + ENTRY_NAME_AT..).unwrap_or_default();
@@ -168,7 +169,7 @@ impl Archive {
 
     fn media_type(&self) -> Option<MediaType> {
         let mut all = self.clone();
-        all.look(&self.carried, self.carried.len());
+        all.note_entries(&self.carried, self.carried.len());
         match (all.is_odt, all.has_content_types && all.has_word && !all.has_macros) {
             (true, _) => Some(MediaType::Odt),
             (false, true) => Some(MediaType::Docx),
@@ -177,20 +178,20 @@ impl Archive {
     }
 }
 
-/// Text in UTF-16: no control characters but tabs and the ends of lines, and both halves of every pair.
+/// Text in UTF-16: no control characters except tabs and line breaks, and no unpaired surrogates.
 #[derive(Debug, Clone)]
 struct Utf16 {
     order: ByteOrder,
-    /// The first byte of a unit of which the other is in the next piece.
+    /// The first byte of a unit whose second byte is in the next chunk.
     carried: Option<u8>,
-    /// The first half of a pair of which the other has not passed.
+    /// A high surrogate that waits for its low surrogate.
     high: Option<u16>,
 }
 
 impl Utf16 {
     /// Whether it can still be text.
-    fn take(&mut self, piece: &[u8]) -> bool {
-        piece.iter().all(|byte| match self.carried.take() {
+    fn take(&mut self, chunk: &[u8]) -> bool {
+        chunk.iter().all(|byte| match self.carried.take() {
             Some(first) => self.take_unit(self.order.unit([first, *byte])),
             None => {
                 self.carried = Some(*byte);
@@ -203,7 +204,7 @@ impl Utf16 {
         let high = self.high.take();
         match char::decode_utf16(high.into_iter().chain([unit])).next() {
             Some(Ok(c)) => !c.is_control() || matches!(c, '\t' | '\n' | '\r'),
-            // A first half waits for the other.
+            // A high surrogate waits for the low one.
             Some(Err(_)) if high.is_none() && (0xd800..0xdc00).contains(&unit) => {
                 self.high = Some(unit);
                 true
@@ -217,34 +218,34 @@ impl Utf16 {
     }
 }
 
-/// Text: no control characters but tabs and the ends of lines.
+/// Text in UTF-8 or windows-1252: no control characters except tabs and line breaks.
 #[derive(Debug, Clone, Default)]
 struct Text {
     is_no_utf8: bool,
-    /// Whether there is a byte that windows-1252 has no character for.
+    /// Whether a byte has no character in windows-1252.
     is_no_western: bool,
-    /// The first bytes of a character of which the rest is in the next piece.
+    /// The first bytes of a character that ends in the next chunk.
     carried: Vec<u8>,
 }
 
 impl Text {
     /// Whether it can still be text.
-    fn take(&mut self, piece: &[u8]) -> bool {
+    fn take(&mut self, chunk: &[u8]) -> bool {
         let is_control = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
-        if piece.iter().any(is_control) {
+        if chunk.iter().any(is_control) {
             return false;
         }
-        self.is_no_western |= piece.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
-        self.take_utf8(piece);
+        self.is_no_western |= chunk.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
+        self.take_utf8(chunk);
         !(self.is_no_utf8 && self.is_no_western)
     }
 
-    fn take_utf8(&mut self, piece: &[u8]) {
+    fn take_utf8(&mut self, chunk: &[u8]) {
         if self.is_no_utf8 {
             return;
         }
         let mut bytes = std::mem::take(&mut self.carried);
-        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(chunk);
         let whole = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -267,21 +268,21 @@ impl Text {
 mod tests {
     use super::*;
 
-    /// What it is when it comes in pieces of this size behind the first.
-    fn told_in(bytes: &[u8], size: usize) -> Option<MediaType> {
+    /// The type if the content comes in chunks of this size after the first.
+    fn type_in_chunks(bytes: &[u8], size: usize) -> Option<MediaType> {
         let mut scan = MediaTypeScan::default();
         let (first, rest) = bytes.split_at(bytes.len().min(512));
         scan.take(first);
-        rest.chunks(size).for_each(|piece| scan.take(piece));
+        rest.chunks(size).for_each(|chunk| scan.take(chunk));
         scan.media_type()
     }
 
-    fn told(bytes: &[u8]) -> Option<MediaType> {
-        let one = told_in(bytes, usize::MAX);
+    fn type_of(bytes: &[u8]) -> Option<MediaType> {
+        let at_once = type_in_chunks(bytes, usize::MAX);
         for size in [1, 2, 3, 31, 64, 1_000] {
-            assert_eq!(told_in(bytes, size), one, "in pieces of {size}");
+            assert_eq!(type_in_chunks(bytes, size), at_once, "in chunks of {size}");
         }
-        one
+        at_once
     }
 
     /// An archive of stored entries.
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_is_known_by_its_content() {
+    fn types_are_detected_from_the_content() {
         let long = [0xaa; 3_000];
         let types: (&str, &[u8]) = ("[Content_Types].xml", &long);
         let odt = "application/vnd.oasis.opendocument.text";
@@ -345,12 +346,12 @@ mod tests {
             (b"\xff\xfe\0\0t\0\0\0".to_vec(), None),
             (b"".to_vec(), None),
         ] {
-            assert_eq!(told(&bytes), media_type, "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(60)]));
+            assert_eq!(type_of(&bytes), media_type, "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(60)]));
         }
     }
 
     #[test]
-    fn what_cannot_become_one_is_told_before_its_end() {
+    fn unacceptable_content_is_detected_before_its_end() {
         let mut scan = MediaTypeScan::default();
         assert!(scan.is_hopeful());
         scan.take(b"so far, so good\n");
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_kept_under_their_names() {
+    fn media_types_are_parsed_from_their_names() {
         for one in MediaType::ALL {
             assert_eq!(MediaType::parse(one.as_str()), Some(one));
         }

@@ -1,7 +1,7 @@
-//! Documents that are uploaded: how large they may be, what they are by their content, what they are called.
+//! Attachments: size limits, detection of the media type, and safe file names.
 //!
-//! What is uploaded is never opened: its type is told by the first bytes and the names that an archive lists, and nothing is
-//! ever inflated.
+//! The service never opens an attachment. It detects the type from the first bytes and from the entry names of archives,
+//! and never inflates anything.
 
 mod digest;
 mod media_type;
@@ -17,48 +17,49 @@ pub use self::digest::{AttachmentDigest, DIGEST_BYTES};
 pub use self::media_type::{MediaType, MediaTypeScan};
 pub use self::name::{NAMELESS_FILE, file_name};
 
-/// The largest document.
+/// The largest attachment.
 pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 
-/// What is written at a time: short enough that nobody who waits for the writer notices.
+/// The largest chunk, which is one write: short enough that other jobs of the writer barely wait.
 pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
-/// How long a document is kept that nobody has applied with: long enough to put a form right.
+/// How long an attachment stays staged without a signup: long enough to correct a form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Bytes of documents that are kept so at once, some 10 GiB, so that who only uploads cannot fill the disk. One that has not
-/// arrived yet counts as the largest.
+/// The most bytes of staged attachments, some 10 GiB, so that uploads without signups cannot fill the disk. An unfinished
+/// upload counts with the largest size.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
-/// Documents that are kept so at once. Tiny ones cost next to nothing, so these are many more than large ones fit.
+/// The most staged attachments. Small ones cost little, so this is ten times as many as of the largest size.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
-/// The random bytes of a token.
+/// The random bytes of an attachment token: 128 bits.
 pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 
-const NO_ROOM_DETAIL: &str = "a file cannot be taken right now; send the application without one, or try again later";
+const NO_ROOM_DETAIL: &str =
+    "the service cannot store files at the moment; send the application without one, or try again later";
 
-/// The refusal of a file for which there is no room: the disk is nearly full, or attachments have reached their total.
-/// Somebody has to make room, so it lasts for a while.
+/// The refusal of a file when the disk is nearly full or the attachments have reached their limit. A person must free
+/// space, so the retry delay is long.
 pub const NO_ROOM_FOR_FILE: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
 
-/// What keeps a document from being taken.
+/// The reason why an attachment is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttachmentFault {
-    /// It is larger than [`ATTACHMENT_BYTES_MAX`].
+    /// The file is larger than [`ATTACHMENT_BYTES_MAX`].
     TooLarge,
-    /// It is none of the types that are taken.
+    /// The file has none of the accepted types.
     WrongType,
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// It came with another one.
+    /// The form has more than one file.
     MoreThanOne,
-    /// The service has no room for it now.
+    /// The service has no space for files at the moment.
     NoRoom,
 }
 
 impl AttachmentFault {
-    /// What is wrong with it, behind the name of its field.
+    /// The defect as a sentence without its subject, the field.
     pub fn detail(self) -> String {
         match self {
             Self::TooLarge => format!("must be at most {ATTACHMENT_BYTES_MAX} bytes"),
@@ -70,28 +71,28 @@ impl AttachmentFault {
     }
 }
 
-/// What whoever uploaded a document names it by until they apply with it. Only its digest is stored.
+/// The secret by which an applicant's form refers to a staged attachment. Only its digest is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AttachmentToken(String);
 
 impl AttachmentToken {
-    /// A new one of random bytes.
+    /// Makes a token from random bytes.
     pub fn new(random: [u8; ATTACHMENT_TOKEN_BYTES]) -> Self {
         Self(id::token(&random))
     }
 
-    /// The one that is spelled so; `None` for what none can be.
+    /// Parses a token. Returns `None` for a text of another form.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_one = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_one.then(|| Self(text.to_owned()))
+        let has_form = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        has_form.then(|| Self(text.to_owned()))
     }
 
-    /// As it is handed out.
+    /// The text, for the form.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What is stored of it.
+    /// The digest, which the file stores.
     pub fn digest(&self) -> [u8; 32] {
         api_key::digest(&self.0)
     }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back_and_is_not_told_by_accident() {
+    fn a_token_is_parsed_and_not_printed_by_debug() {
         let token = AttachmentToken::new([7; ATTACHMENT_TOKEN_BYTES]);
         assert_eq!(AttachmentToken::parse(token.reveal()), Some(token.clone()));
         assert_eq!(format!("{token:?}"), "Token(…)");

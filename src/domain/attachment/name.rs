@@ -1,4 +1,4 @@
-//! What a document is called: the name that its sender gave it, made safe to show and to save.
+//! File names of attachments: the name that the applicant gave, made safe to show and to save.
 
 use super::MediaType;
 use crate::domain::text;
@@ -6,11 +6,11 @@ use crate::domain::text;
 /// The longest name, in characters.
 const CHARACTERS_MAX: usize = 255;
 
-/// What a document without a usable name is called.
+/// The name of an attachment without a usable name.
 pub const NAMELESS_FILE: &str = "document";
 
-/// The name without what leads elsewhere: folders, control characters, characters that turn the direction of writing, dots
-/// and spaces at its ends. It ends as its type does, whatever its sender called it: nobody runs a script who opens a text.
+/// Removes folders, control characters, characters that change the direction of text, and dots and spaces at both ends.
+/// The result has the extension of the detected type, so that nobody who opens a text runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();
@@ -31,7 +31,7 @@ fn cut(name: &str, characters_max: usize) -> &str {
     if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
-/// Control characters, line and paragraph ends, and what makes `fdp.exe` look like `exe.pdf`.
+/// Control characters, line and paragraph separators, and direction marks, which make `fdp.exe` look like `exe.pdf`.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_nowhere_and_ends_as_its_type() {
+    fn names_have_no_folder_and_the_extension_of_their_type() {
         for (given, name) in [
             ("cv.pdf", "cv.pdf"),
             ("CV.PDF", "CV.PDF"),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_at_most_255_characters_and_keeps_its_end() {
+    fn long_names_are_cut_to_255_characters_before_their_extension() {
         let longest = format!("{}.pdf", "ä".repeat(251));
         assert_eq!(file_name(&longest, Some(MediaType::Pdf)), longest);
         for longer in [format!("ä{longest}"), "ä".repeat(10_000)] {
