@@ -1,4 +1,4 @@
-//! Erasure to the last byte. After 200 candidates with every kind of trace are erased, no byte of them is left in the database,
+//! Erasure to the last byte. After many candidates with every kind of trace are erased, no byte of them is left in the database,
 //! its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::personal_data;
+use crate::rounds::rounds;
 use crate::support::{RunningService, WorkDir, document, eventually, mode};
 
 /// Candidates who are erased, and candidates who stay.
-const ERASED: usize = 200;
-const STAYING: usize = 2_800;
+const ERASED: usize = rounds(40, 200);
+const STAYING: usize = 14 * ERASED;
 
 /// The parts of a candidate's names and address. No other data contains any of them.
 struct Person {
@@ -280,7 +281,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
         let name = json!({ "name": format!("{} {}", person.corrected, person.family) });
         send(&service, &key, "PATCH", &format!("/api/v1/candidates/{}", person.id), &name);
     }
-    eventually(|| dir.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= 100);
+    eventually(|| dir.number("a.db", "SELECT count(*) FROM hr_attempts WHERE answer IS NOT NULL") >= ERASED as i64 / 2);
     dir.change("a.db", "PRAGMA secure_delete = ON; ANALYZE");
     dir.run(&["export", "--db", "a.db"]).succeeded();
     dir.run(&["backup", "--db", "a.db", "old.backup"]).succeeded();
@@ -324,9 +325,8 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     std::fs::copy(dir.path("old.backup"), dir.path("a.db")).unwrap();
     assert!(!found(&dir, &needles).is_empty());
     let mut service = dir.serve(&["--db", "a.db"]);
-    service.wait_for(|line| {
-        line.starts_with("erased 200 candidates and 400 signups again: ") && line.contains("a.db.erased")
-    });
+    let report = format!("erased {ERASED} candidates and {} signups again: ", 2 * ERASED);
+    service.wait_for(|line| line.starts_with(&report) && line.contains("a.db.erased"));
     assert_eq!(found(&dir, &needles), Vec::<String>::new());
     dir.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(people_found(&dir, &staying), STAYING);

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use appliance::store::file::Lock;
 use serde_json::{Value, json};
 
+use crate::rounds::rounds;
 use crate::support::{sound, with};
 
 struct Place {
@@ -180,7 +181,7 @@ fn above_twenty_thousand_candidates_the_server_must_be_stopped() {
 #[test]
 fn up_to_twenty_thousand_candidates_a_server_may_run() {
     let place = Place::new();
-    let output = import_beside_server(&place.db(), &place, &crowd(20_000));
+    let output = import_beside_server(&place.db(), &place, &crowd(rounds(2_000, 20_000)));
     assert!(output.status.success(), "{}", words(&output));
 }
 

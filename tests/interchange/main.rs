@@ -12,5 +12,7 @@ mod file;
 mod harvest;
 mod limit;
 mod round_trip;
+#[path = "../rounds/mod.rs"]
+mod rounds;
 mod support;
 mod value;
