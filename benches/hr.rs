@@ -1,7 +1,7 @@
-//! `cargo bench --bench hr`: what an HR system that hangs costs a hire, and how soon a hire reaches one that is well.
+//! `cargo bench --bench hr`: how much a hanging HR system slows down hires, and how soon a hire reaches a healthy one.
 //!
-//! The real binary, each service on a file of its own beside the build. It fails on errors only; a target that is
-//! missed is said, because other work on the machine can be the cause.
+//! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail it. It reports
+//! a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
@@ -27,30 +27,30 @@ use std::time::Instant;
 
 use serde_json::json;
 
-/// Organizations whose targets hang: with the first number a target is to be met, the second is for information.
+/// Numbers of organizations with hanging targets. The limit applies to the first; the second is for information.
 const HANGING: [usize; 2] = [8, 200];
 
 fn main() {
-    // `cargo test --all-targets` runs it too, and wants nothing measured.
+    // `cargo test --all-targets` runs the bench too, and must not measure.
     if !std::env::args().any(|arg| arg == "--bench") {
-        println!("nothing is measured; use `cargo bench --bench hr`");
+        println!("no measurement; use `cargo bench --bench hr`");
         return;
     }
     let began = Instant::now();
     let machine = figures::machine();
     println!("HR deliveries, on {machine}");
-    println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round beside them;");
-    println!("`ratio` is that of the medians, `by round` the median of the ratios within each round.\n");
+    println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round.");
+    println!("`ratio` is the ratio of the medians, `by round` the median of the ratios within each round.\n");
     let hires = hires::measure();
     println!("{hires}");
     let arrivals = HANGING.map(arrivals::measure);
     println!("{}", arrivals::table(&arrivals));
     let arrivals = arrivals.map(|one| one.json());
     let report = json!({ "machine": machine, "hires": hires.json(), "arrivals": arrivals });
-    // `tmp` stands in the target directory, wherever that is.
+    // Cargo places this directory in the target directory.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("hr.json");
     std::fs::write(&file, format!("{report:#}\n")).unwrap();
-    println!("{} has these figures; took {:.0} s", file.display(), began.elapsed().as_secs_f64());
+    println!("{} contains these figures; the bench took {:.0} s", file.display(), began.elapsed().as_secs_f64());
 }

@@ -1,9 +1,9 @@
-//! `cargo bench --bench speed`: the release binary over real sockets, against limits that are measured beside it.
+//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the same time.
 //!
-//! `-- a b64` measures these lines only, `-- --short` all of them in some two minutes. What is compared with what
-//! stands in `speed/lines.rs`, how in `speed/line.rs`. `-- --scale` measures something else: what a big file costs, what
-//! the service takes, and a mixed load (`speed/scale`). Both fail on errors and on wrong counts; a figure that is not as
-//! wanted is said, because other work on the machine can be the cause.
+//! `-- a b64` measures only these lines, `-- --short` all of them in about two minutes. `speed/lines.rs` lists the comparisons,
+//! `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the service and a mixed load
+//! (`speed/scale`). Errors and wrong counts fail both. The bench reports a figure beyond its limit, because other work on the
+//! machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
@@ -24,7 +24,7 @@ mod decisions;
 #[path = "speed/exchange.rs"]
 mod exchange;
 #[path = "support/figures.rs"]
-#[allow(dead_code, reason = "the other bench uses all of it")]
+#[allow(dead_code, reason = "the other bench uses the rest")]
 mod figures;
 #[path = "speed/line.rs"]
 mod line;
@@ -32,8 +32,6 @@ mod line;
 mod lines;
 #[path = "speed/load.rs"]
 mod load;
-#[path = "speed/place.rs"]
-mod place;
 #[path = "speed/process.rs"]
 mod process;
 #[path = "speed/random.rs"]
@@ -46,8 +44,10 @@ mod report;
 mod round;
 #[path = "speed/scale/mod.rs"]
 mod scale;
-#[path = "speed/setting.rs"]
-mod setting;
+#[path = "speed/server.rs"]
+mod server;
+#[path = "speed/setup.rs"]
+mod setup;
 #[path = "speed/template.rs"]
 mod template;
 
@@ -58,7 +58,7 @@ use cores::Cores;
 use line::Line;
 use lines::LINES;
 use report::Report;
-use setting::{Lengths, Setting};
+use setup::{Lengths, Setup};
 use template::Template;
 
 fn main() -> ExitCode {
@@ -66,9 +66,9 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == bare::ARGUMENT) {
         bare::serve();
     }
-    // `cargo test --all-targets` runs it too, and wants nothing measured.
+    // `cargo test --all-targets` runs the bench too, and must not measure.
     if !arguments.iter().any(|argument| argument == "--bench") {
-        println!("nothing is measured; use `cargo bench --bench speed`");
+        println!("no measurement; use `cargo bench --bench speed`");
         return ExitCode::SUCCESS;
     }
     let is_short = arguments.iter().any(|argument| argument == "--short");
@@ -91,17 +91,17 @@ fn measure(lines: &[&'static Line], is_short: bool) {
     let machine = figures::machine();
     let lengths = if is_short { Lengths::SHORT } else { Lengths::FULL };
     let cores = Cores::claim();
-    eprintln!("making {} organizations with {} applications", company::ORGANIZATIONS, company::APPLICATIONS);
+    eprintln!("creating {} organizations with {} applications", company::ORGANIZATIONS, company::APPLICATIONS);
     let template = Template::make(&cores);
-    eprintln!("made after {:.0} s", began.elapsed().as_secs_f64());
-    let setting = Setting { cores, template, lengths };
-    let mut report = Report::new(machine, &setting, is_short);
+    eprintln!("created after {:.0} s", began.elapsed().as_secs_f64());
+    let setup = Setup { cores, template, lengths };
+    let mut report = Report::new(machine, &setup, is_short);
     for line in lines {
-        let measured = line.measure(&setting);
+        let measured = line.measure(&setup);
         eprintln!("{} measured after {:.0} s", line.name, began.elapsed().as_secs_f64());
         report.add(measured);
     }
     println!("{report}");
     let file = report.write();
-    println!("{} has these figures; took {:.0} s", file.display(), began.elapsed().as_secs_f64());
+    println!("{} contains these figures; the bench took {:.0} s", file.display(), began.elapsed().as_secs_f64());
 }

@@ -1,4 +1,4 @@
-//! Reading while others decide, against reading alone: both on the same service.
+//! Reading during decisions, compared with reading alone, on the same service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,40 +8,40 @@ use super::decisions::{Decisions, Order};
 use super::exchange::get;
 use super::line::Contest;
 use super::load::{self, Course};
-use super::place::Place;
 use super::round::Round;
-use super::setting::Setting;
+use super::server::Server;
+use super::setup::Setup;
 
-/// Of those that decide.
+/// Connections that send decisions.
 const CONNECTIONS: usize = 64;
 
-/// One service, and what it is asked.
+/// The service and its requests.
 pub(crate) struct AgainstItself<'a> {
-    setting: &'a Setting,
-    place: Place,
+    setup: &'a Setup,
+    server: Server,
     portals: Arc<Vec<Vec<u8>>>,
     decisions: Decisions,
 }
 
 impl<'a> AgainstItself<'a> {
-    pub(crate) fn prepare(setting: &'a Setting) -> Self {
-        let place = Place::on(&setting.cores, setting.template.copy());
+    pub(crate) fn prepare(setup: &'a Setup) -> Self {
+        let server = Server::on(&setup.cores, setup.template.copy());
         let portals = (0..ORGANIZATIONS).map(|nth| get(&company::portal_path(nth), None)).collect();
-        Self { setting, place, portals: Arc::new(portals), decisions: Decisions::new(Order::OfIds) }
+        Self { setup, server, portals: Arc::new(portals), decisions: Decisions::new(Order::OfIds) }
     }
 }
 
 impl Contest for AgainstItself<'_> {
     fn limit(&mut self) -> Round {
-        self.place.round(1, &self.portals, &Course::For(self.setting.lengths.reading))
+        self.server.round(1, &self.portals, &Course::For(self.setup.lengths.reading))
     }
 
-    /// The round is of the portal's requests alone. It ends with the last decision.
+    /// The round counts only the requests for portals. It ends with the last decision.
     fn service(&mut self) -> Round {
-        let Self { setting, place, portals, decisions } = self;
-        let decisions = decisions.take(setting.lengths.decisions).into_iter();
-        let decisions: Arc<Vec<_>> = Arc::new(decisions.map(|one| one.request(&setting.template.keys)).collect());
-        place.round_of(|address| {
+        let Self { setup, server, portals, decisions } = self;
+        let decisions = decisions.take(setup.lengths.decisions).into_iter();
+        let decisions: Arc<Vec<_>> = Arc::new(decisions.map(|one| one.request(&setup.template.keys)).collect());
+        server.round_of(|address| {
             let ended = Arc::new(AtomicBool::new(false));
             std::thread::scope(|scope| {
                 scope.spawn(|| {
@@ -55,6 +55,6 @@ impl Contest for AgainstItself<'_> {
     }
 
     fn end(self: Box<Self>) {
-        self.place.end();
+        self.server.end();
     }
 }

@@ -1,36 +1,36 @@
-//! Deciding, against SQLite alone on a file with the same data.
+//! Decisions, compared with SQLite alone on a file with the same data.
 
 use std::sync::Arc;
 
 use super::decisions::{Decision, Decisions, Order};
 use super::line::Contest;
 use super::load::Course;
-use super::place::Place;
 use super::raw::{self, Raw};
 use super::round::Round;
-use super::setting::Setting;
+use super::server::Server;
+use super::setup::Setup;
 
-/// The service and SQLite, each on a copy of the file and with the same decisions to make.
+/// The service and SQLite, each with a copy of the file and the same decisions.
 pub(crate) struct AgainstRaw<'a> {
-    setting: &'a Setting,
-    place: Place,
+    setup: &'a Setup,
+    server: Server,
     of_service: Decisions,
     raw: Raw,
     of_raw: Decisions,
-    /// Of the service; and as many decisions does SQLite commit at once.
+    /// The connections to the service, and the number of decisions that SQLite commits in one transaction.
     connections: usize,
 }
 
 impl<'a> AgainstRaw<'a> {
-    pub(crate) fn prepare(setting: &'a Setting, order: Order, connections: usize) -> Self {
-        let place = Place::on(&setting.cores, setting.template.copy());
-        let raw = Raw::on(&setting.template);
+    pub(crate) fn prepare(setup: &'a Setup, order: Order, connections: usize) -> Self {
+        let server = Server::on(&setup.cores, setup.template.copy());
+        let raw = Raw::on(&setup.template);
         let (of_service, of_raw) = (Decisions::new(order), Decisions::new(order));
-        Self { setting, place, of_service, raw, of_raw, connections }
+        Self { setup, server, of_service, raw, of_raw, connections }
     }
 
     fn count(&self) -> usize {
-        let lengths = &self.setting.lengths;
+        let lengths = &self.setup.lengths;
         if self.connections == 1 { lengths.decisions_alone } else { lengths.decisions }
     }
 }
@@ -38,22 +38,26 @@ impl<'a> AgainstRaw<'a> {
 impl Contest for AgainstRaw<'_> {
     fn limit(&mut self) -> Round {
         let decisions = self.of_raw.take(self.count());
-        let Self { setting, raw, connections, .. } = self;
-        let elapsed = raw.decide(&setting.cores, &setting.template.keys, &decisions, *connections);
+        let Self { setup, raw, connections, .. } = self;
+        let elapsed = raw.decide(&setup.cores, &setup.template.keys, &decisions, *connections);
         Round::without_server(decisions.len(), elapsed)
     }
 
     fn service(&mut self) -> Round {
         let decisions = self.of_service.take(self.count()).into_iter();
-        let request = |decision: Decision| decision.request(&self.setting.template.keys);
+        let request = |decision: Decision| decision.request(&self.setup.template.keys);
         let requests = Arc::new(decisions.map(request).collect());
-        self.place.round_with_keys(self.connections, &requests, &Course::Through)
+        self.server.round_with_keys(self.connections, &requests, &Course::Through)
     }
 
-    /// Both files have the same figures, or one of the two did something else.
+    /// Requires the same figures in both files.
     fn end(self: Box<Self>) {
-        let of_service = self.place.end();
+        let of_service = self.server.end();
         let of_raw = self.raw.end();
-        assert_eq!(raw::figures(&of_service.db), raw::figures(&of_raw.db), "the service, and SQLite alone");
+        assert_eq!(
+            raw::figures(&of_service.db),
+            raw::figures(&of_raw.db),
+            "the figures of the service and of SQLite alone"
+        );
     }
 }

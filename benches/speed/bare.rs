@@ -1,4 +1,4 @@
-//! The limit of reading: a server that is hyper on tokio and nothing else, as a process of its own.
+//! The limit of reading: a server of only hyper and tokio, in a process of its own.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader, Write};
@@ -23,20 +23,20 @@ use super::load::{self, Course};
 use super::process::Process;
 use super::round::Round;
 
-/// With this as its first argument the bench is the server.
+/// The first argument that makes the bench run as the server.
 pub(crate) const ARGUMENT: &str = "--as-bare-server";
 
-/// Fields that hyper itself sends.
+/// Header fields that hyper itself sends.
 const OF_HYPER: [&str; 3] = ["content-length", "date", "connection"];
 
-/// The server from outside.
+/// A running bare server.
 pub(crate) struct Bare {
     address: SocketAddr,
     process: Process,
 }
 
 impl Bare {
-    /// Starts it on the server's core. It gives these answers in turn, whatever is asked.
+    /// Starts the server on the server's core. It sends these answers in turn, for any request.
     pub(crate) fn start(cores: &Cores, answers: &[Answer]) -> Self {
         let mut command = cores.server(std::env::current_exe().unwrap());
         let mut process = Process(command.arg(ARGUMENT).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
@@ -54,12 +54,12 @@ impl Bare {
 
 fn wire(answer: &Answer) -> Value {
     let fields = answer.fields.iter().filter(|(name, _)| !OF_HYPER.contains(&name.as_str()));
-    // A character a byte: a body need not be text.
+    // One character per byte, because a body need not be text.
     let body: String = answer.body.iter().copied().map(char::from).collect();
     json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
 }
 
-/// Is the server, until its standard input ends: then whoever started it is gone.
+/// Runs the server until its standard input ends, which means that the parent process has ended.
 pub(crate) fn serve() -> ! {
     let mut answers = String::new();
     std::io::stdin().read_line(&mut answers).unwrap();
@@ -69,7 +69,7 @@ pub(crate) fn serve() -> ! {
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(0);
     });
-    // As many threads as the service has, on the same runtime.
+    // The same runtime with the same number of threads as the service.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(accept(answers))
 }

@@ -1,30 +1,30 @@
-//! What is in the file: organizations with portals, members, and applications to decide on. Ids are numbers, as wide
-//! as the ids that the service makes, so that everything is found by counting.
+//! The data of the file: organizations with portals, members and applications. Ids are numbers, as long as the ids of the
+//! service, so that code can compute them.
 
 use serde_json::{Value, json};
 
 pub(crate) const ORGANIZATIONS: usize = 200;
 
-/// Public and open, of each organization; with these its portal's answer has about 20 kB.
+/// Public open roles of each organization. The response of its portal then has about 20 kB.
 pub(crate) const PORTAL_ROLES: usize = 30;
 
-/// Of each organization; all of them may decide.
+/// Members of each organization. All of them may decide.
 pub(crate) const MEMBERS: usize = 5;
 
 pub(crate) const APPLICATIONS: usize = 200_000;
 
-/// Of each organization, to one role that is open and not public.
+/// Applications of each organization, to one open role that is not public.
 const APPLICATIONS_OF_ONE: usize = APPLICATIONS / ORGANIZATIONS;
 
-/// With one position more than there are applications, so that it stays open.
+/// One position more than applications, so that the role stays open.
 pub(crate) const POSITIONS: usize = APPLICATIONS_OF_ONE + 1;
 
-/// Of one document: what may be imported at once beside a server.
+/// Applications of one document: the limit on an import beside a running service.
 const APPLICATIONS_OF_DOCUMENT: usize = 20_000;
 
 pub(crate) const ORG_ROLES: [&str; MEMBERS] = ["owner", "admin", "moderator", "hr_representative", "hr_representative"];
 
-/// As wide as the service's own.
+/// An id as long as those of the service.
 pub(crate) fn id(prefix: &str, number: usize) -> String {
     format!("{prefix}_{number:026}")
 }
@@ -41,17 +41,17 @@ pub(crate) fn portal_path(organization: usize) -> String {
     format!("/api/public/portal/{}", slug(organization))
 }
 
-/// The same as a page.
+/// The path of the career page.
 pub(crate) fn page_path(organization: usize) -> String {
     format!("/careers/{}", slug(organization))
 }
 
-/// A role on the organization's portal.
+/// The first role on the organization's portal.
 pub(crate) fn portal_role_id(organization: usize) -> String {
     id("role", organization * 100)
 }
 
-/// The role that is decided on.
+/// The role with the applications.
 pub(crate) fn role_id(organization: usize) -> String {
     id("role", organization * 100 + PORTAL_ROLES)
 }
@@ -76,17 +76,17 @@ pub(crate) fn step_id(application: usize, order: usize) -> String {
     id("cstep", application * 10 + order)
 }
 
-/// The step that an application has come to, and is decided at.
+/// The step in progress of an application, which the bench decides.
 pub(crate) fn last_step_id(application: usize) -> String {
     step_id(application, 2)
 }
 
-/// Whose application it is.
+/// The organization of an application.
 pub(crate) fn organization_of(application: usize) -> usize {
     application / APPLICATIONS_OF_ONE
 }
 
-/// Everything, in documents as small as they have to be.
+/// Interchange documents with all data. Each stays within the limit of an import beside a running service.
 pub(crate) fn documents() -> impl Iterator<Item = Value> {
     let organizations = APPLICATIONS_OF_DOCUMENT / APPLICATIONS_OF_ONE;
     (0..ORGANIZATIONS).step_by(organizations).map(move |first| {

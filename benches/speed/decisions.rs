@@ -1,4 +1,4 @@
-//! Decisions: on which application, which, and by whom.
+//! Decisions: the application, the kind and the key of each.
 
 use serde_json::json;
 
@@ -7,24 +7,24 @@ use super::exchange::post;
 use super::random::Random;
 use super::template::Key;
 
-/// What is noted with each.
+/// The notes of each decision.
 pub(crate) const NOTES: &str = "Talked to three of the team; they agree.";
 pub(crate) const OUTCOME_TYPE: &str = "rejected_by_organization";
 pub(crate) const OUTCOME_REASON: &str = "preferred_another_candidate";
 
-/// Which application is next.
+/// The order of the applications.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
-    /// Each behind the one before.
+    /// In the order of ids.
     OfIds,
-    /// At random over all of them.
+    /// At random over all applications.
     Scattered,
 }
 
-/// Decisions that were not made yet: the same ones for whoever has the same order.
+/// The remaining decisions. They are the same for each user of an order.
 pub(crate) struct Decisions(std::vec::IntoIter<Decision>);
 
-/// A decision on an application that nobody has decided on.
+/// A decision on an application without an earlier decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
     pub(crate) application: usize,
@@ -37,7 +37,7 @@ impl Decisions {
         if let Order::Scattered = order {
             Random::new(1).shuffle(&mut applications);
         }
-        // Reject and hire in turn.
+        // Alternately reject and hire.
         let decisions = applications.into_iter().enumerate();
         let decisions = decisions.map(|(nth, application)| Decision { application, is_hire: nth % 2 == 1 });
         Self(decisions.collect::<Vec<_>>().into_iter())
@@ -45,13 +45,13 @@ impl Decisions {
 
     pub(crate) fn take(&mut self, count: usize) -> Vec<Decision> {
         let decisions: Vec<_> = self.0.by_ref().take(count).collect();
-        assert_eq!(decisions.len(), count, "every decision has a fresh application");
+        assert_eq!(decisions.len(), count, "every decision has an undecided application");
         decisions
     }
 }
 
 impl Decision {
-    /// The key that it is made with: its place among those of all members.
+    /// The index of the key that decides.
     pub(crate) fn key(self) -> usize {
         company::organization_of(self.application) * MEMBERS + self.application % MEMBERS
     }
@@ -65,7 +65,7 @@ impl Decision {
         self.request_with(&keys[self.key()].text)
     }
 
-    /// With the text of any key whose user may decide.
+    /// The request with any key whose user may decide.
     pub(crate) fn request_with(self, key: &str) -> Vec<u8> {
         let body = if self.is_hire {
             json!({ "notes": NOTES })

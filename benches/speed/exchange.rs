@@ -1,23 +1,23 @@
-//! Requests as bytes, and single exchanges: for what is prepared before a round, and looked at behind it.
+//! Requests as bytes, and single exchanges to prepare a round and to check its results.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use serde_json::Value;
 
-/// A whole answer.
+/// A complete answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-/// A `GET`.
+/// A GET request.
 pub(crate) fn get(path: &str, key: Option<&str>) -> Vec<u8> {
     format!("{}\r\n", head("GET", path, key)).into_bytes()
 }
 
-/// A `GET` as a browser sends it, taking these codings.
+/// A GET request like that of a browser, with these content codings.
 pub(crate) fn visit(path: &str, codings: &str) -> Vec<u8> {
     let head = head("GET", path, None);
     let languages = "de-CH,de;q=0.9,en;q=0.8";
@@ -25,19 +25,19 @@ pub(crate) fn visit(path: &str, codings: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A `POST` of JSON.
+/// A POST request with JSON.
 pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     let head = head("POST", path, Some(key));
     let length = body.len();
     format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-/// A `DELETE`.
+/// A DELETE request.
 pub(crate) fn delete(path: &str, key: &str) -> Vec<u8> {
     format!("{}\r\n", head("DELETE", path, Some(key))).into_bytes()
 }
 
-/// The name by which the usage log knows this client.
+/// The user agent in the usage log.
 pub(crate) const USER_AGENT: &str = "speed/1.0";
 
 fn head(method: &str, path: &str, key: Option<&str>) -> String {
@@ -45,7 +45,7 @@ fn head(method: &str, path: &str, key: Option<&str>) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: appliance.example\r\nUser-Agent: {USER_AGENT}\r\n{key}")
 }
 
-/// One exchange on a connection of its own.
+/// Sends a request on a new connection.
 ///
 /// # Errors
 /// When there is no connection.
@@ -53,7 +53,7 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer
     ask_on(&TcpStream::connect(address)?, request)
 }
 
-/// One exchange on a connection that stays, with nothing else under way.
+/// Sends a request on an open connection without other requests under way.
 ///
 /// # Errors
 /// When the connection is gone.
@@ -66,7 +66,8 @@ pub(crate) fn ask_on(mut stream: &TcpStream, request: &[u8]) -> std::io::Result<
         Ok(line.trim_end().to_owned())
     };
     let status = line()?;
-    let status = status.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("an answer begins so");
+    let status =
+        status.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("an answer begins with a status line");
     let mut fields = Vec::new();
     while let Some((name, value)) = line()?.split_once(": ") {
         fields.push((name.to_ascii_lowercase(), value.to_owned()));

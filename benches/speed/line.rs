@@ -1,52 +1,51 @@
-//! A line: two things side by side, in rounds that take turns, and the ratios that are made of them.
+//! A line of the table: two sides measured in alternating rounds, and the ratios of their figures.
 
 use super::round::{Figure, Round, Spread};
-use super::setting::Setting;
+use super::setup::Setup;
 
-/// One comparison.
 pub(crate) struct Line {
-    /// By which it is picked.
+    /// The name that selects the line on the command line.
     pub(crate) name: &'static str,
-    /// What the limit is.
+    /// A description of the limit.
     pub(crate) limit: &'static str,
-    /// What the service does.
+    /// A description of the service's work.
     pub(crate) service: &'static str,
     /// Prepares both sides.
-    pub(crate) prepare: fn(&Setting) -> Box<dyn Contest + '_>,
-    /// What is made of the rounds.
+    pub(crate) prepare: fn(&Setup) -> Box<dyn Contest + '_>,
+    /// The ratios to compute.
     pub(crate) ratios: &'static [Ratio],
 }
 
 /// The two sides of a line.
 pub(crate) trait Contest {
-    /// A round of the limit.
+    /// Runs a round of the limit.
     fn limit(&mut self) -> Round;
 
-    /// A round of the service.
+    /// Runs a round of the service.
     fn service(&mut self) -> Round;
 
-    /// Looks at what all rounds left behind; panics where a count is wrong.
+    /// Checks the results of all rounds. Panics if a count is wrong.
     fn end(self: Box<Self>);
 }
 
-/// A figure of the one side against that of the other.
+/// The ratio of a figure of both sides.
 pub(crate) struct Ratio {
     pub(crate) figure: Figure,
-    pub(crate) wanted: Wanted,
+    pub(crate) target: Target,
 }
 
-/// What a ratio is to be.
+/// The limit on a ratio.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted {
-    /// The service reaches at least this part of the limit. Above 1 it is better than the limit.
+pub(crate) enum Target {
+    /// The service must reach at least this part of the limit. Above 1 it is better than the limit.
     AtLeast(f64),
-    /// The service takes at most this many times what the limit takes.
+    /// The service may take at most this many times as long as the limit.
     AtMost(f64),
-    /// Nothing: told beside another one.
-    Witness,
+    /// No limit. The report shows the ratio for information.
+    Informational,
 }
 
-/// What came of a line.
+/// The results of a line.
 pub(crate) struct Measured {
     pub(crate) line: &'static Line,
     pub(crate) limits: Vec<Round>,
@@ -54,24 +53,24 @@ pub(crate) struct Measured {
 }
 
 impl Line {
-    /// Round after round of both sides, each time in the other order, so that what slows the machine slows both.
-    pub(crate) fn measure(&'static self, setting: &Setting) -> Measured {
-        let mut contest = (self.prepare)(setting);
-        let rounds = setting.lengths.rounds;
-        let (limits, services) = in_turns(&mut *contest, rounds, Contest::limit, Contest::service);
+    /// Measures rounds of both sides in alternating order, so that other load on the machine affects both.
+    pub(crate) fn measure(&'static self, setup: &Setup) -> Measured {
+        let mut contest = (self.prepare)(setup);
+        let rounds = setup.lengths.rounds;
+        let (limits, services) = alternate(&mut *contest, rounds, Contest::limit, Contest::service);
         contest.end();
         Measured { line: self, limits, services }
     }
 }
 
-/// This many rounds of each of two sides, each time in the other order.
-pub(crate) fn in_turns<S: ?Sized>(
+/// Runs this many rounds of each side, in alternating order.
+pub(crate) fn alternate<S: ?Sized>(
     sides: &mut S,
     rounds: usize,
     first: impl Fn(&mut S) -> Round,
     second: impl Fn(&mut S) -> Round,
 ) -> (Vec<Round>, Vec<Round>) {
-    // Fills caches and the write-ahead log, and does not count.
+    // The first round fills caches and the write-ahead log, and does not count.
     first(sides);
     second(sides);
     let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
@@ -88,7 +87,7 @@ pub(crate) fn in_turns<S: ?Sized>(
 }
 
 impl Ratio {
-    /// Of each pair of rounds, which were beside each other.
+    /// The ratios of neighbouring rounds.
     pub(crate) fn of(&self, measured: &Measured) -> Spread {
         let pairs = measured.limits.iter().zip(&measured.services);
         Spread::new(pairs.map(|(limit, service)| self.of_pair(self.figure.of(limit), self.figure.of(service))))
@@ -96,22 +95,22 @@ impl Ratio {
 
     fn of_pair(&self, limit: f64, service: f64) -> f64 {
         match self.figure {
-            // Less is better, and it is told how much of the limit is reached.
+            // Less is better. The ratio is the part of the limit that the service reaches.
             Figure::Cpu => limit / service,
             // More is better.
             Figure::Rate => service / limit,
-            // Less is better, and it is told how many times as long it takes.
+            // Less is better. The ratio is how many times as long the service takes.
             Figure::P50 | Figure::P99 => service / limit,
         }
     }
 
-    /// Whether the median is as wanted; `None` where nothing is.
+    /// Whether the median is within its limit, or `None` without a limit.
     pub(crate) fn is_reached(&self, measured: &Measured) -> Option<bool> {
         let median = self.of(measured).median();
-        match self.wanted {
-            Wanted::AtLeast(least) => Some(median >= least),
-            Wanted::AtMost(most) => Some(median <= most),
-            Wanted::Witness => None,
+        match self.target {
+            Target::AtLeast(least) => Some(median >= least),
+            Target::AtMost(most) => Some(median <= most),
+            Target::Informational => None,
         }
     }
 }

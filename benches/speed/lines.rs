@@ -1,121 +1,121 @@
-//! The lines: what is compared with what, and what is wanted.
+//! The comparisons of the bench and their limits.
 
 use super::against_bare::{AgainstBare, Reading};
 use super::against_itself::AgainstItself;
 use super::against_raw::AgainstRaw;
 use super::decisions::Order;
-use super::line::{Line, Ratio, Wanted};
+use super::line::{Line, Ratio, Target};
 use super::round::Figure;
 
-/// All of them, in the order of the table.
+/// All lines, in the order of the table.
 pub(crate) static LINES: &[Line] = &[
     Line {
         name: "a",
         limit: "a bare hyper server that answers the same bytes",
         service: "portals at random, one of 200 changed each second, 64 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Portals, 64)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Portals, 64)),
         ratios: &[cpu(0.95), RATE],
     },
     Line {
         name: "pages",
         limit: "a bare hyper server that answers the same bytes",
         service: "career pages of 30 roles at random, one of 200 changed each second, 64 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Pages, 64)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Pages, 64)),
         ratios: &[rate(0.60), CPU],
     },
     Line {
         name: "pagesgzip",
         limit: "a bare hyper server that answers the same bytes",
         service: "the same, compressed",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::PagesCompressed, 64)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::PagesCompressed, 64)),
         ratios: &[rate(0.60), CPU],
     },
     Line {
         name: "b64",
         limit: "a bare hyper server that answers the same bytes",
         service: "GET /api/v1/me with 1,000 keys at random, 64 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 64)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Me, 64)),
         ratios: &[cpu(0.75), RATE, p99(2.5)],
     },
     Line {
         name: "b256",
         limit: "a bare hyper server that answers the same bytes",
         service: "the same, 256 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 256)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Me, 256)),
         ratios: &[cpu(0.75), RATE],
     },
     Line {
         name: "b64hot",
         limit: "a bare hyper server that answers the same bytes",
         service: "GET /api/v1/me with one key, 64 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::MeHot, 64)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::MeHot, 64)),
         ratios: &[cpu(0.75), RATE, p99(2.5)],
     },
     Line {
         name: "b256hot",
         limit: "a bare hyper server that answers the same bytes",
         service: "the same, 256 connections",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::MeHot, 256)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::MeHot, 256)),
         ratios: &[cpu(0.75), RATE],
     },
     Line {
         name: "b1",
         limit: "a bare hyper server that answers the same bytes",
         service: "GET /api/v1/me with 1,000 keys at random, 1 connection",
-        prepare: |setting| Box::new(AgainstBare::prepare(setting, Reading::Me, 1)),
+        prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Me, 1)),
         ratios: &[rate(0.80)],
     },
     Line {
         name: "c64",
-        limit: "the same statements in SQLite, 64 decisions a transaction",
+        limit: "the same statements in SQLite, 64 decisions per transaction",
         service: "reject and hire in turn, in the order of ids, 64 connections",
-        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 64)),
+        prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 64)),
         ratios: &[rate(0.52)],
     },
     Line {
         name: "c256",
-        limit: "the same statements in SQLite, 256 decisions a transaction",
+        limit: "the same statements in SQLite, 256 decisions per transaction",
         service: "the same, 256 connections",
-        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 256)),
+        prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 256)),
         ratios: &[rate(0.45)],
     },
     Line {
         name: "c64scattered",
-        limit: "the same statements in SQLite, 64 decisions a transaction",
+        limit: "the same statements in SQLite, 64 decisions per transaction",
         service: "reject and hire in turn, at random over 200,000 applications, 64 connections",
-        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::Scattered, 64)),
+        prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::Scattered, 64)),
         ratios: &[rate(0.70)],
     },
     Line {
         name: "c1",
-        limit: "the same statements in SQLite, one decision a transaction",
+        limit: "the same statements in SQLite, one decision per transaction",
         service: "reject and hire in turn, in the order of ids, 1 connection",
-        prepare: |setting| Box::new(AgainstRaw::prepare(setting, Order::OfIds, 1)),
+        prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 1)),
         ratios: &[rate(0.66)],
     },
     Line {
         name: "d",
         limit: "a portal on one connection, alone",
         service: "the same while 64 connections reject and hire",
-        prepare: |setting| Box::new(AgainstItself::prepare(setting)),
-        ratios: &[Ratio { figure: Figure::P50, wanted: Wanted::AtMost(1.5) }],
+        prepare: |setup| Box::new(AgainstItself::prepare(setup)),
+        ratios: &[Ratio { figure: Figure::P50, target: Target::AtMost(1.5) }],
     },
 ];
 
-/// Requests a second, beside the CPU.
-const RATE: Ratio = Ratio { figure: Figure::Rate, wanted: Wanted::Witness };
+/// Requests per second, for information.
+const RATE: Ratio = Ratio { figure: Figure::Rate, target: Target::Informational };
 
-/// The CPU, beside requests a second.
-const CPU: Ratio = Ratio { figure: Figure::Cpu, wanted: Wanted::Witness };
+/// The CPU time, for information.
+const CPU: Ratio = Ratio { figure: Figure::Cpu, target: Target::Informational };
 
 const fn cpu(least: f64) -> Ratio {
-    Ratio { figure: Figure::Cpu, wanted: Wanted::AtLeast(least) }
+    Ratio { figure: Figure::Cpu, target: Target::AtLeast(least) }
 }
 
 const fn rate(least: f64) -> Ratio {
-    Ratio { figure: Figure::Rate, wanted: Wanted::AtLeast(least) }
+    Ratio { figure: Figure::Rate, target: Target::AtLeast(least) }
 }
 
 const fn p99(most: f64) -> Ratio {
-    Ratio { figure: Figure::P99, wanted: Wanted::AtMost(most) }
+    Ratio { figure: Figure::P99, target: Target::AtMost(most) }
 }

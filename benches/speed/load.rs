@@ -1,4 +1,4 @@
-//! The client: connections with one request under way each, on one thread, with as little work of its own as can be.
+//! The client: connections with one request under way each, on one thread, with little work per request.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,11 +14,11 @@ use tokio::net::TcpStream;
 
 use super::random::Random;
 
-/// More than most answers have; it grows for others. Reads always have room left, by which tokio knows without asking
-/// that all was read.
+/// Larger than most answers; the buffer grows for others. Each read leaves room, so tokio knows without another system call that
+/// it has read everything.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
-/// Which requests are sent, and until when.
+/// Which requests the client sends, and until when.
 #[derive(Clone)]
 pub(crate) enum Course {
     /// Any of them, for this long.
@@ -29,15 +29,15 @@ pub(crate) enum Course {
     Through,
 }
 
-/// What came of it.
+/// The results of a load.
 pub(crate) struct Load {
     /// From the first request to the last answer.
     pub(crate) elapsed: Duration,
-    /// One a request, in nanoseconds.
+    /// The latency of each request, in nanoseconds.
     pub(crate) latencies: Vec<u32>,
 }
 
-/// Sends requests on this many connections. Every answer has to be a 200.
+/// Sends requests on this many connections. Requires status 200 for every answer.
 pub(crate) fn run(address: SocketAddr, connections: usize, requests: &Arc<Vec<Vec<u8>>>, course: &Course) -> Load {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     runtime.block_on(async {
@@ -51,9 +51,9 @@ pub(crate) fn run(address: SocketAddr, connections: usize, requests: &Arc<Vec<Ve
         let began = Instant::now();
         let converse = |(nth, stream)| {
             let course = match course {
-                Course::For(duration) => Turn::UntilTime(Random::new(nth), began + *duration),
-                Course::Until(end) => Turn::UntilSet(Random::new(nth), Arc::clone(end)),
-                Course::Through => Turn::Through(Arc::clone(&next)),
+                Course::For(duration) => Schedule::UntilTime(Random::new(nth), began + *duration),
+                Course::Until(end) => Schedule::UntilSet(Random::new(nth), Arc::clone(end)),
+                Course::Through => Schedule::Through(Arc::clone(&next)),
             };
             tokio::spawn(converse(stream, Arc::clone(requests), course))
         };
@@ -66,14 +66,14 @@ pub(crate) fn run(address: SocketAddr, connections: usize, requests: &Arc<Vec<Ve
     })
 }
 
-/// Which request is next, from one connection's view.
-enum Turn {
+/// Chooses the next request of a connection.
+enum Schedule {
     UntilTime(Random, Instant),
     UntilSet(Random, Arc<AtomicBool>),
     Through(Arc<AtomicUsize>),
 }
 
-impl Turn {
+impl Schedule {
     fn next(&mut self, requests: usize, now: Instant) -> Option<usize> {
         match self {
             Self::UntilTime(random, end) => (now < *end).then(|| random.below(requests)),
@@ -83,12 +83,12 @@ impl Turn {
     }
 }
 
-/// One connection, to its end; the latencies.
-async fn converse(mut stream: TcpStream, requests: Arc<Vec<Vec<u8>>>, mut turn: Turn) -> Vec<u32> {
+/// Sends the requests of one connection and returns their latencies.
+async fn converse(mut stream: TcpStream, requests: Arc<Vec<Vec<u8>>>, mut schedule: Schedule) -> Vec<u32> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut latencies = Vec::new();
     let mut now = Instant::now();
-    while let Some(nth) = turn.next(requests.len(), now) {
+    while let Some(nth) = schedule.next(requests.len(), now) {
         send(&mut stream, &requests[nth]).await.unwrap();
         receive(&mut stream, &mut buffer).await.unwrap();
         let answered = Instant::now();
@@ -106,39 +106,39 @@ pub(crate) async fn send(stream: &mut TcpStream, mut request: &[u8]) -> io::Resu
     Ok(())
 }
 
-/// A whole answer, of which only its status and its length are looked at.
+/// Receives a complete answer and checks only its status and length.
 pub(crate) async fn receive(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     let mut read = 0;
-    let mut whole = None;
-    while whole.is_none_or(|whole| read < whole) {
+    let mut total = None;
+    while total.is_none_or(|total| read < total) {
         let more = poll_fn(|context| {
             let mut room = ReadBuf::new(&mut buffer[read..]);
             ready!(Pin::new(&mut *stream).poll_read(context, &mut room))?;
             Poll::Ready(Ok::<_, io::Error>(room.filled().len()))
         });
         let more = more.await?;
-        assert!(more > 0, "an answer ends");
+        assert!(more > 0, "the connection stays open until the end of an answer");
         read += more;
-        whole = whole.or_else(|| length(&buffer[..read]));
-        if let Some(whole) = whole.filter(|whole| *whole >= buffer.len()) {
-            buffer.resize(whole + 1, 0);
+        total = total.or_else(|| length(&buffer[..read]));
+        if let Some(total) = total.filter(|total| *total >= buffer.len()) {
+            buffer.resize(total + 1, 0);
         }
     }
-    assert_eq!(whole, Some(read), "nothing comes behind an answer");
+    assert_eq!(total, Some(read), "no bytes follow an answer");
     let is_good = buffer.starts_with(b"HTTP/1.1 200 ");
-    assert!(is_good, "an answer is a 200, and not {}", String::from_utf8_lossy(&buffer[..read]));
+    assert!(is_good, "the status is 200, not that of {}", String::from_utf8_lossy(&buffer[..read]));
     Ok(())
 }
 
-/// Of a whole answer, once its head is there.
+/// The length of a complete answer, once its head has arrived.
 fn length(answer: &[u8]) -> Option<usize> {
     let head = find(answer, b"\r\n\r\n")?;
     let name = b"\r\ncontent-length: ";
-    let value = &answer[find(&answer[..head + 2], name).expect("an answer tells its length") + name.len()..];
+    let value = &answer[find(&answer[..head + 2], name).expect("an answer has a content length") + name.len()..];
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
     Some(head + 4 + digits.fold(0, |length, digit| length * 10 + usize::from(digit - b'0')))
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).position(|window| window == needle)
 }

@@ -1,6 +1,6 @@
-//! Chance that is the same in every run (SplitMix64).
+//! Random numbers that are the same in every run (SplitMix64).
 
-/// A sequence of numbers.
+/// A sequence of random numbers.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -8,7 +8,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A number below this one.
+    /// The next number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * bound as u64) >> 32) as usize
     }

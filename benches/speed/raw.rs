@@ -1,8 +1,8 @@
-//! The limit of deciding: the statements of a decision in SQLite, on one thread, with everything known beforehand.
+//! The limit of deciding: the SQLite statements of a decision, on one thread, with all values known beforehand.
 //!
-//! The statements that write are those of `src/store`, in the same order. What the service reads before (the key, the
-//! facts, the last rows of the usage log and of what was done) is not read here, and nothing is parsed, checked, hashed or
-//! answered: the hashes of what is done are those that the service would compute, and are known beforehand too.
+//! The writing statements are those of `src/store`, in the same order. The limit omits what the service reads first (the key, the
+//! facts, the last usage row and activity row), and it does not parse, check, hash or answer. The hashes of activity rows are
+//! those that the service would compute, and are prepared too.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,7 +19,7 @@ use super::decisions::{Decision, NOTES, OUTCOME_REASON, OUTCOME_TYPE};
 use super::exchange::USER_AGENT;
 use super::template::{Copy, Key, Template};
 
-/// As `src/store/connection.rs` sets its own. The log is moved into the file as seldom as the service does it.
+/// The pragmas of the service. Checkpoints are as rare as in the service.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL;
     PRAGMA foreign_keys = ON;
     PRAGMA synchronous = FULL;
@@ -56,7 +56,7 @@ const APPEND_USAGE: &str =
     "INSERT INTO api_key_usage (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
-/// What must be the same behind the same decisions.
+/// Figures that must be equal after the same decisions.
 const FIGURES: [&str; 8] = [
     "SELECT group_concat(concat_ws(' ', organization_id, open_roles, open_positions, in_progress, hired,
        not_selected, withdrawn)) FROM organization_statuses",
@@ -78,21 +78,21 @@ const FIGURES: [&str; 8] = [
        FROM api_key_usage",
 ];
 
-/// SQLite on a file, and what a decision has to know of what is in it.
+/// SQLite with a file, and the values of it that decisions need.
 pub(crate) struct Raw {
     connection: Connection,
     copy: Copy,
-    /// Of each organization's role that is decided on.
+    /// The hires so far of each organization's role.
     hired: Vec<i64>,
-    /// Of each member's key: how often it was used, and when last.
+    /// The number of uses and the time of the last use, for each member's key.
     uses: Vec<(i64, Option<i64>)>,
-    /// Of the last row of the usage log.
+    /// The time of the last usage row.
     last_at: i64,
-    /// The number and the hash of the last row of what was done.
+    /// The number and the hash of the last activity row.
     last_activity: (i64, [u8; 32]),
 }
 
-/// A decision with all its texts.
+/// A decision with all its values.
 struct Prepared {
     is_hire: bool,
     organization: usize,
@@ -108,7 +108,7 @@ struct Prepared {
     activity: Activity,
 }
 
-/// What the chain of what was done wants of a row.
+/// The values of an activity row for the hash chain.
 struct Activity {
     number: i64,
     id: String,
@@ -131,7 +131,7 @@ impl Raw {
         Self { connection, copy, hired, uses, last_at, last_activity }
     }
 
-    /// Makes all decisions, on the server's core, this many a transaction; how long it took.
+    /// Makes all decisions on the server's core, this many per transaction, and returns the time.
     pub(crate) fn decide(&mut self, cores: &Cores, keys: &[Key], decisions: &[Decision], at_once: usize) -> Duration {
         let prepared: Vec<_> = decisions.iter().map(|decision| self.prepare(keys, *decision)).collect();
         std::thread::scope(|scope| {
@@ -170,7 +170,7 @@ impl Raw {
         }
     }
 
-    /// The next row of what was done.
+    /// The next activity row.
     fn chain(&mut self, decision: Decision, key: &str, detail: &str) -> Activity {
         let organization = company::organization_of(decision.application);
         let subject = Subject {
@@ -223,7 +223,7 @@ fn action(is_hire: bool) -> &'static str {
     if is_hire { "candidate_step.hired" } else { "candidate_step.rejected" }
 }
 
-/// The step, the application, the role, the status cache.
+/// Updates the step, the application, the role and the status counts.
 fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64) {
     let run = |sql: &str, params: &[&dyn ToSql]| {
         assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "{sql} has its row");
@@ -286,7 +286,7 @@ fn append_usage(
         .unwrap();
 }
 
-/// As long as the service's own, which has other times in it.
+/// An id as long as those of the service, which contain other times.
 fn detail(decision: Decision) -> Value {
     let time = "2026-01-01T00:00:00.000000Z";
     let id = company::last_step_id(decision.application);
@@ -315,7 +315,7 @@ fn detail(decision: Decision) -> Value {
     json!({ "before": side("In Progress", Value::Null, step("in_progress")), "after": after })
 }
 
-/// Everything that decisions move, as texts.
+/// The figures that decisions change, as texts.
 pub(crate) fn figures(db: &Path) -> Vec<String> {
     let connection = Connection::open(db).unwrap();
     FIGURES.map(|sql| connection.query_row(sql, [], |row| row.get(0)).unwrap()).into()

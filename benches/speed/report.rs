@@ -1,4 +1,4 @@
-//! The table, and the same as JSON.
+//! The report, as a table and as JSON.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::company::{APPLICATIONS, ORGANIZATIONS};
-use super::line::{Measured, Ratio, Wanted};
+use super::line::{Measured, Ratio, Target};
 use super::round::{Round, Spread};
-use super::setting::Setting;
+use super::setup::Setup;
 
-/// What was measured, and where.
+/// The measurements and their circumstances.
 pub(crate) struct Report {
     machine: String,
     cores: String,
@@ -22,16 +22,16 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(machine: String, setting: &Setting, is_short: bool) -> Self {
-        let keys = setting.template.keys.len();
-        let megabytes = setting.template.megabytes();
+    pub(crate) fn new(machine: String, setup: &Setup, is_short: bool) -> Self {
+        let keys = setup.template.keys.len();
+        let megabytes = setup.template.megabytes();
         Self {
             machine,
-            cores: setting.cores.words(),
+            cores: setup.cores.describe(),
             data: format!("{ORGANIZATIONS} organizations, {keys} keys, {APPLICATIONS} applications, {megabytes} MB"),
             is_short,
-            rounds: setting.lengths.rounds,
-            decisions: setting.lengths.decisions,
+            rounds: setup.lengths.rounds,
+            decisions: setup.lengths.decisions,
             lines: Vec::new(),
         }
     }
@@ -40,7 +40,7 @@ impl Report {
         self.lines.push(measured);
     }
 
-    /// Writes it as JSON; where to.
+    /// Writes the report as JSON and returns the path of the file.
     pub(crate) fn write(&self) -> PathBuf {
         let file = folder().join("speed.json");
         std::fs::write(&file, format!("{:#}\n", self.json())).unwrap();
@@ -64,14 +64,11 @@ impl fmt::Display for Report {
         let Self { machine, cores, data, rounds, .. } = self;
         writeln!(f, "Speed of the service, on {machine}; {cores}")?;
         writeln!(f, "{data}; the log goes to /dev/null")?;
-        writeln!(
-            f,
-            "Medians of {rounds} interleaved rounds (least to most). Ratios are of the rounds beside each other."
-        )?;
+        writeln!(f, "Medians of {rounds} interleaved rounds (minimum to maximum). Ratios are of neighbouring rounds.")?;
         if self.is_short {
-            writeln!(f, "Short rounds: not for figures that anybody keeps.")?;
+            writeln!(f, "Short rounds: not for figures to publish.")?;
         }
-        let heading = ["", "limit", "service", "ratio", "wanted"];
+        let heading = ["", "limit", "service", "ratio", "target"];
         writeln!(f, "\n{}", row(heading).trim_end())?;
         self.lines.iter().try_for_each(|measured| write!(f, "{measured}"))
     }
@@ -95,10 +92,10 @@ impl Measured {
     fn json(&self) -> Value {
         let rounds = |rounds: &[Round]| rounds.iter().map(Round::json).collect::<Vec<_>>();
         let ratio = |ratio: &Ratio| {
-            let (least, most) = match ratio.wanted {
-                Wanted::AtLeast(least) => (Some(least), None),
-                Wanted::AtMost(most) => (None, Some(most)),
-                Wanted::Witness => (None, None),
+            let (least, most) = match ratio.target {
+                Target::AtLeast(least) => (Some(least), None),
+                Target::AtMost(most) => (None, Some(most)),
+                Target::Informational => (None, None),
             };
             json!({
                 "figure": ratio.figure.words(),
@@ -106,8 +103,8 @@ impl Measured {
                 "service": ratio.figure.of_all(&self.services).json(),
                 "ratioIs": ratio.figure.ratio_words(),
                 "ratio": ratio.of(self).json(),
-                "wantedAtLeast": least,
-                "wantedAtMost": most,
+                "targetAtLeast": least,
+                "targetAtMost": most,
                 "reached": ratio.is_reached(self),
             })
         };
@@ -122,26 +119,26 @@ impl Measured {
     }
 }
 
-/// Where reports are written, and what is kept from run to run.
+/// The directory for reports and for files that later runs use again.
 pub(crate) fn folder() -> PathBuf {
-    // `tmp` stands in the target directory, wherever that is.
+    // Cargo places this directory in the target directory.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
 fn verdict(ratio: &Ratio, measured: &Measured) -> String {
-    let wanted = match ratio.wanted {
-        Wanted::AtLeast(least) => format!("at least {least:.2}"),
-        Wanted::AtMost(most) => format!("at most {most:.2}"),
-        Wanted::Witness => return "(for information)".to_owned(),
+    let target = match ratio.target {
+        Target::AtLeast(least) => format!("at least {least:.2}"),
+        Target::AtMost(most) => format!("at most {most:.2}"),
+        Target::Informational => return "(for information)".to_owned(),
     };
     let is_reached = ratio.is_reached(measured).unwrap_or_default();
-    format!("{wanted}: {}", if is_reached { "reached" } else { "NOT reached" })
+    format!("{target}: {}", if is_reached { "met" } else { "NOT met" })
 }
 
-pub(crate) fn row([name, limit, service, ratio, wanted]: [&str; 5]) -> String {
-    format!("{name:<22}{limit:<28}{service:<28}{ratio:<24}{wanted}")
+pub(crate) fn row([name, limit, service, ratio, target]: [&str; 5]) -> String {
+    format!("{name:<22}{limit:<28}{service:<28}{ratio:<24}{target}")
 }
 
 pub(crate) fn cell(spread: &Spread) -> String {
@@ -149,7 +146,7 @@ pub(crate) fn cell(spread: &Spread) -> String {
     format!("{median} ({min} to {max})")
 }
 
-/// With three digits that mean something, or more.
+/// Formats a figure with at least three significant digits.
 pub(crate) fn number(figure: f64) -> String {
     match figure {
         _ if figure >= 100.0 => format!("{figure:.0}"),

@@ -1,4 +1,4 @@
-//! What is known of a round, and figures of several rounds together.
+//! The measurements of a round, and figures over several rounds.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::load::Load;
 use super::process::{Process, own_cpu};
 
-/// After a round: what the server does behind it is counted to it and not to the next one. Longer than the service
-/// takes between two looks at its write-ahead log.
+/// The pause after a round, so that its background work counts for this round and not for the next. It is longer than the
+/// interval at which the service checks its write-ahead log.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// One round of one side.
@@ -17,28 +17,28 @@ pub(crate) struct Round {
     elapsed: Duration,
     server_cpu: Option<Duration>,
     client_cpu: Option<Duration>,
-    /// Of all its requests, in order, in nanoseconds.
+    /// The sorted latencies of all requests, in nanoseconds.
     latencies: Vec<u32>,
 }
 
-/// What rounds are compared by.
+/// A figure by which rounds are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Figure {
-    /// The server's CPU time, in microseconds a request.
+    /// The CPU time of the server per request, in microseconds.
     Cpu,
-    /// Requests, or decisions, a second.
+    /// Requests or decisions per second.
     Rate,
-    /// The median of all latencies of a round, in microseconds.
+    /// The median latency of a round, in microseconds.
     P50,
-    /// The latency that 99 in 100 are not above, in microseconds.
+    /// The 99th percentile of the latencies, in microseconds.
     P99,
 }
 
-/// Figures of rounds, in order.
+/// The sorted figures of several rounds.
 pub(crate) struct Spread(Vec<f64>);
 
 impl Round {
-    /// A load on a server, whose CPU time is read before and after.
+    /// Runs a load on a server and measures the CPU time of both.
     pub(crate) fn watch(server: &Process, load: impl FnOnce() -> Load) -> Self {
         let (server_before, client_before) = (server.cpu(), own_cpu());
         let Load { elapsed, mut latencies } = load();
@@ -51,12 +51,12 @@ impl Round {
         Self { requests, elapsed, server_cpu: Some(server_cpu), client_cpu: Some(client_cpu), latencies }
     }
 
-    /// Work without a server.
+    /// A round without a server.
     pub(crate) fn without_server(requests: usize, elapsed: Duration) -> Self {
         Self { requests, elapsed, server_cpu: None, client_cpu: None, latencies: Vec::new() }
     }
 
-    /// How many were answered.
+    /// The number of answered requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
@@ -69,14 +69,14 @@ impl Round {
         self.server_cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / self.requests as f64)
     }
 
-    /// In microseconds: the least latency that this part of them is not above.
+    /// A percentile of the latencies, in microseconds.
     fn percentile(&self, part: f64) -> Option<f64> {
         let nth = (self.latencies.len() as f64 * part).ceil() as usize;
         self.latencies.get(nth.saturating_sub(1)).map(|nanos| f64::from(*nanos) / 1e3)
     }
 
     pub(crate) fn json(&self) -> Value {
-        // Of the time of the round; of the server, what it does behind a round too.
+        // The share of the round's time. For the server it includes the background work after the round.
         let busy = |cpu: Option<Duration>| cpu.map(|cpu| rounded(cpu.as_secs_f64() / self.elapsed.as_secs_f64()));
         json!({
             "requests": self.requests,
@@ -101,24 +101,24 @@ impl Figure {
             Self::P50 => round.percentile(0.5),
             Self::P99 => round.percentile(0.99),
         };
-        figure.expect("a round that is compared has what it is compared by")
+        figure.expect("every compared round has the figure")
     }
 
     pub(crate) fn of_all(self, rounds: &[Round]) -> Spread {
         Spread::new(rounds.iter().map(|round| self.of(round)))
     }
 
-    /// Its name in the table, with the unit.
+    /// The name in the table, with the unit.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::Cpu => "CPU a request, µs",
-            Self::Rate => "requests a second",
+            Self::Cpu => "CPU per request, µs",
+            Self::Rate => "requests per second",
             Self::P50 => "p50, µs",
             Self::P99 => "p99, µs",
         }
     }
 
-    /// How a ratio of it is made.
+    /// The definition of its ratio.
     pub(crate) fn ratio_words(self) -> &'static str {
         match self {
             Self::Cpu => "limit / service",
@@ -134,7 +134,7 @@ impl Spread {
         Self(figures)
     }
 
-    /// With an even number of figures, the mean of the two in the middle.
+    /// The median. For an even number of figures, it is the mean of the two in the middle.
     pub(crate) fn median(&self) -> f64 {
         (self.0[(self.0.len() - 1) / 2] + self.0[self.0.len() / 2]) / 2.0
     }
@@ -152,7 +152,7 @@ impl Spread {
     }
 }
 
-/// To as many digits as anybody reads.
+/// Rounds to four decimals for the report.
 pub(crate) fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }

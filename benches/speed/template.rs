@@ -1,4 +1,4 @@
-//! The file that every line begins with a copy of.
+//! The file that every line starts with a copy of.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,32 +11,32 @@ use tempfile::TempDir;
 use super::company;
 use super::cores::Cores;
 use super::exchange::post;
-use super::place::Place;
+use super::server::Server;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
 
-/// A file that nobody writes to any more, and what has to be known of it.
+/// A complete file, and the facts about it that the lines use.
 pub(crate) struct Template {
-    /// One of each member.
+    /// One key of each member.
     pub(crate) keys: Vec<Key>,
     copy: Copy,
 }
 
-/// A key as its user and the file know it.
+/// An API key: its text, its id and its number in the file.
 pub(crate) struct Key {
     pub(crate) text: String,
     pub(crate) id: String,
     pub(crate) number: i64,
 }
 
-/// A file in a folder of its own, which goes with this.
+/// A file in a directory of its own, which is removed on drop.
 pub(crate) struct Copy {
     pub(crate) db: PathBuf,
     _folder: TempDir,
 }
 
 impl Template {
-    /// Made by the commands, and the keys over HTTP.
+    /// Creates the data with commands, and the keys over HTTP.
     pub(crate) fn make(cores: &Cores) -> Self {
         let copy = Copy::empty();
         let db = copy.db.to_str().unwrap();
@@ -47,10 +47,10 @@ impl Template {
             run(&["import", "--db", db, file.to_str().unwrap()]);
             std::fs::remove_file(file).unwrap();
         }
-        let mut place = Place::on(cores, copy);
-        let key = |member| make_key(&mut place, admin.trim(), member);
+        let mut server = Server::on(cores, copy);
+        let key = |member| make_key(&mut server, admin.trim(), member);
         let made: Vec<_> = (0..company::ORGANIZATIONS * company::MEMBERS).map(key).collect();
-        let copy = place.end();
+        let copy = server.end();
         let connection = Connection::open(&copy.db).unwrap();
         let mut number = connection.prepare("SELECT number FROM api_keys WHERE id = $1").unwrap();
         let mut key = |(text, id): (String, String)| {
@@ -63,7 +63,7 @@ impl Template {
         Self { keys, copy }
     }
 
-    /// A copy that is on the disk, so that no round pays for it.
+    /// A copy that is synced to disk, so that no round is slowed down by writing it.
     pub(crate) fn copy(&self) -> Copy {
         Copy::of(&self.copy.db)
     }
@@ -79,13 +79,13 @@ impl Template {
 }
 
 impl Copy {
-    /// Beside the build: the system's own folder for such files may be in memory, where a commit costs nothing.
+    /// A path in the target directory, because the system's temporary directory may be in memory, where a commit costs nothing.
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Self { db: folder.path().join("appliance.db"), _folder: folder }
     }
 
-    /// Of a file that nobody writes to, on the disk.
+    /// Copies a file that no process writes to, and syncs the copy.
     pub(crate) fn of(db: &Path) -> Self {
         let copy = Self::empty();
         std::fs::copy(db, &copy.db).unwrap();
@@ -94,22 +94,22 @@ impl Copy {
     }
 }
 
-/// Its text and its id.
-fn make_key(place: &mut Place, admin: &str, member: usize) -> (String, String) {
+/// Creates a key and returns its text and its id.
+fn make_key(server: &mut Server, admin: &str, member: usize) -> (String, String) {
     let body = json!({ "name": "speed", "userId": company::user_id(member) }).to_string();
-    let answer = place.ask_with_key(&post("/api/admin/api-keys", admin, &body)).json();
+    let answer = server.ask_with_key(&post("/api/admin/api-keys", admin, &body)).json();
     let member = |name: &str| answer["data"][name].as_str().unwrap().to_owned();
     (member("key"), member("id"))
 }
 
-/// Rows of the usage log in a file.
+/// The number of usage rows in a file.
 pub(crate) fn usage_rows(db: &Path) -> usize {
     let connection = Connection::open(db).unwrap();
     let sql = "SELECT count(*) FROM api_key_usage";
     connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as usize
 }
 
-/// Runs a command to its good end; what it printed.
+/// Runs a command, requires success and returns its standard output.
 pub(crate) fn run(arguments: &[&str]) -> String {
     let output = Command::new(BINARY).args(arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

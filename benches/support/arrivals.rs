@@ -1,4 +1,4 @@
-//! How soon a hire reaches an HR system that is well while others hang.
+//! How soon a hire reaches a healthy HR system while others hang.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -6,37 +6,37 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::company::{Organization, Place};
+use super::company::{Deployment, Organization};
 use super::figures::{Figures, verdict};
 use super::receiver::{Hanging, Healthy};
 use super::service::PATIENCE;
 
 const HIRES: usize = 50;
 
-/// Hires of each organization whose target hangs: one under way, the others owed.
+/// Hires of each organization with a hanging target: one delivery under way, the others pending.
 const HIRES_OWED: usize = 3;
 
-/// From the answer of a hire to the arrival of its message.
+/// The limit on the time from the answer of a hire to the arrival of its message.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// The times of every hire.
+/// The measured times of all hires.
 pub(crate) struct Arrivals {
     hanging: usize,
     figures: Figures,
 }
 
-/// Measures beside this many organizations whose targets hang.
+/// Measures while the targets of this many organizations hang.
 pub(crate) fn measure(count: usize) -> Arrivals {
     let (hanging, healthy) = (Hanging::start(), Healthy::start());
     let target = Some(hanging.address);
     let mut others: Vec<_> =
         (0..count).map(|nth| Organization::new(&format!("org_{nth}"), HIRES_OWED, target)).collect();
-    let mut well = Organization::new("org_well", HIRES, Some(healthy.address));
-    let place = Place::of(&others.iter().chain([&well]).collect::<Vec<_>>());
-    let mut client = Client::connect(place.service.address).unwrap();
+    let mut healthy_organization = Organization::new("org_well", HIRES, Some(healthy.address));
+    let deployment = Deployment::with(&others.iter().chain([&healthy_organization]).collect::<Vec<_>>());
+    let mut client = Client::connect(deployment.service.address).unwrap();
     for _ in 0..HIRES_OWED {
         for other in &mut others {
-            client.ask(&place.hire(other).0).unwrap().expect(200);
+            client.ask(&deployment.hire(other).0).unwrap().expect(200);
         }
     }
     let began = Instant::now();
@@ -45,14 +45,18 @@ pub(crate) fn measure(count: usize) -> Arrivals {
         std::thread::sleep(Duration::from_millis(5));
     }
     let times = (0..HIRES).map(|nth| {
-        // At every moment between two looks of the worker, which looks every 100 ms and after each attempt.
+        // Spreads the hires over the polls of the delivery worker, which polls every 100 ms and after each attempt.
         std::thread::sleep(Duration::from_millis(nth as u64 * 37 % 100));
-        let (request, application) = place.hire(&mut well);
+        let (request, application) = deployment.hire(&mut healthy_organization);
         client.ask(&request).unwrap().expect(200);
         let answered = Instant::now();
         let message = healthy.next();
-        assert!(message.body.contains(&format!("{application:?}")), "{application} is told by {}", message.body);
-        // The message may be faster than the answer.
+        assert!(
+            message.body.contains(&format!("{application:?}")),
+            "the message about {application} is {}",
+            message.body
+        );
+        // The message may arrive before the answer.
         message.at.saturating_duration_since(answered)
     });
     Arrivals { hanging: count, figures: Figures::new(times.collect()) }
@@ -71,7 +75,7 @@ impl Arrivals {
     }
 }
 
-/// All of them, the first with a target.
+/// The table of all measurements. The limit applies to the first.
 pub(crate) fn table(all: &[Arrivals]) -> String {
     let heading = format!("{HIRES} hires, answer to arrival");
     let mut table = format!("{heading:<28}{:>10}{:>10}{:>10}  target: all in {LIMIT:?}\n", "median", "p99", "max");

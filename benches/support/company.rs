@@ -1,4 +1,4 @@
-//! Organizations with applications to hire from, and a service on a file that holds them.
+//! Organizations with applications that can be hired, and a service on a file with them.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Request;
 use super::service::{Service, run};
 
-/// Of the HR integrations; nobody here looks at a signature.
+/// The secret of all HR integrations. The bench does not verify signatures.
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// An organization with one role that has a position for every application.
@@ -19,7 +19,7 @@ pub(crate) struct Organization {
 }
 
 /// A running service on a file of its own, and an admin's key.
-pub(crate) struct Place {
+pub(crate) struct Deployment {
     pub(crate) service: Service,
     pub(crate) db: String,
     key: String,
@@ -27,19 +27,19 @@ pub(crate) struct Place {
 }
 
 impl Organization {
-    /// With this many applications. Hires are sent to `target`, where there is one.
+    /// An organization with this many applications. The service sends its hires to `target`, if given.
     pub(crate) fn new(id: &str, applications: usize, target: Option<SocketAddr>) -> Self {
         Self { id: id.to_owned(), applications, taken: 0, target }
     }
 
-    /// An application that nobody was hired from yet: its number.
+    /// The number of the next application without a decision.
     fn take(&mut self) -> usize {
         self.taken += 1;
         assert!(self.taken <= self.applications, "{} has an application left", self.id);
         self.taken
     }
 
-    /// How many were hired.
+    /// The number of hires so far.
     pub(crate) fn taken(&self) -> usize {
         self.taken
     }
@@ -71,7 +71,7 @@ impl Organization {
                 "name": "Engineer",
                 "status": "open",
                 "public": true,
-                // One more, so that the role stays open.
+                // One position more than applications, so that the role stays open.
                 "positions": self.applications + 1,
                 "steps": [{ "id": step(0), "name": "Interview" }, { "id": step(1), "name": "Offer" }],
                 "candidates": (1..=self.applications).map(candidate).collect::<Vec<_>>(),
@@ -85,10 +85,10 @@ impl Organization {
     }
 }
 
-impl Place {
-    /// A service with these organizations, without a rate limit.
-    pub(crate) fn of(organizations: &[&Organization]) -> Self {
-        // Beside the build: the system's own folder for such files may be in memory, where a commit costs nothing.
+impl Deployment {
+    /// Starts a service with these organizations, without a rate limit.
+    pub(crate) fn with(organizations: &[&Organization]) -> Self {
+        // In the target directory, because the system's temporary directory may be in memory, where a commit costs nothing.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         let (db, document) = (path("appliance.db"), path("company.json"));
@@ -100,7 +100,7 @@ impl Place {
         Self { service, db, key, _dir: dir }
     }
 
-    /// The request of one more hire, and the application that it hires from.
+    /// The request of the next hire, and the id of its application.
     pub(crate) fn hire(&self, organization: &mut Organization) -> (Request, String) {
         let nth = organization.take();
         let request = Request::new("POST", &format!("/api/v1/candidate-steps/cstep_{}_{nth}_1/hire", organization.id));

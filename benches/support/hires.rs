@@ -1,4 +1,4 @@
-//! What an HR system that hangs costs a hire: services side by side, with it and without one.
+//! How much a hanging HR system slows down hires: services with and without one, measured alternately.
 
 use std::fmt;
 use std::sync::Barrier;
@@ -9,11 +9,11 @@ use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Request};
-use super::company::{Organization, Place};
+use super::company::{Deployment, Organization};
 use super::figures::{Figures, verdict};
 use super::receiver::Hanging;
 
-/// What is to be measured at least, and at most while there is time left.
+/// The minimum number of rounds, and the maximum while time is left.
 const ROUNDS_MIN: usize = 7;
 const ROUNDS_MAX: usize = 18;
 const TIME: Duration = Duration::from_secs(110);
@@ -21,47 +21,46 @@ const TIME: Duration = Duration::from_secs(110);
 const HIRES: usize = 1_000;
 const HIRES_BEFORE: usize = 200;
 
-/// Of the second way.
+/// Connections of the second mode.
 const CONNECTIONS: usize = 64;
 
-/// Turns that a round is taken in, by way, so that what else the machine does meets all services alike.
-const TURNS: [usize; 2] = [5, 1];
+/// The parts of a round, by mode. The services alternate between parts, so that other load on the machine affects all of them.
+const PARTS: [usize; 2] = [5, 1];
 
-/// Between turns: long enough that a service's checkpoint is not paid for by the next one's turn.
+/// The pause between parts. It is long enough that the checkpoint of one service does not slow down the next one.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// How many times as long as without an integration hires may take.
+/// The maximum ratio of the time of hires to the time without an integration.
 const RATIO_MAX: f64 = 1.1;
 
-/// Two alike, by which the noise is known, and the one that is measured.
+/// Two identical services, whose difference is the noise, and the measured one.
 const NAMES: [&str; 3] = ["no integration", "no integration, another", "target hangs"];
-const WAYS: [&str; 2] = ["one after another", "64 connections at once"];
+const MODES: [&str; 2] = ["one after another", "64 connections at once"];
 
-/// Every order of the three, each behind one that is as unlike it as can be.
+/// Every order of the three services. Neighbouring orders differ as much as possible.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
-/// What was measured, by way.
+/// The measured times, by mode.
 pub(crate) struct Hires([Times; 2]);
 
-/// The times of every round, by service; and how many times as long as the first service's each is, as the median of
-/// that over the rounds.
+/// The times of all rounds, by service, and the median over the rounds of the ratio to the first service.
 struct Times {
     figures: [Figures; 3],
     by_round: [f64; 3],
 }
 
 struct Contender {
-    place: Place,
+    deployment: Deployment,
     organization: Organization,
 }
 
-/// Measures.
+/// Runs the measurement.
 pub(crate) fn measure() -> Hires {
     let hanging = Hanging::start();
-    let applications = WAYS.len() * (HIRES_BEFORE + ROUNDS_MAX * HIRES);
+    let applications = MODES.len() * (HIRES_BEFORE + ROUNDS_MAX * HIRES);
     let mut contenders = [None, None, Some(hanging.address)].map(|target| {
         let organization = Organization::new("org_0", applications, target);
-        Contender { place: Place::of(&[&organization]), organization }
+        Contender { deployment: Deployment::with(&[&organization]), organization }
     });
     for contender in &mut contenders {
         contender.hire_one_after_another(HIRES_BEFORE);
@@ -74,14 +73,14 @@ pub(crate) fn measure() -> Hires {
             break;
         }
         let order = ORDERS[round % ORDERS.len()];
-        for (way, times) in times.iter_mut().enumerate() {
+        for (mode, times) in times.iter_mut().enumerate() {
             let mut sums = [Duration::ZERO; 3];
-            for _ in 0..TURNS[way] {
+            for _ in 0..PARTS[mode] {
                 for index in order {
                     std::thread::sleep(PAUSE);
-                    sums[index] += match way {
-                        0 => contenders[index].hire_one_after_another(HIRES / TURNS[way]),
-                        _ => contenders[index].hire_at_once(HIRES / TURNS[way]),
+                    sums[index] += match mode {
+                        0 => contenders[index].hire_one_after_another(HIRES / PARTS[mode]),
+                        _ => contenders[index].hire_at_once(HIRES / PARTS[mode]),
                     };
                 }
             }
@@ -90,8 +89,8 @@ pub(crate) fn measure() -> Hires {
     }
     let [.., measured] = &contenders;
     let everything_is_owed = || measured.owed() as usize == measured.organization.taken();
-    assert!(eventually(everything_is_owed), "every hire is owed to the target that hangs");
-    assert!(hanging.accepted() > 0, "the target that hangs was tried");
+    assert!(eventually(everything_is_owed), "every hire waits for the hanging target");
+    assert!(hanging.accepted() > 0, "the service connected to the hanging target");
     Hires(times.map(|rounds| Times::new(&rounds)))
 }
 
@@ -110,13 +109,13 @@ impl Times {
 
 impl Contender {
     fn requests(&mut self, count: usize) -> Vec<Request> {
-        (0..count).map(|_| self.place.hire(&mut self.organization).0).collect()
+        (0..count).map(|_| self.deployment.hire(&mut self.organization).0).collect()
     }
 
-    /// On one connection, each after the answer to the one before.
+    /// Hires on one connection, each after the answer to the previous one.
     fn hire_one_after_another(&mut self, count: usize) -> Duration {
         let requests = self.requests(count);
-        let mut client = Client::connect(self.place.service.address).unwrap();
+        let mut client = Client::connect(self.deployment.service.address).unwrap();
         let began = Instant::now();
         for request in &requests {
             client.ask(request).unwrap().expect(200);
@@ -124,12 +123,12 @@ impl Contender {
         began.elapsed()
     }
 
-    /// On many connections, each with one under way.
+    /// Hires on many connections, with one request under mode on each.
     fn hire_at_once(&mut self, count: usize) -> Duration {
         let requests = self.requests(count);
         let (next, ready) = (AtomicUsize::new(0), Barrier::new(CONNECTIONS + 1));
         let work = || {
-            let mut client = Client::connect(self.place.service.address).unwrap();
+            let mut client = Client::connect(self.deployment.service.address).unwrap();
             ready.wait();
             while let Some(request) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 client.ask(request).unwrap().expect(200);
@@ -146,19 +145,19 @@ impl Contender {
         })
     }
 
-    /// How many messages are in the file that have not arrived. They are made a moment after the hire.
+    /// The number of pending deliveries in the file. The service queues them a moment after the hire.
     fn owed(&self) -> u32 {
         let sql = "SELECT count(*) FROM hr_deliveries WHERE state = 'pending'";
-        let file = Connection::open(&self.place.db).unwrap();
+        let file = Connection::open(&self.deployment.db).unwrap();
         file.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 }
 
-/// Whether it comes true within ten seconds.
-fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
+/// Waits up to ten seconds for a condition and returns whether it holds.
+fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(10) {
-        if is_so() {
+        if holds() {
             return true;
         }
         std::thread::sleep(PAUSE);
@@ -168,12 +167,12 @@ fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
 
 impl Hires {
     pub(crate) fn json(&self) -> Value {
-        let ways = WAYS.iter().zip(&self.0).map(|(way, Times { figures, by_round })| {
+        let modes = MODES.iter().zip(&self.0).map(|(mode, Times { figures, by_round })| {
             let [base, another, measured] = figures;
             let seconds: Map<_, _> =
                 NAMES.iter().zip(figures).map(|(name, one)| ((*name).to_owned(), one.json())).collect();
             json!({
-                "way": way,
+                "mode": mode,
                 "hires": HIRES,
                 "seconds": seconds,
                 "noise": another.ratio(base),
@@ -184,7 +183,7 @@ impl Hires {
                 "met": measured.ratio(base) <= RATIO_MAX,
             })
         });
-        ways.collect()
+        modes.collect()
     }
 }
 
@@ -193,8 +192,8 @@ impl fmt::Display for Hires {
         let rounds = self.0[0].figures[0].count();
         let heading = format!("{HIRES} hires, {rounds} rounds");
         writeln!(f, "{heading:<28}{:>10}{:>10}{:>10}{:>8}{:>10}  target", "median", "min", "max", "ratio", "by round")?;
-        for (way, Times { figures, by_round }) in WAYS.iter().zip(&self.0) {
-            writeln!(f, "{way}")?;
+        for (mode, Times { figures, by_round }) in MODES.iter().zip(&self.0) {
+            writeln!(f, "{mode}")?;
             for (index, (name, one)) in NAMES.iter().zip(figures).enumerate() {
                 let [median, min, max] = [one.median(), one.min(), one.max()].map(|one| one.as_secs_f64() * 1e3);
                 let ratio = one.ratio(&figures[0]);

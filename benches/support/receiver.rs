@@ -1,4 +1,4 @@
-//! HR systems: one that hangs, and one that is well.
+//! Two HR systems: a hanging one and a healthy one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-/// Accepts every connection and never answers on any.
+/// Accepts every connection and never answers.
 pub(crate) struct Hanging {
     pub(crate) address: SocketAddr,
     accepted: Arc<AtomicUsize>,
 }
 
-/// Takes every message and answers at once.
+/// Reads every message and answers at once.
 pub(crate) struct Healthy {
     pub(crate) address: SocketAddr,
     messages: mpsc::Receiver<Message>,
 }
 
-/// A message, whole.
+/// A complete message.
 pub(crate) struct Message {
     pub(crate) at: Instant,
     pub(crate) body: String,
@@ -29,14 +29,14 @@ impl Hanging {
         let accepted = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&accepted);
         let address = listen(move |stream| {
-            // Never closed: whoever waits for an answer waits on.
+            // The connection stays open, so the service waits for an answer.
             std::mem::forget(stream);
             count.fetch_add(1, Ordering::Relaxed);
         });
         Self { address, accepted }
     }
 
-    /// How many connections were made until now.
+    /// The number of connections so far.
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::Relaxed)
     }
@@ -53,11 +53,11 @@ impl Healthy {
 
     /// The next message.
     pub(crate) fn next(&self) -> Message {
-        self.messages.recv_timeout(super::service::PATIENCE).expect("a message comes")
+        self.messages.recv_timeout(super::service::PATIENCE).expect("a message arrives")
     }
 }
 
-/// Hands each connection to `each`, one after another.
+/// Passes each connection to `each`, one after another.
 fn listen(mut each: impl FnMut(TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

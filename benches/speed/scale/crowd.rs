@@ -1,4 +1,4 @@
-//! An organization that has half of a file: roles with steps, candidates of many names at them, and what was done.
+//! An organization with half of the data of a file: roles with steps, candidates with many names, and activity.
 
 use appliance::domain::activity::{self, CHAIN_START, ChainLink, Subject};
 use appliance::domain::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, Id, OrganizationId, RoleId, UserId};
@@ -12,40 +12,40 @@ use super::progress::Progress;
 use crate::company;
 use crate::random::Random;
 
-/// The step a candidate is at, or was: each in turn.
+/// The steps of each role. Candidates are spread over them in turn.
 const STEPS: [(usize, &str, &str); 4] =
     [(1, "Application", "application"), (2, "Call", "screening"), (3, "Interview", "interview"), (4, "Offer", "offer")];
 
-/// Of this many candidates, one has the same name: as many as the small file needs to fill a page of each search.
+/// First names. Together with the surnames they repeat often enough that the small file fills a page of each search.
 const FIRST_NAMES: [&str; 20] = [
     "Ada", "Björn", "Carla", "Dmitri", "Elif", "Fatima", "Günter", "Hana", "Ivo", "Jelena", "Karim", "Leïla", "Mateo",
     "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Sanjay", "Théo",
 ];
 
-/// Surnames are one of each.
+/// The two halves of surnames.
 const BEGINNINGS: [&str; 10] = ["Hart", "Kauf", "Berg", "Neu", "Stein", "Lind", "Wald", "Gross", "Feld", "Brück"];
 const ENDS: [&str; 5] = ["mann", "meyer", "berger", "ner", "holm"];
 
-/// The role that has so many applications in every file.
+/// The role with the same number of applications in every file.
 pub(crate) const SAME_ROLE: usize = 1;
 const APPLICATIONS_OF_SAME: usize = 1_000;
 
-/// The role that has one in so many of all applications.
+/// The role with a fixed share of all applications.
 pub(crate) const GROWING_ROLE: usize = 0;
 const GROWING_PART: usize = 50;
 
-/// Departments of the roles, each in turn.
+/// The departments of the roles, in turn.
 pub(crate) const DEPARTMENTS: [&str; 10] =
     ["Operations", "Sales", "Finance", "Design", "Support", "Research", "Legal", "Quality", "Logistics", "People"];
 
-/// Users who are members of this organization, too.
+/// Users who are also members of this organization.
 const MEMBERS: usize = 60;
 
-/// A surname that the searches look for, and the first name beside it.
+/// The surname of the searches and a first name that occurs with it.
 pub(crate) const SURNAME: &str = "Hartmann";
 pub(crate) const FIRST_NAME: &str = "Ada";
 
-/// The role that a candidate applied to, by their place.
+/// The role of a candidate's application, by the candidate's index.
 fn role_of(size: &Size, nth: usize) -> usize {
     let growing = size.crowd / GROWING_PART;
     match nth {
@@ -55,7 +55,7 @@ fn role_of(size: &Size, nth: usize) -> usize {
     }
 }
 
-/// A candidate of the role that is the same in every file.
+/// A candidate of the role with the same applications in every file.
 pub(crate) fn candidate_of_same(size: &Size) -> String {
     company::candidate_id(size.applications + size.crowd / GROWING_PART + 7)
 }
@@ -74,7 +74,7 @@ pub(crate) fn step_id(role: usize, order: usize) -> String {
     company::id("step", 1_000_000_000 + role * 10 + order)
 }
 
-/// What became of an application, by its place: of ten, seven go on.
+/// The status of an application, by its index. Seven of ten are in progress.
 fn status(nth: usize) -> &'static str {
     match nth % 10 {
         3 => "Hired",
@@ -84,7 +84,7 @@ fn status(nth: usize) -> &'static str {
     }
 }
 
-/// Fills it, where there is such an organization.
+/// Creates the organization, if the file has one.
 pub(crate) fn fill(connection: &Connection, size: &Size) {
     if size.crowd == 0 {
         return;
@@ -113,7 +113,7 @@ pub(crate) fn fill(connection: &Connection, size: &Size) {
         record.append("candidate_role.added", &role_id, Some((&ids.0, &ids.1)));
         progress.one();
     }
-    // There is always room for one more.
+    // The role always has an open position.
     let seats = "UPDATE roles
                  SET hired = c.hired, positions = c.hired + 2
                  FROM (SELECT role_id, count(*) AS hired FROM candidate_roles WHERE status = 'Hired' GROUP BY role_id) c
@@ -121,7 +121,7 @@ pub(crate) fn fill(connection: &Connection, size: &Size) {
     connection.execute(seats, []).unwrap();
 }
 
-/// The steps of its roles, and their departments.
+/// Creates the steps of its roles and sets the departments.
 fn pipelines(connection: &Connection, size: &Size) {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_order, step_type) VALUES ($1, $2, $3, $4, $5)";
     let mut step = connection.prepare(sql).unwrap();
@@ -135,7 +135,7 @@ fn pipelines(connection: &Connection, size: &Size) {
     }
 }
 
-/// The statements that candidates are added by.
+/// The statements that add candidates.
 struct Crowd<'a> {
     organization: &'a str,
     candidate: Statement<'a>,
@@ -167,15 +167,15 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// A candidate with their application, which is at a step or ended there.
+    /// Adds a candidate with an application that is in progress or has ended at a step.
     fn add(&mut self, size: &Size, nth: usize, (role, role_id): (usize, &str), (id, app): (&str, &str), name: &str) {
         let (number, email) = ((size.applications + nth) as i64 + 1, email(nth));
         let at = MADE_AT + nth as i64 * 1_000_000;
         self.candidate.execute((number, id, self.organization, name, &email, at)).unwrap();
         self.words.add(self.organization, number, name, &email);
         let status = status(nth);
-        let goes_on = status == "In Progress";
-        // Whoever is hired is so at the last step.
+        let is_in_progress = status == "In Progress";
+        // A hire is always at the last step.
         let here = if status == "Hired" { STEPS.len() } else { 1 + nth / 10 % STEPS.len() };
         let row = (
             app,
@@ -184,8 +184,8 @@ impl<'a> Crowd<'a> {
             number,
             role_id,
             status,
-            goes_on.then(|| step_id(role, here)),
-            goes_on.then_some(at),
+            is_in_progress.then(|| step_id(role, here)),
+            is_in_progress.then_some(at),
             at,
             (status == "Hired").then_some(at + 86_400_000_000),
         );
@@ -216,7 +216,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// What was done, in a chain.
+/// Appends activity rows to the hash chain.
 struct Record<'a> {
     append: Statement<'a>,
     organization: OrganizationId,
@@ -227,7 +227,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Nothing was done in the file before.
+    /// The file must have no activity yet.
     fn of(connection: &'a Connection, organization: &str) -> Self {
         let sql = "INSERT INTO activities (number, id, organization_id, at, action, user_id, api_key_id, role_id,
                      candidate_id, candidate_role_id, detail, salt, detail_hash, hash)

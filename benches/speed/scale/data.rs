@@ -1,4 +1,4 @@
-//! What is in the files: the same organizations, keys and questions in a small one and in a big one.
+//! The data of the files: the same organizations, keys and questions in a small and a big one.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::domain::timestamp::Timestamp;
@@ -6,23 +6,22 @@ use appliance::domain::timestamp::Timestamp;
 use crate::company::{self, id};
 use crate::random::Random;
 
-/// How much of everything a file has.
+/// The amounts of data in a file.
 #[derive(Debug)]
 pub(crate) struct Size {
     pub(crate) name: &'static str,
-    /// With a portal of 30 roles, and one more role that is applied to.
+    /// Organizations with a portal of 30 roles and one more role with applications.
     pub(crate) organizations: usize,
-    /// Roles on the portal of one more organization, which has nothing else; none where there is no such one.
+    /// Roles on the portal of one more organization without other data. 0 if there is none.
     pub(crate) large_portal_roles: usize,
-    /// Each of a candidate of its own.
+    /// Applications, each of a separate candidate.
     pub(crate) applications: usize,
-    /// Candidates of that one more organization, each with an application to one of its roles, and with what was done on
-    /// record; in addition to the others.
+    /// Additional candidates of that organization, each with an application to one of its roles and with activity.
     pub(crate) crowd: usize,
     pub(crate) usage_rows: usize,
 }
 
-/// A thousandth of [`BIG`], but for the roles: a portal of 30 is asked for in both.
+/// A thousandth of [`BIG`], except for the roles, because both files need a portal with 30 roles.
 pub(crate) static SMALL: Size =
     Size { name: "small", organizations: 1, large_portal_roles: 0, applications: 1_000, crowd: 0, usage_rows: 10_000 };
 
@@ -45,7 +44,7 @@ pub(crate) static BIG_SHORT: Size = Size {
     usage_rows: 500_000,
 };
 
-/// As much as [`BIG`], of which one organization has half: its lists grow with the file.
+/// As much data as [`BIG`]. One organization has half of it, so its lists grow with the file.
 pub(crate) static LISTS: Size = Size {
     name: "lists",
     organizations: 100,
@@ -75,29 +74,29 @@ pub(crate) static LISTS_SHORT: Size = Size {
     usage_rows: 500_000,
 };
 
-/// Keys of members, in every file the same: one of each user.
+/// Keys of members, one per user, the same in every file.
 pub(crate) const KEYS: usize = 1_000;
 
-/// The key behind those of the members is an admin's.
+/// The key after those of the members belongs to an admin.
 pub(crate) const ADMIN: usize = KEYS;
 
-/// Members of an organization that decide on its applications. Every organization has them.
+/// Members of each organization who decide on its applications.
 const DECIDERS: usize = 3;
 
-/// The key that the pages of the usage log are asked for has every tenth row. The others share the rest.
+/// The key whose usage pages are requested has every tenth usage row. The other keys share the rest.
 pub(crate) const WATCHED: usize = 0;
 const WATCHED_EVERY: usize = 10;
 
-/// Steps through all other keys, because it has no divisor in common with how many they are.
+/// A stride that visits all other keys, because it shares no divisor with their number.
 const KEY_STRIDE: usize = 617;
 
-/// When everything was made, and the first row of the usage log: 2025-01-01. All of it is in the past.
+/// The creation time of all data and the time of the first usage row: 2025-01-01. All usage rows are in the past.
 pub(crate) const MADE_AT: i64 = 1_735_689_600_000_000;
 
-/// Between two rows of the usage log.
+/// The interval between two usage rows.
 const USAGE_EVERY: i64 = 1_000_000;
 
-/// Further apart than an organization has roles.
+/// The distance between the role numbers of organizations, larger than the number of roles.
 const ROLE_NUMBERS: usize = 10_000;
 
 impl Size {
@@ -105,17 +104,17 @@ impl Size {
         self.organizations * (company::PORTAL_ROLES + 1) + self.large_portal_roles
     }
 
-    /// Of one organization. The last one may have fewer.
+    /// Applications of one organization. The last one may have fewer.
     pub(crate) fn applications_of_one(&self) -> usize {
         self.applications.div_ceil(self.organizations)
     }
 
-    /// Whose application it is.
+    /// The organization of an application.
     pub(crate) fn organization_of(&self, application: usize) -> usize {
         application / self.applications_of_one()
     }
 
-    /// The only organization of a user, but for the admin, who is in none.
+    /// The only organization of a user. The admin has none.
     pub(crate) fn organization_of_user(&self, user: usize) -> usize {
         user % self.organizations
     }
@@ -125,29 +124,29 @@ impl Size {
         self.organizations
     }
 
-    /// The key that decides on an application: of a member, and in each file one of a few.
+    /// The key that decides on an application. It belongs to one of a few members.
     pub(crate) fn decider(&self, application: usize) -> usize {
         self.organization_of(application) + application % DECIDERS * self.organizations
     }
 
-    /// `before` for the page that begins after this part of the rows, from the oldest on.
+    /// The `before` parameter for the page that begins after this part of the rows, counted from the oldest.
     pub(crate) fn before(&self, part: f64) -> String {
         let row = (self.usage_rows as f64 * part) as usize;
         Timestamp::from_micros(usage_at(row)).to_string()
     }
 
-    /// `before` for the page that ends with a key's oldest row.
+    /// The `before` parameter for the page that ends with the oldest row of a key.
     pub(crate) fn before_last_page(rows: usize) -> String {
         Timestamp::from_micros(usage_at(rows * WATCHED_EVERY)).to_string()
     }
 }
 
-/// A role by its place: first those of the portal, then the one that is applied to.
+/// A role by its index: first those of the portal, then the one with applications.
 pub(crate) fn role_id(organization: usize, nth: usize) -> String {
     id("role", organization * ROLE_NUMBERS + nth)
 }
 
-/// The role that is decided on.
+/// The role with applications.
 pub(crate) fn decided_role_id(organization: usize) -> String {
     role_id(organization, company::PORTAL_ROLES)
 }
@@ -160,12 +159,12 @@ pub(crate) fn key_id(key: usize) -> String {
     id("key", key)
 }
 
-/// The file's first key is of whoever it was made by.
+/// The first key of the file belongs to its creator.
 pub(crate) fn key_number(key: usize) -> i64 {
     key as i64 + 2
 }
 
-/// The same in every run, so that nothing has to be kept beside a file.
+/// The secret is the same in every run, so that it need not be stored beside the file.
 pub(crate) fn secret(key: usize) -> KeySecret {
     let mut random = Random::new(key as u64 * 1_000_000);
     KeySecret::generate(|bytes| bytes.fill_with(|| (random.next() >> 56) as u8))
@@ -180,7 +179,7 @@ pub(crate) fn usage_at(row: usize) -> i64 {
     MADE_AT + row as i64 * USAGE_EVERY
 }
 
-/// Whose row of the usage log it is.
+/// The key of a usage row.
 pub(crate) fn usage_key(row: usize) -> usize {
     if row.is_multiple_of(WATCHED_EVERY) { WATCHED } else { 1 + row % (KEYS - 1) * KEY_STRIDE % (KEYS - 1) }
 }

@@ -1,4 +1,4 @@
-//! Decisions in a file that has fewer applications than there are decisions: they are opened again in between.
+//! Decisions on a file with fewer applications than decisions. The bench reopens the applications in between.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +15,19 @@ use crate::round::Round;
 
 const CONNECTIONS: usize = 64;
 
-/// Decisions until the applications are opened again: as many as the small file has applications. The big one is treated
-/// alike.
+/// Decisions until the applications are reopened: the number of applications in the small file. Both files use it.
 const BATCH: usize = SMALL.applications;
 
-/// Which applications a batch decides on.
+/// The order of the applications of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Each behind the one before.
+    /// In the order of ids.
     OfIds,
-    /// At random over the file. The big one then has a page for each, where those of the small one share them.
+    /// At random over the file. In the big file each application then lies in another page, in the small one they share pages.
     Scattered,
 }
 
-/// One side of it.
+/// The decisions of one side.
 pub(crate) struct Deciding<'a> {
     side: &'a mut Side,
     keys: Vec<String>,
@@ -48,9 +47,9 @@ impl Order {
 
 impl<'a> Deciding<'a> {
     pub(crate) fn new(side: &'a mut Side, order: Order) -> Self {
-        let connection = Connection::open(side.place.db()).unwrap();
+        let connection = Connection::open(side.server.db()).unwrap();
         connection.busy_timeout(Duration::from_secs(5)).unwrap();
-        // The service moves the log into the file.
+        // The service runs the checkpoints.
         connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0").unwrap();
         let mut applications: Vec<usize> = (0..side.size.applications).collect();
         if order == Order::Scattered {
@@ -59,12 +58,12 @@ impl<'a> Deciding<'a> {
         Self { side, keys: data::texts(), connection, applications, next: 0 }
     }
 
-    /// So many batches, and what was decided undone behind each.
+    /// Sends this many batches of decisions and undoes the decisions after each.
     pub(crate) fn round(&mut self, batches: usize) -> Round {
         let batches: Vec<Vec<Decision>> = (0..batches).map(|_| self.batch()).collect();
         let Self { side, keys, connection, .. } = self;
-        let Side { size, place } = &mut **side;
-        place.round_of(|address| {
+        let Side { size, server } = &mut **side;
+        server.round_of(|address| {
             let mut all = Load { elapsed: Duration::ZERO, latencies: Vec::new() };
             for batch in &batches {
                 let request = |decision: &Decision| decision.request_with(&keys[size.decider(decision.application)]);
@@ -88,11 +87,11 @@ impl<'a> Deciding<'a> {
     }
 }
 
-/// Undoes decisions, but for their activities and the usage log.
+/// Undoes decisions, except for their activity rows and usage rows.
 fn open_again(connection: &Connection, batch: &[Decision], organization_of: impl Fn(usize) -> usize) {
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = |sql: &str, id: String| {
-        assert_eq!(connection.prepare_cached(sql).unwrap().execute([id]).unwrap(), 1, "a row for each: {sql}");
+        assert_eq!(connection.prepare_cached(sql).unwrap().execute([id]).unwrap(), 1, "one row per decision: {sql}");
     };
     for Decision { application, is_hire } in batch.iter().copied() {
         run(OPEN_STEP, company::last_step_id(application));

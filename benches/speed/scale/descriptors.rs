@@ -1,12 +1,12 @@
-//! How many files and sockets this process and those that it starts may have open.
+//! The limit on open files and sockets of this process and its children.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Set where this was done before, so that it is not done again and again.
+/// An environment variable that is set after the restart, so that it happens only once.
 const DONE: &str = "APPLIANCE_BENCH_DESCRIPTORS";
 
-/// Begins this process anew with as many as the system allows. To be called before anything else.
+/// Restarts this process with the maximum limit of the system. Call it before anything else.
 pub(crate) fn claim() {
     if std::env::var_os(DONE).is_some() {
         return;
@@ -15,10 +15,10 @@ pub(crate) fn claim() {
     command.args(["-c", "ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""]);
     command.arg(std::env::current_exe().unwrap()).args(std::env::args_os().skip(1)).env(DONE, "1");
     let error = command.exec();
-    eprintln!("this process goes on with the descriptors that it has: {error}");
+    eprintln!("this process continues with its present limit on descriptors: {error}");
 }
 
-/// How many there are.
+/// The present limit.
 pub(crate) fn most() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

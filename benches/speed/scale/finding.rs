@@ -1,4 +1,4 @@
-//! What was found, as rows of a table and as JSON.
+//! Findings, as rows of the table and as JSON.
 
 use std::fmt;
 
@@ -7,41 +7,41 @@ use serde_json::{Value, json};
 use crate::report::{self, number, row};
 use crate::round::{Figure, Round, Spread};
 
-/// A figure, or one against another, and what it is to be.
+/// A figure or a ratio, and its limit.
 pub(crate) struct Finding {
-    /// What was done.
+    /// The measured action.
     name: String,
-    /// What is told of it, with its unit.
+    /// The figure with its unit.
     figure: &'static str,
-    /// What the ratio is made of, where it is one: the first is what the second is compared with.
+    /// The two sides of a ratio. The second is compared with the first.
     sides: Option<[Spread; 2]>,
     value: Spread,
-    /// The median is at most this; without it, the figure is told for information.
+    /// The limit on the median. Without a limit, the figure is for information.
     at_most: Option<f64>,
-    /// All rounds of both sides.
+    /// The rounds of both sides.
     rounds: Vec<Value>,
 }
 
 impl Finding {
-    /// Figures that stand alone.
+    /// A finding with figures of one side.
     pub(crate) fn figure(name: impl Into<String>, figure: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
         let value = Spread::new(values.into_iter());
         Self { name: name.into(), figure, sides: None, value, at_most: None, rounds: Vec::new() }
     }
 
-    /// The second of each pair against the first.
+    /// A finding with the ratio of each pair.
     pub(crate) fn ratio(name: impl Into<String>, figure: &'static str, pairs: &[(f64, f64)]) -> Self {
         let sides = [Spread::new(pairs.iter().map(|(first, _)| *first)), Spread::new(pairs.iter().map(|pair| pair.1))];
         let value = Spread::new(pairs.iter().map(|(first, second)| second / first));
         Self { name: name.into(), figure, sides: Some(sides), value, at_most: None, rounds: Vec::new() }
     }
 
-    /// The CPU of the service a request, over the rounds of two sides that took turns.
+    /// A finding with the CPU time per request, from alternating rounds of two sides.
     pub(crate) fn cpu(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
         Self::cpu_of(name, Figure::Cpu.words(), (firsts, 1.0), (seconds, 1.0))
     }
 
-    /// The median of the latencies of each round, over the rounds of two sides that took turns.
+    /// A finding with the median latency, from alternating rounds of two sides.
     pub(crate) fn latency(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
         let pairs = firsts.iter().zip(seconds);
         let pairs: Vec<_> = pairs.map(|(first, second)| (Figure::P50.of(first), Figure::P50.of(second))).collect();
@@ -49,7 +49,7 @@ impl Finding {
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, Figure::P50.words(), &pairs) }
     }
 
-    /// The same, for as many units as a request has.
+    /// The CPU time per unit, where a request has this many units.
     pub(crate) fn cpu_of(
         name: impl Into<String>,
         figure: &'static str,
@@ -64,7 +64,7 @@ impl Finding {
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, figure, &pairs) }
     }
 
-    pub(crate) fn wanted_at_most(self, most: f64) -> Self {
+    pub(crate) fn target_at_most(self, most: f64) -> Self {
         Self { at_most: Some(most), ..self }
     }
 
@@ -85,7 +85,7 @@ impl Finding {
     }
 }
 
-/// A single figure has no spread that anybody would look at.
+/// The cell of the table. A single figure has no spread.
 fn cell(spread: &Spread) -> String {
     if spread.min() < spread.max() { report::cell(spread) } else { number(spread.median()) }
 }
@@ -93,8 +93,8 @@ fn cell(spread: &Spread) -> String {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = match (self.at_most, self.is_reached()) {
-            (Some(most), Some(true)) => format!("at most {most}: reached"),
-            (Some(most), _) => format!("at most {most}: NOT reached"),
+            (Some(most), Some(true)) => format!("at most {most}: met"),
+            (Some(most), _) => format!("at most {most}: NOT met"),
             (None, _) => "(for information)".to_owned(),
         };
         let [first, second] = match &self.sides {

@@ -1,4 +1,4 @@
-//! What the service takes: memory, time to start, bytes that it reads, its own size.
+//! The footprint of the service: memory, start time, bytes read and the size of the binary.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Setting;
+use super::Setup;
 use super::data::{self, ADMIN, Size};
 use super::descriptors;
 use super::finding::Finding;
@@ -14,49 +14,49 @@ use super::report::Part;
 use crate::company;
 use crate::exchange::{ask, ask_on, get};
 use crate::load::{self, Course};
-use crate::place;
 use crate::process::Process;
+use crate::server;
 use crate::template::{BINARY, Copy, run};
 
 const STARTS: usize = 15;
 const BUSY_CONNECTIONS: usize = 256;
 const IDLE_CONNECTIONS: usize = 10_000;
 
-/// For whatever else this process and the service have open.
+/// Descriptors for other files of this process and the service.
 const OTHER_DESCRIPTORS: usize = 500;
 
-/// Behind the first answer, until the memory is that of a service that does nothing.
+/// The time after the first answer until the memory is that of an idle service.
 const CALM: Duration = Duration::from_secs(1);
 
-/// Between two looks at the memory of a service that is busy.
+/// The interval at which the memory of a busy service is read.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Between two tries to connect.
+/// The interval between attempts to connect.
 const TRY_EVERY: Duration = Duration::from_micros(200);
 
-/// Everything of this, on the big file and on an empty one.
-pub(crate) fn measure(setting: &Setting, big: &Copy, size: &Size, part: &mut Part<'_>) {
-    part.add(reading(setting, big));
-    eprintln!("starting it {STARTS} times on an empty file and on the big one");
-    part.add(starts(setting, big));
-    eprintln!("looking at its memory");
-    part.add(memory(setting, big, size));
+/// Measures the footprint on the big file and on an empty one.
+pub(crate) fn measure(setup: &Setup, big: &Copy, size: &Size, part: &mut Part<'_>) {
+    part.add(reading(setup, big));
+    eprintln!("starting the service {STARTS} times on an empty file and on the big one");
+    part.add(starts(setup, big));
+    eprintln!("measuring its memory");
+    part.add(memory(setup, big, size));
     let bytes = Path::new(BINARY).metadata().unwrap().len();
-    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).wanted_at_most(8.0)]);
+    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(8.0)]);
 }
 
-/// A service that has just given its first answer.
+/// A service that has just sent its first answer.
 struct Started {
     process: Process,
     address: SocketAddr,
     elapsed: Duration,
 }
 
-/// Starts it, and asks who calls until there is an answer.
-fn start(setting: &Setting, db: &Path, key: &str) -> Started {
+/// Starts the service and repeats a request until there is an answer.
+fn start(setup: &Setup, db: &Path, key: &str) -> Started {
     let me = get("/api/v1/me", Some(key));
     let began = Instant::now();
-    let (mut process, address) = place::spawn(&setting.cores, db);
+    let (mut process, address) = server::spawn(&setup.cores, db);
     loop {
         if let Ok(answer) = ask(address, &me) {
             answer.expect(200);
@@ -67,48 +67,48 @@ fn start(setting: &Setting, db: &Path, key: &str) -> Started {
     }
 }
 
-/// Bytes read by a start, and by a backup.
-fn reading(setting: &Setting, big: &Copy) -> Vec<Finding> {
+/// Measures the bytes that a start and a backup read.
+fn reading(setup: &Setup, big: &Copy) -> Vec<Finding> {
     let file = big.db.metadata().unwrap().len() as f64;
     forget(&big.db);
-    let mut started = start(setting, &big.db, data::secret(ADMIN).reveal());
+    let mut started = start(setup, &big.db, data::secret(ADMIN).reveal());
     let [read, from_disk] = ["rchar", "read_bytes"].map(|name| started.process.io_bytes(name) as f64 / 1e6);
     started.process.terminate();
     eprintln!("copying the big file");
     let target = Copy::empty();
-    let mut backup = Process(backup(setting, &big.db, &target.db).spawn().unwrap());
+    let mut backup = Process(backup(setup, &big.db, &target.db).spawn().unwrap());
     backup.until_ended();
     let copied = backup.io_bytes("rchar") as f64 / file;
     assert!(backup.0.wait().unwrap().success(), "the backup succeeds");
     vec![
-        Finding::figure("start on the big file, until the first answer", "MB read", [read]).wanted_at_most(2.0),
-        Finding::figure("the same, with nothing of the file in memory", "MB from the disk", [from_disk]),
-        Finding::figure("backup of the big file", "bytes read a byte of it", [copied]).wanted_at_most(1.1),
+        Finding::figure("start on the big file, until the first answer", "MB read", [read]).target_at_most(2.0),
+        Finding::figure("the same, with nothing of the file in the page cache", "MB from the disk", [from_disk]),
+        Finding::figure("backup of the big file", "bytes read per byte", [copied]).target_at_most(1.1),
     ]
 }
 
-/// The command that copies a file, on the server's core.
-pub(crate) fn backup(setting: &Setting, db: &Path, target: &Path) -> Command {
-    let mut command = setting.cores.server(BINARY);
+/// The backup command, on the server's core.
+pub(crate) fn backup(setup: &Setup, db: &Path, target: &Path) -> Command {
+    let mut command = setup.cores.server(BINARY);
     command.args(["backup", "--db"]).arg(db).arg(target);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-/// Takes a file out of the system's memory, where the system has a way to do so.
+/// Removes a file from the page cache, if the system can do that.
 fn forget(db: &Path) {
     let file = format!("of={}", db.display());
     let arguments = [&*file, "oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none"];
     let _ = Command::new("dd").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// From the start to the first answer, in turn on both files.
-fn starts(setting: &Setting, big: &Copy) -> Vec<Finding> {
+/// Measures the time from the start to the first answer, alternately on both files.
+fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
     let empty = Copy::empty();
     let first = run(&["bootstrap-admin", "--db", empty.db.to_str().unwrap(), "--email", "admin@appliance.example"]);
     let admin = data::secret(ADMIN);
     let once = |db: &Path, key: &str| {
-        let mut started = start(setting, db, key);
+        let mut started = start(setup, db, key);
         started.process.terminate();
         started.elapsed.as_secs_f64() * 1e3
     };
@@ -117,59 +117,59 @@ fn starts(setting: &Setting, big: &Copy) -> Vec<Finding> {
     let megabytes = big.db.metadata().unwrap().len() / 1_000_000;
     let on_big = format!("start on a file of {megabytes} MB, until the first answer");
     vec![
-        Finding::figure("start on an empty file, until the first answer", "ms", of_empty).wanted_at_most(20.0),
-        Finding::figure(on_big, "ms", of_big).wanted_at_most(20.0),
+        Finding::figure("start on an empty file, until the first answer", "ms", of_empty).target_at_most(20.0),
+        Finding::figure(on_big, "ms", of_big).target_at_most(20.0),
     ]
 }
 
-/// Idle, busy, and with many that have asked once and stay.
-fn memory(setting: &Setting, big: &Copy, size: &Size) -> Vec<Finding> {
+/// Measures the memory of an idle service, a busy one, and one with many idle connections that have sent one request each.
+fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Finding> {
     let admin = data::secret(ADMIN);
-    let mut started = start(setting, &big.db, admin.reveal());
+    let mut started = start(setup, &big.db, admin.reveal());
     std::thread::sleep(CALM);
     let idle = resident(&started.process);
-    let busy = busy(setting, &started, size);
+    let busy = busy(setup, &started, size);
     started.process.terminate();
     let crowd = IDLE_CONNECTIONS.min(descriptors::most().saturating_sub(OTHER_DESCRIPTORS));
     let crowded = [get("/api/v1/me", Some(admin.reveal())), get(&company::portal_path(0), None)].map(|request| {
-        let mut started = start(setting, &big.db, admin.reveal());
+        let mut started = start(setup, &big.db, admin.reveal());
         let memory = crowded(&started, crowd, &request);
         started.process.terminate();
         memory
     });
     let of = |what: String, [all, own]: [f64; 2], most: f64| {
         [
-            Finding::figure(what.clone(), "VmRSS, MB", [all]).wanted_at_most(most),
+            Finding::figure(what.clone(), "VmRSS, MB", [all]).target_at_most(most),
             Finding::figure(what, "RssAnon, MB", [own]),
         ]
     };
-    let many = |what: &str| format!("memory with {crowd} idle connections that have asked {what}");
-    let most = format!("memory with {BUSY_CONNECTIONS} busy connections, me and portals; the most of it");
+    let many = |request: &str| format!("memory with {crowd} idle connections after {request}");
+    let most = format!("memory with {BUSY_CONNECTIONS} busy connections, me and portals, maximum");
     [
         of("memory when idle".to_owned(), idle, 12.0),
         of(most, busy, 64.0),
-        of(many("who they are"), crowded[0], 150.0),
-        of(many("for a portal"), crowded[1], 150.0),
+        of(many("GET /api/v1/me"), crowded[0], 150.0),
+        of(many("a request for a portal"), crowded[1], 150.0),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// `VmRSS` and `RssAnon`, in MB.
+/// Reads `VmRSS` and `RssAnon` in MB.
 fn resident(process: &Process) -> [f64; 2] {
     ["VmRSS", "RssAnon"].map(|name| process.memory_kb(name) as f64 * 1_024.0 / 1e6)
 }
 
-/// The most while it is asked.
-fn busy(setting: &Setting, started: &Started, size: &Size) -> [f64; 2] {
+/// The maximum memory during a load.
+fn busy(setup: &Setup, started: &Started, size: &Size) -> [f64; 2] {
     let keys = data::texts();
     let me = keys.iter().map(|key| get("/api/v1/me", Some(key)));
     let portals = (0..size.organizations).map(|nth| get(&company::portal_path(nth), None));
-    // As many of the one as of the other.
+    // The same number of requests of both kinds.
     let portals = portals.collect::<Vec<_>>().into_iter().cycle().take(keys.len());
     let requests = Arc::new(me.chain(portals).collect());
-    let course = Course::For(setting.lengths.memory);
+    let course = Course::For(setup.lengths.memory);
     std::thread::scope(|scope| {
         let load = scope.spawn(|| load::run(started.address, BUSY_CONNECTIONS, &requests, &course));
         let mut most = [0.0; 2];
@@ -182,18 +182,18 @@ fn busy(setting: &Setting, started: &Started, size: &Size) -> [f64; 2] {
     })
 }
 
-/// With this many connections, of which each has had one answer.
+/// The memory with this many connections, each after one answer.
 fn crowded(started: &Started, connections: usize, request: &[u8]) -> [f64; 2] {
-    let asked = (0..connections).map(|_| {
+    let requests = (0..connections).map(|_| {
         let stream = TcpStream::connect(started.address).unwrap();
         ask_on(&stream, request).unwrap().expect(200);
         stream
     });
-    let streams: Vec<TcpStream> = asked.collect();
+    let streams: Vec<TcpStream> = requests.collect();
     std::thread::sleep(CALM);
     let memory = resident(&started.process);
     for stream in [&streams[0], &streams[connections - 1]] {
-        ask_on(stream, request).expect("none was closed while the memory was looked at").expect(200);
+        ask_on(stream, request).expect("all connections stay open during the measurement").expect(200);
     }
     memory
 }

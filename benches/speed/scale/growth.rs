@@ -1,42 +1,42 @@
-//! The same questions to a small file and to a big one.
+//! The same requests on a small and a big file.
 
 use std::sync::Arc;
 
-use super::Setting;
+use super::Setup;
 use super::data::{self, ADMIN, KEYS, Size, WATCHED};
 use super::deciding::{Deciding, Order};
 use super::finding::Finding;
 use super::report::Part;
 use crate::company;
 use crate::exchange::get;
-use crate::line::in_turns;
+use crate::line::alternate;
 use crate::load::Course;
-use crate::place::Place;
 use crate::round::Round;
+use crate::server::Server;
 use crate::template::Copy;
 
-/// Rows of a page of the usage log, when nobody says how many.
+/// The default number of rows on a page of the usage log.
 const PAGE_ROWS: usize = 100;
 
-/// A file with a service.
+/// A service with a file of this size.
 pub(crate) struct Side {
     pub(crate) size: &'static Size,
-    pub(crate) place: Place,
+    pub(crate) server: Server,
 }
 
 impl Side {
-    pub(crate) fn on(setting: &Setting, size: &'static Size, copy: Copy) -> Self {
-        Self { size, place: Place::on(&setting.cores, copy) }
+    pub(crate) fn on(setup: &Setup, size: &'static Size, copy: Copy) -> Self {
+        Self { size, server: Server::on(&setup.cores, copy) }
     }
 }
 
-/// Something that can be asked of any file.
+/// A request for any file.
 struct Question {
     name: &'static str,
     connections: usize,
     with_key: bool,
     requests: fn(&Size) -> Vec<Vec<u8>>,
-    /// How many times the small file's CPU the big one's may be.
+    /// The maximum ratio of the CPU time to that of the small file.
     at_most: Option<f64>,
 }
 
@@ -93,9 +93,9 @@ const QUESTIONS: &[Question] = &[
         requests: |_| vec![get("/api/admin/api-keys", Some(data::secret(ADMIN).reveal()))],
         at_most: Some(1.1),
     },
-    // The small file has one such portal only, and all rows of these keys side by side.
+    // The small file has only one such portal, and all rows of these keys lie close together.
     Question {
-        name: "all portals of 30 roles that there are, at random",
+        name: "all portals of 30 roles, at random",
         connections: 64,
         with_key: false,
         requests: |size| (0..size.organizations).map(|nth| get(&company::portal_path(nth), None)).collect(),
@@ -110,7 +110,7 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// Of the key that has rows enough in each file.
+/// A usage page of the key that has enough rows in each file.
 fn page(query: &str) -> Vec<u8> {
     usage(WATCHED, query)
 }
@@ -120,43 +120,43 @@ fn usage(key: usize, query: &str) -> Vec<u8> {
     get(&path, Some(data::secret(ADMIN).reveal()))
 }
 
-/// All questions, and decisions, of both files in turns.
-pub(crate) fn measure(setting: &Setting, sides: &mut [Side; 2], part: &mut Part<'_>) {
+/// Measures all questions and the decisions on both files in alternating rounds.
+pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>) {
     for question in QUESTIONS {
-        part.add([compare(setting, sides, question)]);
+        part.add([compare(setup, sides, question)]);
     }
-    part.add([decide(setting, sides, Order::OfIds).wanted_at_most(1.2)]);
-    part.add([decide(setting, sides, Order::Scattered)]);
+    part.add([decide(setup, sides, Order::OfIds).target_at_most(1.2)]);
+    part.add([decide(setup, sides, Order::Scattered)]);
 }
 
-fn compare(setting: &Setting, sides: &mut [Side; 2], question: &Question) -> Finding {
-    eprintln!("asking both files: {}", question.name);
+fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding {
+    eprintln!("measuring on both files: {}", question.name);
     let requests = sides.each_ref().map(|side| Arc::new((question.requests)(side.size)));
-    let course = Course::For(setting.lengths.round);
+    let course = Course::For(setup.lengths.round);
     let round = |sides: &mut [Side; 2], nth: usize| -> Round {
-        let place = &mut sides[nth].place;
+        let server = &mut sides[nth].server;
         if question.with_key {
-            place.round_with_keys(question.connections, &requests[nth], &course)
+            server.round_with_keys(question.connections, &requests[nth], &course)
         } else {
-            place.round(question.connections, &requests[nth], &course)
+            server.round(question.connections, &requests[nth], &course)
         }
     };
-    let (small, big) = in_turns(sides, setting.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
+    let (small, big) = alternate(sides, setup.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
     let finding = Finding::cpu(format!("{}, {} connections", question.name, question.connections), &small, &big);
     match question.at_most {
-        Some(most) => finding.wanted_at_most(most),
+        Some(most) => finding.target_at_most(most),
         None => finding,
     }
 }
 
-/// Rejects and hires, and opens the applications again.
-fn decide(setting: &Setting, sides: &mut [Side; 2], order: Order) -> Finding {
-    eprintln!("deciding in both files, {}", order.words());
+/// Rejects and hires, and reopens the applications.
+fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Finding {
+    eprintln!("deciding on both files, {}", order.words());
     let mut sides = sides.each_mut().map(|side| Deciding::new(side, order));
-    let batches = setting.lengths.batches;
-    let (small, big) = in_turns(
+    let batches = setup.lengths.batches;
+    let (small, big) = alternate(
         &mut sides,
-        setting.lengths.rounds,
+        setup.lengths.rounds,
         |sides: &mut [Deciding<'_>; 2]| sides[0].round(batches),
         |sides| sides[1].round(batches),
     );

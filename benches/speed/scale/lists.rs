@@ -1,11 +1,11 @@
-//! Every list, search and board, of a file and of one with a hundredth of everything, by how long an answer takes.
+//! The latency of every list, search and board, on a file and on one with a hundredth of all data.
 //!
-//! One organization has half of each file. It is asked for as many rows in both, so that what is compared is finding them;
-//! where the small file has few of something, `limit` says so. Both services run, and take turns.
+//! One organization has half of each file. Both sides return the same number of rows, so the bench compares finding them. Where
+//! the small file has few rows of a kind, `limit` is small. Both services run, and the rounds alternate.
 
 use std::sync::Arc;
 
-use super::Setting;
+use super::Setup;
 use super::crowd::{self, DEPARTMENTS, FIRST_NAME, GROWING_ROLE, SAME_ROLE, SURNAME};
 use super::data::{self, ADMIN, Size, WATCHED};
 use super::finding::Finding;
@@ -13,28 +13,28 @@ use super::growth::Side;
 use super::report::Part;
 use crate::company;
 use crate::exchange::get;
-use crate::line::in_turns;
+use crate::line::alternate;
 use crate::load::Course;
 
-/// How many times the latency at a hundredth of the size.
-const WANTED: f64 = 1.5;
+/// The maximum ratio of the latency to that of the small file.
+const TARGET: f64 = 1.5;
 
-/// Latencies are those of one who asks alone.
+/// One connection, so that requests do not wait for each other.
 const CONNECTIONS: usize = 1;
 
-/// What is asked, and whether the answer is to take as long in both files.
+/// A request, and the maximum ratio of its latencies.
 struct Question {
     name: &'static str,
     path: fn(&Size) -> String,
     at_most: Option<f64>,
 }
 
-/// A question whose answer is as large in both files.
+/// A question with an answer of equal size on both files.
 const fn list(name: &'static str, path: fn(&Size) -> String) -> Question {
-    Question { name, path, at_most: Some(WANTED) }
+    Question { name, path, at_most: Some(TARGET) }
 }
 
-/// A question about a role with a hundred times as many applications: they are counted for the answer.
+/// A question about a role with a hundred times as many applications, which the service counts for the answer.
 const fn counting(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: None }
 }
@@ -60,7 +60,7 @@ const QUESTIONS: &[Question] = &[
     list("candidates by a whole word", |size| candidates(size, &format!("?q={SURNAME}"))),
     list("candidates by the beginning of one", |size| candidates(size, &format!("?q={}", &SURNAME[..4]))),
     list("candidates by two words", |size| candidates(size, &format!("?q={FIRST_NAME}+{SURNAME}&limit=2"))),
-    list("candidates by a word that nobody has", |size| candidates(size, "?q=zzyzx")),
+    list("candidates by a word without matches", |size| candidates(size, "?q=zzyzx")),
     list("candidates by address", |size| candidates(size, &format!("?email={}", crowd::last_email(size)))),
     list("candidates by role", |size| candidates(size, &format!("?roleId={}", role(size, SAME_ROLE)))),
     list("candidates by status", |size| candidates(size, "?status=In%20Progress")),
@@ -81,26 +81,26 @@ const QUESTIONS: &[Question] = &[
     list("activity of a candidate", |size| format!("/api/v1/candidates/{}/activity", crowd::candidate_of_same(size))),
 ];
 
-/// All questions to both files in turns; the first of them is the smaller one.
-pub(crate) fn measure(setting: &Setting, sides: &mut [Side; 2], part: &mut Part<'_>) {
+/// Asks all questions of both sides in alternating rounds. The first side is the smaller one.
+pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>) {
     for question in QUESTIONS {
-        part.add([compare(setting, sides, question)]);
+        part.add([compare(setup, sides, question)]);
     }
 }
 
-fn compare(setting: &Setting, sides: &mut [Side; 2], question: &Question) -> Finding {
-    eprintln!("asking both files: {}", question.name);
+fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding {
+    eprintln!("measuring on both files: {}", question.name);
     let admin = data::secret(ADMIN);
     let requests = sides.each_ref().map(|side| Arc::new(vec![get(&(question.path)(side.size), Some(admin.reveal()))]));
-    let bytes = [0, 1].map(|nth: usize| sides[nth].place.ask_with_key(&requests[nth][0]).body.len());
-    let course = Course::For(setting.lengths.list);
+    let bytes = [0, 1].map(|nth: usize| sides[nth].server.ask_with_key(&requests[nth][0]).body.len());
+    let course = Course::For(setup.lengths.list);
     let round =
-        |sides: &mut [Side; 2], nth: usize| sides[nth].place.round_with_keys(CONNECTIONS, &requests[nth], &course);
-    let (small, big) = in_turns(sides, setting.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
+        |sides: &mut [Side; 2], nth: usize| sides[nth].server.round_with_keys(CONNECTIONS, &requests[nth], &course);
+    let (small, big) = alternate(sides, setup.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
     let name = format!("{} ({} and {} bytes)", question.name, bytes[0], bytes[1]);
     let finding = Finding::latency(name, &small, &big);
     match question.at_most {
-        Some(most) => finding.wanted_at_most(most),
+        Some(most) => finding.target_at_most(most),
         None => finding,
     }
 }
@@ -117,15 +117,15 @@ fn candidates(size: &Size, query: &str) -> String {
     of_organization(size, &format!("candidates{query}"))
 }
 
-fn of_organization(size: &Size, what: &str) -> String {
-    format!("/api/v1/organizations/{}/{what}", company::organization_id(size.large()))
+fn of_organization(size: &Size, subresource: &str) -> String {
+    format!("/api/v1/organizations/{}/{subresource}", company::organization_id(size.large()))
 }
 
-fn of_role(size: &Size, nth: usize, what: &str) -> String {
-    format!("/api/v1/roles/{}/{what}", role(size, nth))
+fn of_role(size: &Size, nth: usize, subresource: &str) -> String {
+    format!("/api/v1/roles/{}/{subresource}", role(size, nth))
 }
 
-/// Of a role's second step.
+/// The path of a page of a role's second step.
 fn page(size: &Size, nth: usize, rows: usize) -> String {
     of_role(size, nth, &format!("board?stepId={}&limit={rows}", crowd::step_id(nth, 2)))
 }

@@ -1,4 +1,4 @@
-//! Makes a file by SQL: what an import would need hours for.
+//! Creates a file with SQL, because an import would take hours.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use super::usage::fill_usage;
 use crate::company::{self, ORG_ROLES, PORTAL_ROLES};
 use crate::template::run;
 
-/// To be counted up whenever something here makes another file than before.
+/// Increase this number with every change that affects the created file.
 pub(crate) const VERSION: usize = 2;
 
-/// Nothing is lost where this is cut off: the file is made again.
+/// Durability is off, because an interrupted run creates the file again.
 const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
     PRAGMA foreign_keys = OFF;
     PRAGMA cache_size = -262144;
     PRAGMA temp_store = MEMORY;";
 
-/// Fills a new file, which the service's own command has made.
+/// Fills a new file that a command of the service has created.
 pub(crate) fn make(db: &Path, size: &Size) {
     let path = db.to_str().unwrap();
     run(&["bootstrap-admin", "--db", path, "--email", "first@appliance.example"]);
@@ -40,7 +40,7 @@ pub(crate) fn make(db: &Path, size: &Size) {
     run(&["check", "--db", path]);
 }
 
-/// Users with a key each; the last one is an admin.
+/// Creates users with one key each. The last user is an admin.
 fn people(connection: &Connection, _: &Size) {
     let sql = "INSERT INTO users (id, email, email_key, name, platform_role, enabled, created_at, updated_at)
                VALUES ($1, $2, $2, 'Kim Member', $3, 1, $4, $4)";
@@ -80,7 +80,7 @@ fn organizations(connection: &Connection, size: &Size) {
     }
 }
 
-/// As in the documents of the other lines, but for its id and its time.
+/// Creates a portal role as in the documents of the other lines, with another id and time.
 fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at,
@@ -106,7 +106,7 @@ fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     connection.prepare_cached(sql).unwrap().execute(row).unwrap();
 }
 
-/// Open and not on the portal, with two steps, and more positions than there are applications.
+/// Creates an open role outside the portal, with two steps and more positions than applications.
 fn decided_role(connection: &Connection, organization: usize, size: &Size) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, status, public,
                  positions, hired, created_at, updated_at, shown_since)
@@ -133,7 +133,7 @@ fn memberships(connection: &Connection, size: &Size) {
     }
 }
 
-/// Candidates with an application each, at its last step.
+/// Creates candidates with one application each, at the last step.
 fn applications(connection: &Connection, size: &Size) {
     let prepare = |sql| connection.prepare(sql).unwrap();
     let mut candidate = prepare(
@@ -171,7 +171,7 @@ fn applications(connection: &Connection, size: &Size) {
     }
 }
 
-/// The words that candidates are found by.
+/// Creates the search index of candidates.
 pub(super) struct Words<'a>(Statement<'a>);
 
 impl<'a> Words<'a> {
@@ -181,7 +181,7 @@ impl<'a> Words<'a> {
         Self(connection.prepare(sql).unwrap())
     }
 
-    /// As the service itself takes them from a name and an address.
+    /// The words of a name and an address, as the service indexes them.
     pub(super) fn add(&mut self, organization: &str, number: i64, name: &str, email: &str) {
         for (word, in_name) in search::candidate_words(name, email) {
             self.0.execute((organization, word, number, in_name)).unwrap();
@@ -189,7 +189,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The status caches. Every role is open; `check` counts it again.
+/// Creates the stored status counts. Every role is open. `check` verifies the counts.
 fn statuses(connection: &Connection, _: &Size) {
     let sql = "INSERT INTO organization_statuses
                  (organization_id, open_roles, open_positions, in_progress, hired, not_selected, withdrawn)

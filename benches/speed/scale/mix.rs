@@ -1,4 +1,4 @@
-//! What is asked for all at once: mostly portals, some who-am-I, and now and then a decision.
+//! The mixed load: mostly portals, some `GET /api/v1/me`, and a few decisions.
 
 use super::data::{self, KEYS, Size};
 use crate::company;
@@ -6,14 +6,14 @@ use crate::decisions::Decision;
 use crate::exchange::get;
 use crate::random::Random;
 
-/// Keys that are in no mix, so that they can be revoked.
+/// Keys that the load does not use, so that they can be revoked.
 pub(crate) const SPARE_KEYS: usize = 10;
 
-/// In a hundred requests; the rest are decisions.
+/// The numbers of portals and of `me` in a hundred requests. The rest are decisions.
 const PORTALS: usize = 90;
 const ME: usize = 8;
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Portal,
@@ -21,20 +21,20 @@ pub(crate) enum Kind {
     Decision,
 }
 
-/// A request, and what it is.
-pub(crate) struct Asked {
+/// A request and its kind.
+pub(crate) struct Request {
     pub(crate) kind: Kind,
     pub(crate) request: Vec<u8>,
 }
 
-/// An endless supply of requests, as long as there are applications to decide on.
+/// A supply of requests that lasts as long as there are undecided applications.
 pub(crate) struct Mix {
     size: &'static Size,
     random: Random,
     keys: Vec<String>,
     applications: std::vec::IntoIter<usize>,
-    /// Made, and not sent.
-    left: Vec<Asked>,
+    /// Requests that were prepared and not sent.
+    left: Vec<Request>,
     is_hire: bool,
 }
 
@@ -59,7 +59,7 @@ impl Mix {
         let mut applications: Vec<usize> = (0..size.applications).collect();
         let mut random = Random::new(4);
         random.shuffle(&mut applications);
-        // A key that is to be revoked would not decide for long.
+        // Keys that the bench revokes must not decide.
         applications.retain(|application| size.decider(*application) < KEYS - SPARE_KEYS);
         Self {
             size,
@@ -71,7 +71,7 @@ impl Mix {
         }
     }
 
-    pub(crate) fn take(&mut self, count: usize) -> Vec<Asked> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<Request> {
         let mut taken: Vec<_> = self.left.drain(..count.min(self.left.len())).collect();
         while taken.len() < count {
             taken.push(self.next());
@@ -79,17 +79,17 @@ impl Mix {
         taken
     }
 
-    /// Takes back what was not sent.
-    pub(crate) fn put_back(&mut self, rest: Vec<Asked>) {
+    /// Puts back unsent requests.
+    pub(crate) fn put_back(&mut self, rest: Vec<Request>) {
         self.left.extend(rest);
     }
 
-    /// Requests of one kind that may be sent as often as anybody likes: every key asks who it is.
+    /// A request for `me` with every key. These requests can be repeated.
     pub(crate) fn me(&self) -> Vec<Vec<u8>> {
         self.keys[..KEYS - SPARE_KEYS].iter().map(|key| get("/api/v1/me", Some(key))).collect()
     }
 
-    fn next(&mut self) -> Asked {
+    fn next(&mut self) -> Request {
         let kind = match self.random.below(100) {
             part if part < PORTALS => Kind::Portal,
             part if part < PORTALS + ME => Kind::Me,
@@ -100,11 +100,11 @@ impl Mix {
             Kind::Me => get("/api/v1/me", Some(&self.keys[self.random.below(KEYS - SPARE_KEYS)])),
             Kind::Decision => self.decision(),
         };
-        Asked { kind, request }
+        Request { kind, request }
     }
 
     fn decision(&mut self) -> Vec<u8> {
-        let application = self.applications.next().expect("every decision has a fresh application");
+        let application = self.applications.next().expect("every decision has an undecided application");
         self.is_hire = !self.is_hire;
         let decision = Decision { application, is_hire: self.is_hire };
         decision.request_with(&self.keys[self.size.decider(application)])

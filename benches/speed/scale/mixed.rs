@@ -1,10 +1,10 @@
-//! How long everything takes while everything goes on.
+//! Latencies under a mixed load.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::Setting;
+use super::Setup;
 use super::finding::Finding;
 use super::footprint::backup;
 use super::growth::Side;
@@ -19,20 +19,20 @@ use crate::template::Copy;
 
 const CONNECTIONS: usize = 64;
 
-/// Requests by which the service is known well enough to say how many it takes to be measured.
+/// Requests of a first estimate of the rate.
 const FIRST: usize = 4_000;
 
-/// Of the most that the service can do.
+/// The share of the peak rate that the load uses.
 const PART_OF_PEAK: f64 = 0.5;
 
-/// How many times the quiet 99th percentile of decisions theirs may be while something else goes on.
-const WANTED: f64 = 3.0;
+/// The maximum ratio of the 99th percentile of decisions to that of a quiet phase.
+const TARGET: f64 = 3.0;
 
-/// Longer than a backup takes: what is sent meanwhile is made before.
+/// The maximum duration of a backup. The requests for that time are prepared in advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// Before each phase: what the one before has left in the write-ahead log is moved into the file meanwhile. At most this
-/// long, and until the log is as short as it mostly is.
+/// The pause before each phase, in which checkpoints empty the write-ahead log of the previous phase. It lasts until the log has
+/// its usual length, up to the maximum.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;
@@ -40,63 +40,63 @@ const WAL_BYTES: u64 = 100_000_000;
 /// A phase of the mixed load.
 struct Phase {
     latencies: Latencies,
-    /// How much of its core the service has used.
+    /// The share of its core that the service has used.
     busy: f64,
 }
 
-/// One service under a load of all kinds.
+/// A service under a mixed load.
 struct Mixed<'a> {
-    setting: &'a Setting,
+    setup: &'a Setup,
     side: &'a mut Side,
     mix: Mix,
-    /// Requests a second.
+    /// Requests per second.
     rate: f64,
 }
 
-/// Everything of this. The file is the big one.
-pub(crate) fn measure(setting: &Setting, side: &mut Side, part: &mut Part<'_>) {
+/// Measures all phases on the big file.
+pub(crate) fn measure(setup: &Setup, side: &mut Side, part: &mut Part<'_>) {
     let mix = Mix::of(side.size);
-    let mut mixed = Mixed { setting, side, mix, rate: 0.0 };
-    eprintln!("a mixed load, as much as there can be");
+    let mut mixed = Mixed { setup, side, mix, rate: 0.0 };
+    eprintln!("a mixed load at the peak rate");
     let peak = mixed.peak();
     mixed.rate = peak * PART_OF_PEAK;
     let name = format!("90 portals, 8 me, 2 decisions; {CONNECTIONS} connections");
-    part.add([Finding::figure(name, "a second at most", [peak])]);
+    part.add([Finding::figure(name, "per second at most", [peak])]);
     let [mut quiet, mut copying, mut moving] = [Vec::new(), Vec::new(), Vec::new()];
-    for nth in 0..setting.lengths.phases {
-        eprintln!("half of that, {} of {}: quiet", nth + 1, setting.lengths.phases);
+    for nth in 0..setup.lengths.phases {
+        eprintln!("half of that, {} of {}: quiet", nth + 1, setup.lengths.phases);
         quiet.push(mixed.quiet());
-        eprintln!("the same while the file is copied");
-        copying.push(mixed.while_copied());
-        eprintln!("the same while rows of the usage log are moved");
-        moving.push(mixed.while_rows_move());
+        eprintln!("the same during backups");
+        copying.push(mixed.during_backups());
+        eprintln!("the same while usage rows are indexed");
+        moving.push(mixed.while_indexing());
     }
     part.add(Kind::ALL.into_iter().flat_map(|kind| alone(&quiet, kind)));
-    let name = "decisions while the file is copied on the same core, against quiet";
-    part.add([compared(name, &quiet, &copying).wanted_at_most(WANTED)]);
-    let name = "decisions behind many me, while their rows are moved, against quiet";
-    part.add([compared(name, &quiet, &moving).wanted_at_most(WANTED)]);
-    part.add(others(&copying, "while the file is copied"));
-    for (phases, when) in [(&quiet, "quiet"), (&copying, "while the file is copied"), (&moving, "while rows move")] {
+    let name = "decisions during backups on the same core, compared with quiet";
+    part.add([compared(name, &quiet, &copying).target_at_most(TARGET)]);
+    let name = "decisions after many me, while their usage rows are indexed, compared with quiet";
+    part.add([compared(name, &quiet, &moving).target_at_most(TARGET)]);
+    part.add(others(&copying, "during backups"));
+    for (phases, when) in [(&quiet, "quiet"), (&copying, "during backups"), (&moving, "while usage rows are indexed")] {
         let busy = phases.iter().map(|phase| phase.busy);
-        part.add([Finding::figure(format!("the service, {when}"), "part of its core", busy)]);
+        part.add([Finding::figure(format!("the service, {when}"), "share of its core", busy)]);
     }
-    part.add([mixed.revoked()]);
+    part.add([mixed.revocation_phase()]);
 }
 
 impl Mixed<'_> {
-    /// Requests a second, as many as there can be.
+    /// Measures the peak rate in requests per second.
     fn peak(&mut self) -> f64 {
         let first = Figure::Rate.of(&self.closed(FIRST));
-        let count = (first * self.setting.lengths.phase.as_secs_f64()) as usize;
+        let count = (first * self.setup.lengths.phase.as_secs_f64()) as usize;
         Figure::Rate.of(&self.closed(count))
     }
 
     fn closed(&mut self, count: usize) -> Round {
-        let asked = self.mix.take(count);
-        let with_keys = asked.iter().filter(|asked| asked.kind.has_key()).count();
-        let requests = Arc::new(asked.into_iter().map(|asked| asked.request).collect());
-        self.side.place.round_of(|address| (load::run(address, CONNECTIONS, &requests, &Course::Through), with_keys))
+        let requests = self.mix.take(count);
+        let with_keys = requests.iter().filter(|requests| requests.kind.has_key()).count();
+        let requests = Arc::new(requests.into_iter().map(|requests| requests.request).collect());
+        self.side.server.round_of(|address| (load::run(address, CONNECTIONS, &requests, &Course::Through), with_keys))
     }
 
     fn quiet(&mut self) -> Phase {
@@ -104,66 +104,65 @@ impl Mixed<'_> {
         self.open(|| ())
     }
 
-    /// Copies the file again and again, as long as the phase is, and to the end of a copy.
-    fn while_copied(&mut self) -> Phase {
+    /// Repeats backups for the duration of the phase, to the end of the last backup.
+    fn during_backups(&mut self) -> Phase {
         self.rest();
-        let (setting, db) = (self.setting, self.side.place.db().to_owned());
+        let (setup, db) = (self.setup, self.side.server.db().to_owned());
         self.open(|| {
             let began = Instant::now();
-            while began.elapsed() < setting.lengths.phase {
+            while began.elapsed() < setup.lengths.phase {
                 let target = Copy::empty();
-                let status = backup(setting, &db, &target.db).status().unwrap();
+                let status = backup(setup, &db, &target.db).status().unwrap();
                 assert!(status.success(), "the backup succeeds");
             }
             if began.elapsed() > BACKUP_MAX {
-                eprintln!("a backup took longer than there were requests beside it");
+                eprintln!("a backup took longer than the prepared requests");
             }
         })
     }
 
-    /// So many requests with keys come first that what they leave in the usage log is still being taken care of when
-    /// the phase begins. That is all there is of moving rows as long as the log is found by an index.
-    fn while_rows_move(&mut self) -> Phase {
+    /// Sends so many requests with keys first that the service still indexes their usage rows when the phase begins.
+    fn while_indexing(&mut self) -> Phase {
         self.rest();
         let requests = Arc::new(self.mix.me());
-        self.side.place.round_with_keys(CONNECTIONS, &requests, &Course::For(self.setting.lengths.phase));
+        self.side.server.round_with_keys(CONNECTIONS, &requests, &Course::For(self.setup.lengths.phase));
         self.open(|| ())
     }
 
-    /// A revocation under the same load.
-    fn revoked(&mut self) -> Finding {
-        eprintln!("revoking keys that are in use");
-        let address = self.side.place.address;
+    /// Revokes keys under the same load.
+    fn revocation_phase(&mut self) -> Finding {
+        eprintln!("revoking keys in use");
+        let address = self.side.server.address;
         let mut revoked = revocation::Revoked::default();
         self.open(|| revoked = revocation::revoke(address));
-        self.side.place.count_with_keys(revoked.with_keys);
+        self.side.server.count_with_keys(revoked.with_keys);
         let late = revoked.late as f64;
-        let name = format!("{} keys revoked in mid-use", revocation::KEYS_REVOKED);
-        Finding::figure(name, "answers 200 to requests behind it", [late]).wanted_at_most(0.0)
+        let name = format!("{} keys revoked while in use", revocation::KEYS_REVOKED);
+        Finding::figure(name, "answers 200 to later requests", [late]).target_at_most(0.0)
     }
 
-    /// The load, for as long as a phase is, and until `beside` has ended.
-    fn open(&mut self, beside: impl FnOnce() + Send) -> Phase {
-        let (duration, rate) = (self.setting.lengths.phase, self.rate);
-        let asked = self.mix.take((rate * (duration + BACKUP_MAX).as_secs_f64()) as usize);
+    /// Runs the load for the duration of a phase and until `meanwhile` has ended.
+    fn open(&mut self, meanwhile: impl FnOnce() + Send) -> Phase {
+        let (duration, rate) = (self.setup.lengths.phase, self.rate);
+        let requests = self.mix.take((rate * (duration + BACKUP_MAX).as_secs_f64()) as usize);
         let end = AtomicBool::new(false);
-        let address = self.side.place.address;
-        let (began, cpu) = (Instant::now(), self.side.place.cpu());
+        let address = self.side.server.address;
+        let (began, cpu) = (Instant::now(), self.side.server.cpu());
         let (latencies, rest) = std::thread::scope(|scope| {
             scope.spawn(|| {
-                beside();
+                meanwhile();
                 end.store(true, Ordering::Relaxed);
             });
-            open_loop::run(address, &Pace { connections: CONNECTIONS, rate, duration, end: &end }, asked)
+            open_loop::run(address, &Pace { connections: CONNECTIONS, rate, duration, end: &end }, requests)
         });
         self.mix.put_back(rest);
-        let busy = (self.side.place.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
-        self.side.place.count_with_keys(latencies.with_keys());
+        let busy = (self.side.server.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
+        self.side.server.count_with_keys(latencies.with_keys());
         Phase { latencies, busy }
     }
 
     fn rest(&self) {
-        let wal = self.side.place.db().with_extension("db-wal");
+        let wal = self.side.server.db().with_extension("db-wal");
         let began = Instant::now();
         std::thread::sleep(REST);
         while wal.metadata().is_ok_and(|wal| wal.len() > WAL_BYTES) && began.elapsed() < REST_MAX {
@@ -176,7 +175,7 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// The median and the 99th percentile of a kind in each of these phases.
+/// The median and the 99th percentile of a kind, over these phases.
 fn alone(phases: &[Phase], kind: Kind) -> [Finding; 2] {
     let of =
         |figure: fn(&Figures) -> Duration| phases.iter().map(move |phase| millis(figure(&phase.latencies.of(kind))));
@@ -190,7 +189,7 @@ fn compared(name: &str, quiet: &[Phase], other: &[Phase]) -> Finding {
     Finding::ratio(name, "p99, ms", &pairs)
 }
 
-/// What reading takes meanwhile.
+/// The latencies of reads in these phases.
 fn others(phases: &[Phase], when: &str) -> Vec<Finding> {
     let p99 = |kind: Kind| phases.iter().map(move |phase| millis(phase.latencies.of(kind).p99()));
     let kinds = [Kind::Portal, Kind::Me].into_iter();

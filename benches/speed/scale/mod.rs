@@ -1,20 +1,18 @@
-//! `cargo bench --bench speed -- --scale`: what a big file costs, what the service takes, and how long everything takes
-//! while everything goes on.
+//! `cargo bench --bench speed -- --scale`: big files, the footprint of the service, and latencies under a mixed load.
 //!
-//! A run is of four parts. Growth asks a small file and a big one the same; footprint looks at memory, starts and
-//! bytes; the mixed load sends requests whether they are answered or not; lists compares every list, search and board of
-//! two files of another make, of which one is a hundredth of the other. The files are made once and kept in `target/bench`;
-//! the service runs on copies. `--short` has big files of a twentieth; `growth`, `footprint`, `mixed` and `lists` measure
-//! these parts only.
+//! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory, start times
+//! and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares every list, search and
+//! board on two other files, one a hundredth of the other. The bench creates the files once and stores them in `target/bench`;
+//! the service runs on copies. `--short` uses big files of a twentieth. The names of parts select them.
 
 mod crowd;
 mod data;
 mod deciding;
 mod descriptors;
+mod file_cache;
 mod finding;
 mod footprint;
 mod growth;
-mod kept;
 mod lists;
 mod maker;
 mod mix;
@@ -36,30 +34,30 @@ use data::{BIG, BIG_SHORT, LISTS, LISTS_HUNDREDTH, LISTS_SHORT, SMALL, Size};
 use growth::Side;
 use report::Report;
 
-/// By which the second command is chosen.
+/// The argument that selects this bench.
 pub(crate) const ARGUMENT: &str = "--scale";
 
-/// Where it is measured, and for how long.
-struct Setting {
+/// The cores and the lengths of the measurements.
+struct Setup {
     cores: Cores,
     lengths: Lengths,
 }
 
-/// How long it goes on.
+/// The lengths of the measurements.
 struct Lengths {
-    /// Rounds that count; one goes before them.
+    /// Rounds that count. One more round precedes them.
     rounds: usize,
-    /// Of a round that reads.
+    /// The duration of a round that reads.
     round: Duration,
-    /// Of a round of one list.
+    /// The duration of a round of one list.
     list: Duration,
     /// Batches of decisions in a round.
     batches: usize,
-    /// Of the load that memory is looked at under.
+    /// The duration of the load during which memory is measured.
     memory: Duration,
-    /// How often each phase of the mixed load is measured.
+    /// The number of phases of each kind under the mixed load.
     phases: usize,
-    /// Of such a phase.
+    /// The duration of such a phase.
     phase: Duration,
 }
 
@@ -85,10 +83,10 @@ impl Lengths {
     };
 }
 
-/// Parts that can be chosen.
+/// The parts of the bench.
 const PARTS: [&str; 4] = ["footprint", "growth", "lists", "mixed"];
 
-/// All four parts, or those that are named.
+/// Measures all parts, or those with these names.
 pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     if let Some(unknown) = names.iter().find(|name| !PARTS.contains(name)) {
         eprintln!("there is no part {unknown}; there are {}", PARTS.join(", "));
@@ -99,68 +97,68 @@ pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     let machine = figures::machine();
     let cores = Cores::claim();
     let lengths = if is_short { Lengths::SHORT } else { Lengths::FULL };
-    let setting = Setting { cores, lengths };
-    let mut report = Report::new(machine, setting.cores.words(), is_short);
-    let tell = |part: &str| eprintln!("{part} measured after {:.0} s", began.elapsed().as_secs_f64());
-    let is_wanted = |part: &str| names.is_empty() || names.contains(&part);
-    if ["footprint", "growth", "mixed"].into_iter().any(is_wanted) {
-        grown(&setting, is_short, &mut report, &is_wanted, &tell);
+    let setup = Setup { cores, lengths };
+    let mut report = Report::new(machine, setup.cores.describe(), is_short);
+    let report_progress = |part: &str| eprintln!("{part} measured after {:.0} s", began.elapsed().as_secs_f64());
+    let is_selected = |part: &str| names.is_empty() || names.contains(&part);
+    if ["footprint", "growth", "mixed"].into_iter().any(is_selected) {
+        measure_grown(&setup, is_short, &mut report, &is_selected, &report_progress);
     }
-    if is_wanted("lists") {
+    if is_selected("lists") {
         let sizes = [&LISTS_HUNDREDTH, if is_short { &LISTS_SHORT } else { &LISTS }];
-        let mut sides = copies(sizes, &mut report).map(|(size, copy)| Side::on(&setting, size, copy));
-        lists::measure(&setting, &mut sides, &mut report.part("lists"));
-        tell("lists");
+        let mut sides = copies(sizes, &mut report).map(|(size, copy)| Side::on(&setup, size, copy));
+        lists::measure(&setup, &mut sides, &mut report.part("lists"));
+        report_progress("lists");
         end(sides);
     }
     println!("{report}");
     let file = report.write();
-    println!("{} has these figures; took {:.0} s", file.display(), began.elapsed().as_secs_f64());
+    println!("{} contains these figures; the bench took {:.0} s", file.display(), began.elapsed().as_secs_f64());
     ExitCode::SUCCESS
 }
 
-/// The three parts that are of a small file and a big one.
-fn grown(
-    setting: &Setting,
+/// Measures the three parts that use the small and the big file.
+fn measure_grown(
+    setup: &Setup,
     is_short: bool,
     report: &mut Report,
-    is_wanted: &dyn Fn(&str) -> bool,
-    tell: &dyn Fn(&str),
+    is_selected: &dyn Fn(&str) -> bool,
+    report_progress: &dyn Fn(&str),
 ) {
     let big = if is_short { &BIG_SHORT } else { &BIG };
     let [(_, copy_of_small), (_, copy_of_big)] = copies([&SMALL, big], report);
-    if is_wanted("footprint") {
-        footprint::measure(setting, &copy_of_big, big, &mut report.part("footprint"));
-        tell("footprint");
+    if is_selected("footprint") {
+        footprint::measure(setup, &copy_of_big, big, &mut report.part("footprint"));
+        report_progress("footprint");
     }
-    let mut sides = [Side::on(setting, &SMALL, copy_of_small), Side::on(setting, big, copy_of_big)];
-    if is_wanted("growth") {
+    let mut sides = [Side::on(setup, &SMALL, copy_of_small), Side::on(setup, big, copy_of_big)];
+    if is_selected("growth") {
         let mut part = report.part("growth");
-        growth::measure(setting, &mut sides, &mut part);
-        portals::measure(setting, &mut sides[1], &mut part);
-        tell("growth");
+        growth::measure(setup, &mut sides, &mut part);
+        portals::measure(setup, &mut sides[1], &mut part);
+        report_progress("growth");
     }
-    if is_wanted("mixed") {
-        mixed::measure(setting, &mut sides[1], &mut report.part("mixed"));
-        tell("mixed");
+    if is_selected("mixed") {
+        mixed::measure(setup, &mut sides[1], &mut report.part("mixed"));
+        report_progress("mixed");
     }
     end(sides);
 }
 
-/// Copies of the files of these sizes.
+/// Copies the files of these sizes.
 fn copies(sizes: [&'static Size; 2], report: &mut Report) -> [(&'static Size, Copy); 2] {
     sizes.map(|size| {
-        let db = kept::file(size);
+        let db = file_cache::file(size);
         report.file(size, &db);
         (size, Copy::of(&db))
     })
 }
 
-/// Stops both services, and looks at what they have made of their files.
+/// Stops both services and checks their files.
 fn end(sides: [Side; 2]) {
-    eprintln!("checking what both files have become");
+    eprintln!("checking both files");
     for side in sides {
-        let copy = side.place.end();
+        let copy = side.server.end();
         run(&["check", "--db", copy.db.to_str().unwrap()]);
     }
 }

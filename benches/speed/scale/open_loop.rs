@@ -1,4 +1,4 @@
-//! A load whose requests come when they come, whether the service keeps up or not.
+//! A load with a fixed rate of requests, even if the service cannot keep up.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use super::mix::{Asked, Kind};
+use super::mix::{Kind, Request};
 use crate::figures::Figures;
 use crate::load::{BUFFER_BYTES, receive, send};
 
-/// When requests are sent, and until when.
+/// The rate and the duration of the load.
 pub(crate) struct Pace<'a> {
     pub(crate) connections: usize,
-    /// Evenly, so many a second.
+    /// Requests per second, evenly spaced.
     pub(crate) rate: f64,
-    /// At least this long.
+    /// The minimum duration.
     pub(crate) duration: Duration,
-    /// And then until this is set, as long as there are requests.
+    /// After the minimum duration, the load continues until this is set or no request is left.
     pub(crate) end: &'a AtomicBool,
 }
 
-/// From when a request should have been sent to its answer.
+/// The times from the scheduled start of each request to its answer.
 pub(crate) struct Latencies(Vec<(Kind, Duration)>);
 
 impl Latencies {
@@ -31,27 +31,27 @@ impl Latencies {
         Figures::new(self.0.iter().filter(|(of, _)| *of == kind).map(|(_, latency)| *latency).collect())
     }
 
-    /// How many requests had a key.
+    /// The number of requests with a key.
     pub(crate) fn with_keys(&self) -> usize {
         self.0.iter().filter(|(kind, _)| kind.has_key()).count()
     }
 }
 
-/// What the connections and the clock share.
+/// The state that the connections and the clock share.
 struct Queue {
-    asked: Vec<Asked>,
-    /// A permit for each request whose time has come.
+    requests: Vec<Request>,
+    /// A permit for each request that is due.
     due: Semaphore,
     next: AtomicUsize,
-    /// Requests that there will be, once that is known.
+    /// The final number of requests, once it is known.
     count: AtomicUsize,
 }
 
-/// Sends these in order; what is left is given back. A request whose time has come goes to whichever connection is free, and waits where none is.
-pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, asked: Vec<Asked>) -> (Latencies, Vec<Asked>) {
+/// Sends these requests in order and returns those that are left. A due request goes to any free connection, or waits for one.
+pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) -> (Latencies, Vec<Request>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-    let count = AtomicUsize::new(asked.len());
-    let queue = Arc::new(Queue { asked, due: Semaphore::new(0), next: AtomicUsize::new(0), count });
+    let count = AtomicUsize::new(requests.len());
+    let queue = Arc::new(Queue { requests, due: Semaphore::new(0), next: AtomicUsize::new(0), count });
     let latencies = runtime.block_on(async {
         let mut streams = Vec::new();
         for _ in 0..pace.connections {
@@ -70,16 +70,16 @@ pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, asked: Vec<Asked>) -> (L
         }
         Latencies(latencies)
     });
-    let Queue { mut asked, count, .. } = Arc::into_inner(queue).expect("every connection has ended");
-    let rest = asked.split_off(count.into_inner());
+    let Queue { mut requests, count, .. } = Arc::into_inner(queue).expect("every connection has ended");
+    let rest = requests.split_off(count.into_inner());
     (latencies, rest)
 }
 
-/// Lets each request go when its time has come. Timers of the runtime are too coarse for that, so it looks at the clock
-/// again and again; the core is the client's own.
+/// Releases each request when it is due. Timers of the runtime are too coarse, so this reads the clock in a loop. The client has a
+/// core of its own.
 async fn keep_time(queue: &Queue, pace: &Pace<'_>, began: Instant, gap: Duration) {
     let mut sent = 0;
-    while sent < queue.asked.len() && (began.elapsed() < pace.duration || !pace.end.load(Ordering::Relaxed)) {
+    while sent < queue.requests.len() && (began.elapsed() < pace.duration || !pace.end.load(Ordering::Relaxed)) {
         if began.elapsed() >= gap * u32::try_from(sent).unwrap() {
             queue.due.add_permits(1);
             sent += 1;
@@ -88,7 +88,7 @@ async fn keep_time(queue: &Queue, pace: &Pace<'_>, began: Instant, gap: Duration
         }
     }
     queue.count.store(sent, Ordering::Relaxed);
-    // Those that wait learn that nothing comes.
+    // Wakes waiting connections, which then end.
     queue.due.add_permits(pace.connections);
 }
 
@@ -101,7 +101,7 @@ async fn converse(mut stream: TcpStream, queue: Arc<Queue>, began: Instant, gap:
         if nth >= queue.count.load(Ordering::Relaxed) {
             return latencies;
         }
-        let Asked { kind, request } = &queue.asked[nth];
+        let Request { kind, request } = &queue.requests[nth];
         send(&mut stream, request).await.unwrap();
         receive(&mut stream, &mut buffer).await.unwrap();
         let due = began + gap * u32::try_from(nth).unwrap();

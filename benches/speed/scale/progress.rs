@@ -1,31 +1,31 @@
-//! Lines on standard error while something takes long.
+//! Progress of long work on standard error.
 
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// The interval between two lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How far something has come.
+/// The progress of one task.
 pub(crate) struct Progress {
-    what: &'static str,
+    items: &'static str,
     total: usize,
     done: usize,
-    told_at: Instant,
+    reported_at: Instant,
 }
 
 impl Progress {
-    pub(crate) fn of(what: &'static str, total: usize) -> Self {
-        eprintln!("  {total} {what}");
-        Self { what, total, done: 0, told_at: Instant::now() }
+    pub(crate) fn of(items: &'static str, total: usize) -> Self {
+        eprintln!("  {total} {items}");
+        Self { items, total, done: 0, reported_at: Instant::now() }
     }
 
-    /// One more is done.
+    /// Counts one more item.
     pub(crate) fn one(&mut self) {
         self.done += 1;
-        // The clock is not looked at for each.
-        if self.done.is_multiple_of(10_000) && self.told_at.elapsed() > EVERY {
-            eprintln!("  {} of {} {}", self.done, self.total, self.what);
-            self.told_at = Instant::now();
+        // Reading the clock for each item would take too long.
+        if self.done.is_multiple_of(10_000) && self.reported_at.elapsed() > EVERY {
+            eprintln!("  {} of {} {}", self.done, self.total, self.items);
+            self.reported_at = Instant::now();
         }
     }
 }

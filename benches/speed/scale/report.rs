@@ -1,4 +1,4 @@
-//! The table, and the same as JSON.
+//! The report, as a table and as JSON.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::data::{KEYS, Size};
 use super::finding::Finding;
 use crate::report::{folder, row};
 
-/// What was found, and where.
+/// The findings and their circumstances.
 pub(crate) struct Report {
     machine: String,
     cores: String,
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     parts: Vec<(&'static str, Vec<Finding>)>,
 }
 
-/// Where the findings of one part go.
+/// Collects the findings of one part.
 pub(crate) struct Part<'a>(&'a mut Report);
 
 impl Report {
@@ -26,24 +26,24 @@ impl Report {
         Self { machine, cores, files: Vec::new(), is_short, parts: Vec::new() }
     }
 
-    /// Says what is in a file.
-    pub(crate) fn file(&mut self, size: &Size, kept: &Path) {
+    /// Adds the description of a file.
+    pub(crate) fn file(&mut self, size: &Size, db: &Path) {
         let Size { name, applications, crowd, usage_rows, .. } = size;
-        let (roles, megabytes) = (size.roles(), kept.metadata().unwrap().len() as f64 / 1e6);
+        let (roles, megabytes) = (size.roles(), db.metadata().unwrap().len() as f64 / 1e6);
         let candidates = applications + crowd;
         self.files.push(format!(
-            "{name}: {candidates} candidates with an application, {roles} roles, {usage_rows} rows of usage, {KEYS} keys, \
+            "{name}: {candidates} candidates with an application, {roles} roles, {usage_rows} usage rows, {KEYS} keys, \
              {megabytes:.1} MB"
         ));
     }
 
-    /// Begins another part.
+    /// Begins a part.
     pub(crate) fn part(&mut self, name: &'static str) -> Part<'_> {
         self.parts.push((name, Vec::new()));
         Part(self)
     }
 
-    /// Writes it as JSON; where to.
+    /// Writes the report as JSON and returns the path of the file.
     pub(crate) fn write(&self) -> PathBuf {
         let file = folder().join(if self.is_short { "scale-short.json" } else { "scale.json" });
         std::fs::write(&file, format!("{:#}\n", self.json())).unwrap();
@@ -63,7 +63,7 @@ impl Report {
 }
 
 impl Part<'_> {
-    /// Says at once what was found, and writes it down: the whole run is long, and may be cut off.
+    /// Prints each finding at once, because a run is long and may be interrupted, and adds it to the report.
     pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         let (_, all) = self.0.parts.last_mut().expect("a part has begun");
         for finding in findings {
@@ -79,9 +79,9 @@ impl fmt::Display for Report {
         let Self { machine, cores, files, .. } = self;
         writeln!(f, "The service at scale, on {machine}; {cores}")?;
         writeln!(f, "{}; the log goes to /dev/null", files.join("\n"))?;
-        writeln!(f, "Medians (least to most). Ratios are of the rounds beside each other: the second by the first.")?;
+        writeln!(f, "Medians (minimum to maximum). Ratios are of neighbouring rounds: the second by the first.")?;
         if self.is_short {
-            writeln!(f, "A small big file and short rounds: not for figures that anybody keeps.")?;
+            writeln!(f, "Smaller big files and short rounds: not for figures to publish.")?;
         }
         for (part, findings) in &self.parts {
             let sides = match *part {
@@ -90,7 +90,7 @@ impl fmt::Display for Report {
                 "mixed" => ["quiet", "meanwhile"],
                 _ => ["", ""],
             };
-            writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "wanted"]).trim_end())?;
+            writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "target"]).trim_end())?;
             findings.iter().try_for_each(|finding| write!(f, "{finding}"))?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Keys that are revoked while they are used.
+//! Keys that are revoked while in use.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::OnceLock;
@@ -8,26 +8,26 @@ use super::data::{self, ADMIN, KEYS};
 use super::mix::SPARE_KEYS;
 use crate::exchange::{ask, ask_on, delete, get};
 
-/// One after the other.
+/// Keys to revoke, one after the other.
 pub(crate) const KEYS_REVOKED: usize = SPARE_KEYS;
 
-/// That use the key.
+/// Connections that use the key.
 const CONNECTIONS: usize = 4;
 
-/// How long a key is used before it is revoked, and how long behind that.
+/// How long a key is used before and after its revocation.
 const USED_FOR: Duration = Duration::from_millis(150);
 const TRIED_FOR: Duration = Duration::from_millis(150);
 
-/// What came of it.
+/// The results of the revocations.
 #[derive(Debug, Default)]
 pub(crate) struct Revoked {
-    /// Requests that were sent when the revocation was answered already, and were answered 200.
+    /// Requests that were sent after the answer to the revocation, and were still answered 200.
     pub(crate) late: usize,
-    /// Answers to keys that counted.
+    /// Answers to requests with a valid key.
     pub(crate) with_keys: usize,
 }
 
-/// Revokes the spare keys in mid-use.
+/// Revokes the spare keys while they are in use.
 pub(crate) fn revoke(address: SocketAddr) -> Revoked {
     let mut all = Revoked::default();
     for key in KEYS - KEYS_REVOKED..KEYS {
@@ -57,7 +57,7 @@ fn revoke_one(address: SocketAddr, key: usize) -> Revoked {
     })
 }
 
-/// One connection that asks until the revocation is some time past.
+/// Sends requests on one connection until some time after the revocation.
 fn use_key(address: SocketAddr, me: &[u8], revoked_at: &OnceLock<Instant>) -> Revoked {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
@@ -71,10 +71,10 @@ fn use_key(address: SocketAddr, me: &[u8], revoked_at: &OnceLock<Instant>) -> Re
                 revoked.late += usize::from(is_late);
             }
             401 => refused += 1,
-            status => panic!("a key counts or not, and the answer is not {status}"),
+            status => panic!("unexpected status {status}"),
         }
     }
-    assert!(used > 0 && refused > 0, "the key was used before and behind its revocation");
+    assert!(used > 0 && refused > 0, "the key was used before and after its revocation");
     revoked.with_keys = used;
     revoked
 }

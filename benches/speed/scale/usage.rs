@@ -1,14 +1,14 @@
-//! The usage log of a file that is made: its rows, and how they are found by key.
+//! The usage log of a generated file: its rows and its usage index.
 
 use rusqlite::Connection;
 
 use super::data::{KEYS, Size, key_number, usage_at, usage_key};
 use super::progress::Progress;
 
-/// Fills the usage log, and what its rows are found by: a mark at every 64th row of a key, and its newest one.
+/// Fills the usage log and the usage index, which has an entry for every 64th row of a key and for its newest one.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
-    eprintln!("  marks of the usage log");
+    eprintln!("  usage index");
     let sql = "INSERT INTO api_key_usage_marks (key_number, at)
                SELECT key_number, at FROM api_key_usage WHERE number % 64 = 0 ORDER BY key_number, at";
     connection.execute(sql, []).unwrap();
@@ -17,7 +17,7 @@ pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     connection.execute(sql, []).unwrap();
     let sql = "UPDATE api_key_usage_marking SET marked_to = $1 WHERE id = 1";
     let marked = connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap();
-    assert_eq!(marked, 1, "it is told up to when the log is marked");
+    assert_eq!(marked, 1, "the end of the index is stored");
 }
 
 fn append_rows(connection: &Connection, size: &Size) {
@@ -25,7 +25,7 @@ fn append_rows(connection: &Connection, size: &Size) {
         "INSERT INTO api_key_usage (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
                VALUES ($1, $2, $3, $4, 'GET', '/api/v1/me', '192.0.2.7', 'staff-sync/4.2 (linux)', '/api/v1/me')";
     let mut append = connection.prepare(sql).unwrap();
-    let mut progress = Progress::of("rows of the usage log", size.usage_rows);
+    let mut progress = Progress::of("usage rows", size.usage_rows);
     let mut newest = [(0, None); KEYS];
     for row in 0..size.usage_rows {
         let key = usage_key(row);

@@ -1,4 +1,4 @@
-//! A running service on a file of its own.
+//! A running service with a file of its own.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -13,50 +13,50 @@ use super::process::Process;
 use super::round::Round;
 use super::template::{BINARY, Copy, usage_rows};
 
-/// How long a service may take to answer for the first time.
+/// The maximum time until the first answer of a service.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often it is started on another port.
+/// How often the bench tries to start it, each time on another port.
 const TRIES: usize = 5;
 
-/// On, and never reached: requests a minute.
+/// Requests per minute. The rate limit is on and never reached.
 const RATE_LIMIT: &str = "60000000";
 
-/// The service, the file, and how many rows its usage log has to have.
-pub(crate) struct Place {
+/// The service, its file, and the expected number of usage rows.
+pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     process: Process,
     copy: Copy,
     usage_rows: usize,
 }
 
-impl Place {
-    /// Starts the service on the server's core. Its log is written, and nobody reads it.
+impl Server {
+    /// Starts the service on the server's core. It writes its log to `/dev/null`.
     pub(crate) fn on(cores: &Cores, copy: Copy) -> Self {
         let usage_rows = usage_rows(&copy.db);
-        // Another process may take the port that was just free.
+        // Another process may take the free port first.
         let started = (0..TRIES).find_map(|_| start(cores, &copy.db));
         let (process, address) = started.expect("the service starts");
         Self { address, process, copy, usage_rows }
     }
 
-    /// One request that no key goes with.
+    /// Sends one request without a key.
     pub(crate) fn ask(&self, request: &[u8]) -> Answer {
         exchange::ask(self.address, request).unwrap().expect(200)
     }
 
-    /// One request with a key.
+    /// Sends one request with a key.
     pub(crate) fn ask_with_key(&mut self, request: &[u8]) -> Answer {
         self.usage_rows += 1;
         self.ask(request)
     }
 
-    /// A round of requests that no key goes with.
+    /// Runs a round of requests without keys.
     pub(crate) fn round(&self, connections: usize, requests: &Arc<Vec<Vec<u8>>>, course: &Course) -> Round {
         Round::watch(&self.process, || load::run(self.address, connections, requests, course))
     }
 
-    /// A round of requests with keys.
+    /// Runs a round of requests with keys.
     pub(crate) fn round_with_keys(
         &mut self,
         connections: usize,
@@ -68,7 +68,7 @@ impl Place {
         round
     }
 
-    /// A round of whatever `load` does; it tells how many answers were to requests with keys.
+    /// Runs a round of `load`, which also returns how many answers were to requests with keys.
     pub(crate) fn round_of(&mut self, load: impl FnOnce(SocketAddr) -> (Load, usize)) -> Round {
         let mut with_keys = 0;
         let address = self.address;
@@ -81,30 +81,30 @@ impl Place {
         round
     }
 
-    /// What the service has used so far.
+    /// The CPU time that the service has used so far.
     pub(crate) fn cpu(&self) -> Duration {
         self.process.cpu()
     }
 
-    /// So many answers to requests with keys came on other ways.
+    /// Counts answers to requests with keys that the caller has sent itself.
     pub(crate) fn count_with_keys(&mut self, answers: usize) {
         self.usage_rows += answers;
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(crate) fn db(&self) -> &Path {
         &self.copy.db
     }
 
-    /// Stops the service. Each answer to a key has its row in the usage log.
+    /// Stops the service and requires a usage row for each answer to a request with a key.
     pub(crate) fn end(mut self) -> Copy {
         self.process.terminate();
-        assert_eq!(usage_rows(&self.copy.db), self.usage_rows, "a row of the usage log for each answer to a key");
+        assert_eq!(usage_rows(&self.copy.db), self.usage_rows, "a usage row for each answer to a request with a key");
         self.copy
     }
 }
 
-/// A service that was just started, on a port that was free.
+/// Spawns a service on a free port.
 pub(crate) fn spawn(cores: &Cores, db: &Path) -> (Process, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = cores.server(BINARY);
@@ -113,7 +113,7 @@ pub(crate) fn spawn(cores: &Cores, db: &Path) -> (Process, SocketAddr) {
     (Process(command.spawn().unwrap()), address)
 }
 
-/// The service once it answers; `None` where it ended at once.
+/// Spawns the service and waits for its first answer. Returns `None` if it ended.
 fn start(cores: &Cores, db: &Path) -> Option<(Process, SocketAddr)> {
     let (mut process, address) = spawn(cores, db);
     let began = Instant::now();

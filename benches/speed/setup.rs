@@ -1,24 +1,24 @@
-//! What every line is measured with.
+//! The environment in which every line is measured.
 
 use std::time::Duration;
 
 use super::cores::Cores;
 use super::template::Template;
 
-/// Where a line is measured, on what, and for how long.
-pub(crate) struct Setting {
+/// The cores, the data and the lengths of a measurement.
+pub(crate) struct Setup {
     pub(crate) cores: Cores,
     pub(crate) template: Template,
     pub(crate) lengths: Lengths,
 }
 
-/// How long it goes on.
+/// The lengths of a measurement.
 pub(crate) struct Lengths {
-    /// Rounds that count; one goes before them.
+    /// Rounds that count. One more round precedes them.
     pub(crate) rounds: usize,
-    /// Of a round that reads.
+    /// The duration of a round that reads.
     pub(crate) reading: Duration,
-    /// Decisions of a round on many connections. With all rounds no more than there are applications.
+    /// Decisions of a round on many connections. All rounds together must not exceed the number of applications.
     pub(crate) decisions: usize,
     /// Decisions of a round on one connection.
     pub(crate) decisions_alone: usize,

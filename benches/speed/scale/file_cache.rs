@@ -1,4 +1,4 @@
-//! Files that are kept from run to run, because making the big one takes minutes.
+//! Files that are stored between runs, because creating the big one takes minutes.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,29 +10,29 @@ use super::maker;
 use crate::report;
 use crate::template::{Copy, run};
 
-/// The file of this size, which nobody may write to. It is made where there is none, and made again where the service
-/// has another schema by now, or the maker another version.
+/// Returns the file of this size, which no process may write to. Creates it if it is missing, or if the schema of the service or
+/// the version of the maker has changed.
 pub(crate) fn file(size: &Size) -> PathBuf {
     let db = report::folder().join(format!("scale-{}.db", size.name));
     let stamp_file = db.with_extension("stamp");
     let stamp = stamp(size);
     if std::fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) && db.exists() {
-        eprintln!("{} is there", db.display());
+        eprintln!("{} exists", db.display());
         return db;
     }
-    eprintln!("making {}", db.display());
+    eprintln!("creating {}", db.display());
     let began = Instant::now();
-    // Without its stamp, a file that was cut off is none.
-    for old in [&stamp_file, &db, &beside(&db, "-wal"), &beside(&db, "-shm"), &beside(&db, ".lock")] {
+    // The stamp goes first, so that an incomplete file has none.
+    for old in [&stamp_file, &db, &with_suffix(&db, "-wal"), &with_suffix(&db, "-shm"), &with_suffix(&db, ".lock")] {
         let _ = std::fs::remove_file(old);
     }
     maker::make(&db, size);
     std::fs::write(stamp_file, stamp).unwrap();
-    eprintln!("made after {:.0} s", began.elapsed().as_secs_f64());
+    eprintln!("created after {:.0} s", began.elapsed().as_secs_f64());
     db
 }
 
-/// What the file is made of: by which maker, of which size, and with which schema.
+/// The version of the maker, the size and the schema of the file.
 fn stamp(size: &Size) -> String {
     let new = Copy::empty();
     run(&["bootstrap-admin", "--db", new.db.to_str().unwrap(), "--email", "first@appliance.example"]);
@@ -43,7 +43,7 @@ fn stamp(size: &Size) -> String {
     format!("maker {}\n{size:?}\nschema {version}\n{schema}\n", maker::VERSION)
 }
 
-fn beside(db: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(db: &Path, suffix: &str) -> PathBuf {
     let mut name = db.as_os_str().to_owned();
     name.push(suffix);
     name.into()
