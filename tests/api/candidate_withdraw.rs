@@ -50,7 +50,7 @@ fn withdrawing_an_ended_application_is_a_conflict() {
     owner.post_empty(&hiring.hire(1)).expect(200);
     owner.post_empty(&hiring.reject(2)).expect(200);
     let before = app.sql("SELECT id, status, updated_at FROM candidate_roles");
-    for (candidate, status) in [(0, "Withdrawn"), (1, "Hired"), (2, "Not Selected")] {
+    for (candidate, status) in [(0, "already Withdrawn"), (1, "Hired"), (2, "Not Selected")] {
         let refused = owner.post_empty(&withdraw_path(&hiring, candidate)).refused(409, "conflict");
         let words = format!("the application is {status}");
         assert!(refused.json()["detail"].as_str().unwrap().starts_with(&words), "{}", refused.text());
