@@ -1,7 +1,7 @@
 //! Activity lists of organizations, roles and candidates: their rows, pages and hash chain.
 //!
 //! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`. The tests of who may
-//! read them are in `tenancy_of_staff`.
+//! read them are in `access_matrix`.
 
 use serde_json::{Value, json};
 

@@ -70,7 +70,7 @@ fn a_scoped_key_can_create_keys_with_a_subset_of_its_scopes() {
     }
 }
 
-/// `scopes_explicit` is 0 by default, whatever scopes the key has.
+/// `scopes_explicit` is 0 by default, even if the key has scopes.
 fn a_key_without_the_explicit_scopes_mark_counts_as_unscoped() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });

@@ -8,8 +8,8 @@ use std::time::Duration;
 use appliance::domain::attachment::{CHUNK_BYTES_MAX, MediaType};
 use serde_json::Value;
 
+use crate::attachment::{apply_with, attach, stage};
 use crate::candidate_erase::start;
-use crate::document::{apply_with, attach, stage};
 use crate::support::{App, Hiring};
 
 crate::tests![

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
@@ -93,7 +93,7 @@ fn the_board_shows_each_step_with_its_candidates() {
 fn the_candidate_who_waits_longest_comes_first() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        let candidates = role_of(document)["candidates"].as_array_mut().unwrap();
+        let candidates = first_role_of(document)["candidates"].as_array_mut().unwrap();
         for (candidate, day) in candidates.iter_mut().zip(["07", "05", "06"]) {
             candidate["steps"][0]["validatedAt"] = json!(format!("2026-11-{day}T10:00:00Z"));
         }

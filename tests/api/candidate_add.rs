@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::role_of;
+use crate::support::hiring::first_role_of;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
@@ -136,7 +136,7 @@ fn a_role_that_is_not_open_is_a_conflict() {
     let app = App::start();
     for (status, words) in [("draft", "is a draft"), ("closed", "is closed"), ("filled", "is filled")] {
         let hiring = app.hiring_with(|document| {
-            let role = role_of(document);
+            let role = first_role_of(document);
             role["status"] = json!(status);
             if status == "filled" {
                 role["positions"] = json!(1);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::hr_send::integrate;
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Hiring};
 
 crate::tests![
@@ -32,7 +32,7 @@ const NOW: &str = "2026-11-21T09:12:33.123456Z";
 pub(crate) fn start() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        for (nth, candidate) in role_of(document)["candidates"].as_array_mut().unwrap().iter_mut().enumerate() {
+        for (nth, candidate) in first_role_of(document)["candidates"].as_array_mut().unwrap().iter_mut().enumerate() {
             candidate["name"] = json!(format!("Zoë Quixworth {nth}"));
             candidate["email"] = json!(format!("Zoe.Quixworth+{nth}@mail.example"));
         }
@@ -233,7 +233,7 @@ fn an_erasure_removes_the_samples_of_analyze() {
 fn an_erasure_succeeds_when_its_placeholder_address_is_taken() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        role_of(document)["candidates"][1]["email"] = json!("Cand_1_1@Erased.invalid");
+        first_role_of(document)["candidates"][1]["email"] = json!("Cand_1_1@Erased.invalid");
         set_steps(document, 2, "Withdrawn", &["validated", "pending", "pending", "pending"]);
     });
     for candidate in 0..3 {

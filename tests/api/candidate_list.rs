@@ -1,8 +1,8 @@
-//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first whatever the filters.
+//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first under every filter.
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::role_of;
+use crate::support::hiring::first_role_of;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -60,7 +60,7 @@ fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
 
 fn with_statuses(app: &App, candidates: &[(&str, &str, &str)]) -> Hiring {
     app.hiring_with(|document| {
-        let role = role_of(document);
+        let role = first_role_of(document);
         role["positions"] = json!(1_000);
         role["candidates"] = candidates.iter().enumerate().map(|(number, of)| candidate(role, number, *of)).collect();
     })
@@ -100,7 +100,7 @@ fn candidates_are_listed_newest_first_with_their_applications() {
 
 fn paging_skips_nobody_while_candidates_are_added() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
+    let hiring = app.hiring_with(|document| first_role_of(document)["candidates"] = json!([]));
     let owner = app.user_with_all(&hiring.staff("owner"));
     let add = |number: usize| {
         let body = json!({ "name": "Ada", "email": format!("{number}@example.org"), "roleId": hiring.role_id });
@@ -249,7 +249,7 @@ fn the_email_parameter_matches_a_whole_address_without_case() {
 /// Three people, of whom the second has two applications.
 fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
     let hiring = app.hiring_with(|document| {
-        let role = role_of(document);
+        let role = first_role_of(document);
         let second = {
             let mut second = role.clone();
             second["id"] = json!("role_second");

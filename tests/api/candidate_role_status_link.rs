@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::App;
-use crate::support::sent::{link, path_of, signed_up, status_link};
+use crate::support::stored_signup::{insert_signup, link, path_of, status_link_path};
 
 crate::tests![
     a_new_link_opens_the_status_page_and_ends_the_old_link,
@@ -23,7 +23,7 @@ fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("hr_representative"));
-    let answer = owner.post_empty(&status_link(&hiring, 0)).expect(200);
+    let answer = owner.post_empty(&status_link_path(&hiring, 0)).expect(200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let data = &answer.json()["data"];
     let first = path_of(&answer.json());
@@ -73,16 +73,16 @@ fn a_new_link_takes_over_the_language_unless_one_is_given() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let locale = |body: &serde_json::Value| {
-        owner.post(&status_link(&hiring, 0), body).expect(200).json()["data"]["locale"].take()
+        owner.post(&status_link_path(&hiring, 0), body).expect(200).json()["data"]["locale"].take()
     };
     assert_eq!(locale(&json!({ "locale": "fr" })), "fr");
     assert_eq!(locale(&json!({})), "fr");
     assert_eq!(locale(&json!({ "locale": null })), "fr");
     assert_eq!(locale(&json!({ "locale": "de-CH" })), "de-CH");
     // Without an earlier status page, the language is that of the signup.
-    signed_up(&app, &hiring, Some(&hiring.candidates[1].application_id), "a@example.org", "spanish");
+    insert_signup(&app, &hiring, Some(&hiring.candidates[1].application_id), "a@example.org", "spanish");
     app.change("DELETE FROM status_pages; UPDATE signups SET locale = 'es'");
-    let answer = owner.post_empty(&status_link(&hiring, 1)).expect(200).json();
+    let answer = owner.post_empty(&status_link_path(&hiring, 1)).expect(200).json();
     assert_eq!(answer["data"]["locale"], "es");
 }
 
@@ -91,12 +91,12 @@ fn a_language_that_is_not_a_language_tag_is_refused() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for wrong in [json!("e"), json!("../x"), json!(7), json!(format!("en{}", "-abcdefgh".repeat(29)))] {
-        let refused = owner.post(&status_link(&hiring, 0), &json!({ "locale": wrong }));
+        let refused = owner.post(&status_link_path(&hiring, 0), &json!({ "locale": wrong }));
         assert_eq!(refused.refused(400, "validation_error").fields(), ["locale"]);
     }
-    owner.send("POST", &status_link(&hiring, 0), &[], b"[]").refused(400, "bad_request");
+    owner.send("POST", &status_link_path(&hiring, 0), &[], b"[]").refused(400, "bad_request");
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["0"]);
-    owner.post(&status_link(&hiring, 0), &json!({ "locale": "zh-Hant" })).expect(200);
+    owner.post(&status_link_path(&hiring, 0), &json!({ "locale": "zh-Hant" })).expect(200);
 }
 
 fn a_new_link_still_shows_a_withdrawal() {
@@ -113,15 +113,15 @@ fn an_erased_candidate_gets_no_link() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.delete(&hiring.candidate_path(0)).expect(200);
-    owner.post_empty(&status_link(&hiring, 0)).refused(409, "conflict");
+    owner.post_empty(&status_link_path(&hiring, 0)).refused(409, "conflict");
 }
 
 fn repeating_a_request_does_not_show_the_link_again() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner")).with_header("Idempotency-Key", "once");
-    let path = path_of(&owner.post_empty(&status_link(&hiring, 0)).expect(200).json());
-    let refused = owner.post_empty(&status_link(&hiring, 0)).refused(409, "conflict");
+    let path = path_of(&owner.post_empty(&status_link_path(&hiring, 0)).expect(200).json());
+    let refused = owner.post_empty(&status_link_path(&hiring, 0)).refused(409, "conflict");
     assert!(!refused.text().contains(path.strip_prefix("/status/").unwrap()));
     app.anonymous().get(&path).expect(200);
 }
@@ -131,9 +131,9 @@ fn an_erasure_removes_the_stored_response() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let repeated = owner.with_header("Idempotency-Key", "link-for-quixworth");
-    repeated.post_empty(&status_link(&hiring, 0)).expect(200);
+    repeated.post_empty(&status_link_path(&hiring, 0)).expect(200);
     owner.delete(&hiring.candidate_path(0)).expect(200);
-    repeated.post_empty(&status_link(&hiring, 0)).refused(410, "gone");
+    repeated.post_empty(&status_link_path(&hiring, 0)).refused(410, "gone");
     assert!(!app.sql("SELECT * FROM idempotency_keys").concat().contains("quixworth"));
 }
 
@@ -144,7 +144,7 @@ fn an_unknown_application_is_not_found() {
     for id in ["app_nobody", "%20", &"x".repeat(65)] {
         owner.post_empty(&format!("/api/v1/candidate-roles/{id}/status-link")).refused(404, "not_found");
     }
-    owner.post_empty(&status_link(&other, 0)).refused(404, "not_found");
+    owner.post_empty(&status_link_path(&other, 0)).refused(404, "not_found");
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["0"]);
 }
 
@@ -154,7 +154,7 @@ fn a_link_needs_the_scope_candidates_write() {
     let key = |scopes: &[&str]| {
         app.key(&app.make_key_with(&json!({ "name": "k", "userId": hiring.staff("owner"), "scopes": scopes })).1)
     };
-    let path = status_link(&hiring, 0);
+    let path = status_link_path(&hiring, 0);
     key(&["candidates:read", "pipeline:write"]).post_empty(&path).refused(403, "insufficient_scope");
     app.user_with_all(&hiring.staff("member")).post_empty(&path).refused(403, "forbidden");
     key(&["candidates:write"]).post_empty(&path).expect(200);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::sent::{CV, added, signed_up};
+use crate::support::stored_signup::{CV, add_candidate, insert_signup};
 use crate::support::{App, Hiring};
 
 crate::tests![
@@ -33,8 +33,8 @@ fn staff_see_the_signup_of_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
-    let application = added(&app, &hiring, "ada@example.org");
-    let path = signed_up(&app, &hiring, Some(&application), "ADA@example.org", "t1");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    let path = insert_signup(&app, &hiring, Some(&application), "ADA@example.org", "t1");
     let expected = signup("ADA@example.org", "t1", &Value::Null);
     let shown = owner.get(&board(&hiring)).expect(200).json();
     let entry = &shown["data"]["steps"][0]["candidates"][0];
@@ -60,8 +60,8 @@ fn staff_see_the_signup_of_an_application() {
 fn candidate_lists_leave_out_the_signup() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    signed_up(&app, &hiring, Some(&application), "ada@example.org", "t1");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    insert_signup(&app, &hiring, Some(&application), "ada@example.org", "t1");
     let list = app.user_with_all(&hiring.staff("owner")).get(&hiring.candidates_path()).expect(200).json();
     assert!(list["data"][0]["applications"][0].get("signup").is_none(), "{list}");
 }
@@ -71,9 +71,9 @@ fn a_long_board_shows_each_candidate_with_their_own_signup() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for number in 0..120 {
-        let application = added(&app, &hiring, &format!("p{number}@example.org"));
+        let application = add_candidate(&app, &hiring, &format!("p{number}@example.org"));
         if number % 2 == 0 {
-            signed_up(&app, &hiring, Some(&application), &format!("p{number}@example.org"), &format!("t{number}"));
+            insert_signup(&app, &hiring, Some(&application), &format!("p{number}@example.org"), &format!("t{number}"));
         }
     }
     let page = owner.get(&format!("{}?stepId={}&limit=200", board(&hiring), hiring.role_steps[0])).expect(200).json();
@@ -98,8 +98,8 @@ fn a_long_board_shows_each_candidate_with_their_own_signup() {
 fn a_later_signup_is_not_shown_as_the_applications_signup() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    signed_up(&app, &hiring, None, "ada@example.org", "shadow");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    insert_signup(&app, &hiring, None, "ada@example.org", "shadow");
     let shown = app.user_with_all(&hiring.staff("owner")).get(&board(&hiring)).expect(200).json();
     let entry = &shown["data"]["steps"][0]["candidates"][0];
     assert_eq!((&entry["candidateRoleId"], &entry["signup"]), (&json!(application), &Value::Null));

@@ -5,7 +5,7 @@ use appliance::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::app::Options;
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
@@ -95,7 +95,7 @@ fn a_hire_at_a_skipped_step_validates_it() {
 fn a_pipeline_of_one_step_allows_a_hire() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        let role = role_of(document);
+        let role = first_role_of(document);
         role["steps"].as_array_mut().unwrap().truncate(1);
         role["candidates"].as_array_mut().unwrap().truncate(1);
         role["candidates"][0]["steps"].as_array_mut().unwrap().truncate(1);
@@ -307,7 +307,7 @@ fn a_large_body_or_another_media_type_is_refused() {
 fn a_hire_for_a_role_that_is_not_open_is_refused() {
     let app = App::start();
     for status in ["draft", "closed"] {
-        let hiring = app.hiring_with(|document| role_of(document)["status"] = json!(status));
+        let hiring = app.hiring_with(|document| first_role_of(document)["status"] = json!(status));
         let staff = app.user(&hiring.staff("owner"));
         let problem = staff.post_empty(&hiring.hire(0)).refused(400, "bad_request").json();
         assert!(problem["detail"].as_str().unwrap().contains("not open"), "{problem}");
@@ -320,8 +320,8 @@ fn a_hire_for_a_role_that_is_not_open_is_refused() {
 fn a_hire_for_a_filled_role_is_refused() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        role_of(document)["positions"] = json!(1);
-        role_of(document)["status"] = json!("filled");
+        first_role_of(document)["positions"] = json!(1);
+        first_role_of(document)["status"] = json!("filled");
         set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
     });
     let problem = app.user(&hiring.staff("owner")).post_empty(&hiring.hire(1)).refused(400, "bad_request").json();
@@ -352,7 +352,7 @@ fn filling_the_last_position_removes_the_role_from_the_portal() {
 fn a_role_that_is_not_public_allows_hires() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        role_of(document)["public"] = json!(false);
+        first_role_of(document)["public"] = json!(false);
         document["organizations"][0]["portal"]["enabled"] = json!(false);
     });
     app.user(&hiring.staff("owner")).post_empty(&hiring.hire(0)).expect(200);
@@ -397,7 +397,7 @@ fn hiring_for_a_withdrawn_application_is_a_conflict() {
 fn applications_of_one_candidate_are_decided_independently() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        let role = role_of(document).clone();
+        let role = first_role_of(document).clone();
         let steps = [json!({ "id": "second_step", "name": "Talk", "stepType": "other" })];
         let candidate = json!({
             "applicationId": "second_app",
@@ -461,8 +461,8 @@ fn authority_is_checked_before_state_and_state_before_rules() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["requireExternalPositionId"] = json!(true);
-        role_of(document)["positions"] = json!(1);
-        role_of(document)["status"] = json!("filled");
+        first_role_of(document)["positions"] = json!(1);
+        first_role_of(document)["status"] = json!("filled");
         set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
         set_steps(document, 1, "Not Selected", &["validated", "rejected", "pending", "pending"]);
     });
@@ -541,7 +541,7 @@ fn start() -> (App, Hiring, Client) {
 
 fn start_with_positions(positions: u32) -> (App, Hiring, Client) {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(positions));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(positions));
     let staff = app.user(&hiring.staff("hr_representative"));
     (app, hiring, staff)
 }

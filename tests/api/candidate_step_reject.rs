@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::app::{BEGINNING, Options};
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -118,7 +118,7 @@ fn a_step_of_every_status_can_be_rejected() {
 fn a_rejection_does_not_need_an_open_role() {
     let app = App::start();
     for status in ["draft", "closed"] {
-        let hiring = app.hiring_with(|document| role_of(document)["status"] = json!(status));
+        let hiring = app.hiring_with(|document| first_role_of(document)["status"] = json!(status));
         app.user(&hiring.staff("owner")).post_empty(&hiring.reject(0)).expect(200);
         assert_eq!(application(&app, &hiring, 0), "Not Selected|null|null|null|null", "{status}");
         assert_eq!(role(&app, &hiring), format!("{status}|0"));
@@ -316,7 +316,7 @@ fn rejecting_a_hired_candidate_reverses_the_hire() {
 
 fn reversing_a_hire_frees_the_position() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     let staff = app.user(&hiring.staff("hr_representative"));
     let link = apply(&app, &hiring);
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
@@ -338,8 +338,8 @@ fn reversing_a_hire_does_not_open_a_role_closed_by_hand() {
     let app = App::start();
     for (positions, status) in [(1, "closed"), (2, "closed"), (2, "draft")] {
         let hiring = app.hiring_with(|document| {
-            role_of(document)["positions"] = json!(positions);
-            role_of(document)["status"] = json!(status);
+            first_role_of(document)["positions"] = json!(positions);
+            first_role_of(document)["status"] = json!(status);
             set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
         });
         assert_eq!(role(&app, &hiring), format!("{status}|1"));

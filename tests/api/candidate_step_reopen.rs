@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -55,7 +55,7 @@ fn reopening_any_step_restores_the_exact_state() {
     let steps = ["validated", "in_progress", "skipped", "pending"];
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "In Progress", &steps);
-        role_of(document)["candidates"][0]["steps"][0]["validatedAt"] = json!("2026-11-02T10:00:00.123456Z");
+        first_role_of(document)["candidates"][0]["steps"][0]["validatedAt"] = json!("2026-11-02T10:00:00.123456Z");
     });
     let staff = app.user(&hiring.staff("owner"));
     let before = state(&app);
@@ -114,7 +114,7 @@ fn reopening_does_not_restore_a_reversed_hire() {
         (3, ["validated", "validated", "skipped", "in_progress"]),
     ] {
         let app = App::start();
-        let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
+        let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
         let staff = app.user(&hiring.staff("owner"));
         let body = json!({ "notes": "welcome", "offerAcceptedDate": "2026-11-19", "externalPositionId": "A-1" });
         staff.post(&hiring.decision(0, 1, "hire"), &body).expect(200);
@@ -155,7 +155,7 @@ fn applications_of_closed_and_filled_roles_can_be_reopened() {
     let app = App::start();
     for status in ["closed", "filled"] {
         let hiring = app.hiring_with(|document| {
-            let role = role_of(document);
+            let role = first_role_of(document);
             (role["status"], role["positions"]) = (json!(status), json!(1));
             set_steps(document, 1, "Hired", &["validated", "skipped", "skipped", "validated"]);
         });

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -104,7 +104,7 @@ fn an_imported_application_without_a_current_step_continues_at_its_first_pending
 
 fn applications_of_a_closed_role_can_be_validated() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["status"] = json!("closed"));
+    let hiring = app.hiring_with(|document| first_role_of(document)["status"] = json!("closed"));
     let staff = app.user(&hiring.staff("admin"));
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
-use crate::support::race::{Lane, connected, together};
+use crate::support::hiring::{first_role_of, set_steps};
+use crate::support::race::{Lane, connected_clients, run_together};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -22,7 +22,7 @@ const DECISIONS: [(&str, usize); 4] = [("reject", 1), ("hire", 2), ("validate", 
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        role_of(document)["positions"] = json!(1);
+        first_role_of(document)["positions"] = json!(1);
         set_steps(document, 2, "Not Selected", &["validated", "rejected", "pending", "pending"]);
     });
     let staff = app.user(&hiring.staff("moderator"));
@@ -101,9 +101,9 @@ fn dry_runs_are_in_the_usage_log() {
 fn concurrent_dry_runs_fill_no_position() {
     let (app, hiring, _) = start();
     let (_, secret) = app.make_key(&hiring.staff("owner"));
-    let mut clients = connected(&app, 8);
+    let mut clients = connected_clients(&app, 8);
     for _ in 0..20 {
-        let answers = together(&mut clients, |number, client| {
+        let answers = run_together(&mut clients, |number, client| {
             Lane::new("POST", &format!("{}?dryRun=true", hiring.hire(number % 2)), &secret).send(client)
         });
         assert!(answers.iter().all(|answer| answer.status == 200));

@@ -202,20 +202,20 @@ fn assert_form_shown_again(answer: &Answer) -> String {
 fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("note", "Engines");
+    let form = Form::for_role(&app, &hiring).with("note", "Engines");
     // The attachment was uploaded while the file could be written.
     let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
     let form = form.with("cvToken", &value(&text, "cvToken").unwrap());
     let other = rusqlite::Connection::open(&app.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let in_words = |tag: &str| assert_form_shown_again(&form.to(&format!("{}?lang={tag}", form.path)).send(&app));
+    let in_words = |tag: &str| assert_form_shown_again(&form.sent_to(&format!("{}?lang={tag}", form.path)).send(&app));
     let text = in_words("en");
     assert!(text.contains("Your application cannot be taken right now."), "{text}");
     assert!(text.contains("cv.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
     assert!(in_words("de").contains("Ihre Bewerbung kann gerade nicht angenommen werden."));
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
-    let again = Form::on(&text, &form.path).with("cvToken", &value(&text, "cvToken").unwrap());
+    let again = Form::from_page(&text, &form.path).with("cvToken", &value(&text, "cvToken").unwrap());
     status_path(&again.send(&app));
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["cv.pdf|1"]);
 }
@@ -224,7 +224,7 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
 fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("note", "Engines").with_file("cv.pdf", b"%PDF-1.7");
+    let form = Form::for_role(&app, &hiring).with("note", "Engines").with_file("cv.pdf", b"%PDF-1.7");
     let head = format!(
         "POST {} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\
          Content-Type: multipart/form-data; boundary=b\r\n\r\n",

@@ -161,7 +161,7 @@ fn any_transfer_encoding_but_one_chunked_is_refused() {
 fn an_encoded_body_is_unsupported() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let apply = format!("{}/apply", hiring.portal());
     let logo = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
     let upload = form.path.split('?').next().unwrap().to_owned();
@@ -208,7 +208,7 @@ fn a_content_encoding_without_a_body_is_ignored() {
 /// Requests that announce too large a body: the start of the head, the limit, and whether the answer is a page.
 fn too_large(app: &App) -> Vec<(String, u64, bool)> {
     let hiring = app.hiring();
-    let upload = Form::of(app, &hiring).path.split('?').next().unwrap().to_owned();
+    let upload = Form::for_role(app, &hiring).path.split('?').next().unwrap().to_owned();
     let key = format!("Authorization: Bearer {}", app.admin_secret());
     let logo = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
     let multipart = "Content-Type: multipart/form-data; boundary=b";

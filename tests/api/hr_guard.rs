@@ -1,4 +1,4 @@
-//! Addresses that deliveries never reach, in every notation. The tests of name resolution are in `hr_name`.
+//! Addresses that deliveries never reach, in every notation. The tests of name resolution are in `hr_name_resolution`.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::hr_retry::WorkerProbe;
 use crate::hr_send::{after_attempts, delivering, eventually, hire, hire_for, integrate, newest};
 use crate::support::app::Hr;
-use crate::support::hiring::role_of;
+use crate::support::hiring::first_role_of;
 use crate::support::receiver::Message;
 use crate::support::{App, Behaviour, Hiring, Receiver};
 
@@ -27,7 +27,7 @@ crate::tests![
 
 /// An organization that can hire all of its three candidates.
 fn with_three_positions(app: &App) -> Hiring {
-    app.hiring_with(|document| role_of(document)["positions"] = json!(3))
+    app.hiring_with(|document| first_role_of(document)["positions"] = json!(3))
 }
 
 /// Reverses a hire and returns the id of the delivery.

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 use appliance::http::server::table::Table;
 
+use crate::access_matrix::line::{Line, admin, manages, request_to};
+use crate::access_matrix::lines::lines;
 use crate::support::app::Options;
-use crate::support::hiring::role_of;
+use crate::support::hiring::first_role_of;
 use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
-use crate::tenancy_of_staff::line::{Line, admin, ask, manages};
-use crate::tenancy_of_staff::lines::lines;
 
 crate::tests![
     every_staff_and_admin_post_takes_effect_once,
-    a_repeat_gets_the_first_answer_whatever_happened_since,
+    a_repeat_gets_the_first_answer_despite_later_changes,
     refusals_that_depend_on_state_are_stored,
     a_404_of_missing_rights_is_not_replayed,
     a_stored_404_is_not_replayed,
@@ -68,10 +68,10 @@ fn assert_replayed(first: &Answer, second: &Answer) {
 /// Routes that the access matrix does not list because they belong to the original interface.
 fn lines_beside_the_matrix() -> Vec<Line> {
     vec![
-        manages("POST /api/v1/candidate-steps/{id}/reject", |_, ground| ask(ground.reject(0))),
-        manages("POST /api/v1/candidate-steps/{id}/hire", |_, ground| ask(ground.hire(0))),
-        admin("POST /api/admin/api-keys", |_, ground| {
-            ask("/api/admin/api-keys").with(json!({ "name": "n", "userId": ground.staff("owner") }))
+        manages("POST /api/v1/candidate-steps/{id}/reject", |_, hiring| request_to(hiring.reject(0))),
+        manages("POST /api/v1/candidate-steps/{id}/hire", |_, hiring| request_to(hiring.hire(0))),
+        admin("POST /api/admin/api-keys", |_, hiring| {
+            request_to("/api/admin/api-keys").with(json!({ "name": "n", "userId": hiring.staff("owner") }))
         }),
     ]
 }
@@ -82,41 +82,43 @@ fn every_staff_and_admin_post_takes_effect_once() {
     let app = App::start();
     let client = app.admin();
     let table = Table::new();
-    let lines: Vec<Line> =
-        lines_beside_the_matrix().into_iter().chain(lines()).filter(|line| line.place.starts_with("POST ")).collect();
+    let lines: Vec<Line> = lines_beside_the_matrix()
+        .into_iter()
+        .chain(lines())
+        .filter(|line| line.route_name.starts_with("POST "))
+        .collect();
     let known = table.routes().iter().filter(|route| route.takes_idempotency_key()).count();
     assert_eq!(lines.len(), known);
     for (number, line) in lines.iter().enumerate() {
-        let request = (line.ask)(&app, &app.hiring());
-        let ask = |key: &str| request.send(&with_key(&client, key), "POST");
+        let request = (line.request)(&app, &app.hiring());
+        let send_with = |key: &str| request.send(&with_key(&client, key), "POST");
         let key = format!("key-{number}");
-        let unread = ask("\"open").refused(400, "validation_error");
-        assert_eq!(unread.fields(), ["Idempotency-Key"], "{}", line.place);
-        let first = ask(&key).expect(request.granted.0);
+        let unread = send_with("\"open").refused(400, "validation_error");
+        assert_eq!(unread.fields(), ["Idempotency-Key"], "{}", line.route_name);
+        let first = send_with(&key).expect(request.granted.0);
         let after = state(&app);
-        let second = ask(&key);
+        let second = send_with(&key);
         if app.sql(&format!("SELECT answer FROM idempotency_keys WHERE idempotency_key = '{key}'")) == ["null"] {
             let id = first.json()["data"]["id"].as_str().unwrap().to_owned();
             let problem = second.refused(409, "conflict").json();
-            assert!(problem["detail"].as_str().unwrap().contains(&id), "{}: {problem}", line.place);
+            assert!(problem["detail"].as_str().unwrap().contains(&id), "{}: {problem}", line.route_name);
         } else {
             assert_replayed(&first, &second);
         }
         let other = if request.path.contains('?') { "&other=1" } else { "?other=1" };
-        let other =
-            crate::tenancy_of_staff::line::Asked { path: format!("{}{other}", request.path), ..request.clone() };
+        let other = crate::access_matrix::line::Request { path: format!("{}{other}", request.path), ..request.clone() };
         other.send(&with_key(&client, &key), "POST").refused(422, "idempotency_key_reused");
-        if line.place.contains("/candidate") {
+        if line.route_name.contains("/candidate") {
             let erased = "UPDATE idempotency_keys SET answer = NULL, made_id = NULL WHERE candidate_id IS NOT NULL";
             app.change(erased);
-            ask(&key).refused(410, "gone");
+            send_with(&key).refused(410, "gone");
         }
-        assert_eq!(state(&app), after, "{}", line.place);
+        assert_eq!(state(&app), after, "{}", line.route_name);
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_repeat_gets_the_first_answer_whatever_happened_since() {
+fn a_repeat_gets_the_first_answer_despite_later_changes() {
     let (app, hiring, staff) = start();
     let repeated = with_key(&staff, "\"hire-1\"");
     let body = json!({ "notes": "welcome" });
@@ -134,7 +136,7 @@ fn a_repeat_gets_the_first_answer_whatever_happened_since() {
 
 fn refusals_that_depend_on_state_are_stored() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     let staff = app.user(&hiring.staff("owner"));
     staff.post_empty(&hiring.hire(1)).expect(200);
     let filled = with_key(&staff, "filled").post_empty(&hiring.hire(0)).refused(400, "bad_request");
@@ -399,7 +401,7 @@ fn a_caller_who_lost_access_gets_no_stored_response() {
 
 fn the_stored_response_about_an_erased_candidate_is_gone() {
     let (app, hiring, staff) = start();
-    let body = json!({ "outcomeNotes": "she told us of her illness" });
+    let body = json!({ "outcomeNotes": "she mentioned an illness" });
     with_key(&staff, "k").post(&hiring.reject(0), &body).expect(200);
     with_key(&staff, "other").post(&hiring.reject(1), &body).expect(200);
     let refused = with_key(&staff, "refused").post(&hiring.reject(0), &body).refused(409, "conflict");
@@ -407,8 +409,8 @@ fn the_stored_response_about_an_erased_candidate_is_gone() {
     let stored = app.sql("SELECT idempotency_key, candidate_id FROM idempotency_keys ORDER BY idempotency_key");
     assert_eq!(stored[..2], [format!("k|{candidate}"), format!("other|{}", hiring.candidates[1].candidate_id)]);
     app.admin().delete(&format!("/api/v1/candidates/{candidate}")).expect(200);
-    let request = format!("SELECT answer, hex(fingerprint) FROM idempotency_keys WHERE candidate_id = '{candidate}'");
-    assert_eq!(app.sql(&request), [format!("null|{}", "0".repeat(64))]);
+    let stored = format!("SELECT answer, hex(fingerprint) FROM idempotency_keys WHERE candidate_id = '{candidate}'");
+    assert_eq!(app.sql(&stored), [format!("null|{}", "0".repeat(64))]);
     with_key(&staff, "k").post(&hiring.reject(0), &body).refused(410, "gone");
     with_key(&staff, "k").post(&hiring.reject(0), &json!({})).refused(410, "gone");
     assert_eq!(with_key(&staff, "other").post(&hiring.reject(1), &body).expect(200).json()["success"], true);

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod access;
+mod access_matrix;
 mod activity;
 mod admin_membership;
 mod admin_organization;
@@ -13,6 +15,8 @@ mod api_key_create;
 mod api_key_list;
 mod api_key_revoke;
 mod api_key_usage;
+mod attachment;
+mod attachment_download;
 mod board;
 mod body;
 mod candidate_add;
@@ -24,8 +28,8 @@ mod candidate_list;
 mod candidate_read;
 mod candidate_role_status_link;
 mod candidate_signup;
+mod candidate_step_effects;
 mod candidate_step_hire;
-mod candidate_step_record;
 mod candidate_step_reject;
 mod candidate_step_reopen;
 mod candidate_step_validate;
@@ -33,12 +37,10 @@ mod candidate_withdraw;
 mod careers;
 mod careers_embed;
 mod careers_feeds;
-mod careers_look;
+mod careers_page;
 mod careers_role;
 mod compression;
 mod deployment;
-mod document;
-mod document_download;
 mod dry_run;
 mod failure;
 mod framing;
@@ -47,16 +49,15 @@ mod hr_answer;
 mod hr_delivery;
 mod hr_guard;
 mod hr_integration;
-mod hr_name;
+mod hr_name_resolution;
 mod hr_order;
 mod hr_retry;
 mod hr_send;
 mod idempotency;
-mod kept_pages;
 mod logo;
 mod me;
 mod openapi;
-mod organization_visible;
+mod organization_list;
 mod plain_text;
 mod platform_activity;
 mod portal;
@@ -72,6 +73,7 @@ mod race_signup;
 mod race_status_page;
 mod rate_limit;
 mod report;
+mod response_cache;
 mod retention;
 mod role_change;
 mod role_create;
@@ -81,24 +83,22 @@ mod role_step;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod session;
-mod session_stranger;
+mod session_guessing;
 mod signup;
 mod signup_address;
 mod signup_api;
-mod signup_dropped;
+mod signup_discarded_file;
 mod signup_fields;
 mod signup_file;
 mod signup_limit;
-mod signup_sent;
+mod signup_submit;
 mod status;
 mod status_page;
 mod status_page_acts;
 mod status_page_decision;
-mod status_page_others;
+mod status_page_later_signup;
 mod support;
 mod table;
-mod tenancy;
-mod tenancy_of_staff;
 mod unknown_member;
 mod upload_limit;
 mod usage_log;
@@ -133,6 +133,8 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(test_threads);
     let all: Vec<Trial> = [
+        access::tests(),
+        access_matrix::tests(),
         activity::tests(),
         admin_membership::tests(),
         admin_organization::tests(),
@@ -143,33 +145,33 @@ fn main() -> ExitCode {
         api_key_list::tests(),
         api_key_revoke::tests(),
         api_key_usage::tests(),
+        attachment::tests(),
+        attachment_download::tests(),
         board::tests(),
         body::tests(),
         candidate_add::tests(),
         candidate_change::tests(),
+        candidate_erase::tests(),
+        candidate_export::tests(),
+        candidate_hold::tests(),
         candidate_list::tests(),
         candidate_read::tests(),
         candidate_role_status_link::tests(),
         candidate_signup::tests(),
-        candidate_erase::tests(),
-        candidate_export::tests(),
-        candidate_hold::tests(),
+        candidate_step_effects::tests(),
         candidate_step_hire::tests(),
-        candidate_step_record::tests(),
         candidate_step_reject::tests(),
         candidate_step_reopen::tests(),
         candidate_step_validate::tests(),
-        careers_embed::tests(),
-        careers_feeds::tests(),
-        compression::tests(),
-        deployment::tests(),
-        document::tests(),
-        document_download::tests(),
-        dry_run::tests(),
         candidate_withdraw::tests(),
         careers::tests(),
-        careers_look::tests(),
+        careers_embed::tests(),
+        careers_feeds::tests(),
+        careers_page::tests(),
         careers_role::tests(),
+        compression::tests(),
+        deployment::tests(),
+        dry_run::tests(),
         failure::tests(),
         framing::tests(),
         health::tests(),
@@ -177,55 +179,53 @@ fn main() -> ExitCode {
         hr_delivery::tests(),
         hr_guard::tests(),
         hr_integration::tests(),
-        hr_name::tests(),
+        hr_name_resolution::tests(),
         hr_order::tests(),
         hr_retry::tests(),
         hr_send::tests(),
         idempotency::tests(),
-        kept_pages::tests(),
         logo::tests(),
         me::tests(),
         openapi::tests(),
-        organization_visible::tests(),
+        organization_list::tests(),
         plain_text::tests(),
         platform_activity::tests(),
         portal::tests(),
         portal_apply::tests(),
         portal_role::tests(),
         race::tests(),
-        race_decisions::tests(),
         race_admin::tests(),
-        race_roles::tests(),
-        race_status_page::tests(),
         race_candidates::tests(),
+        race_decisions::tests(),
         race_privacy::tests(),
+        race_roles::tests(),
         race_signup::tests(),
+        race_status_page::tests(),
         rate_limit::tests(),
         report::tests(),
+        response_cache::tests(),
+        retention::tests(),
         role_change::tests(),
         role_create::tests(),
         role_list::tests(),
         role_state::tests(),
         role_step::tests(),
-        retention::tests(),
         session::tests(),
-        session_stranger::tests(),
+        session_guessing::tests(),
         signup::tests(),
         signup_address::tests(),
         signup_api::tests(),
-        signup_dropped::tests(),
+        signup_discarded_file::tests(),
         signup_fields::tests(),
         signup_file::tests(),
         signup_limit::tests(),
-        signup_sent::tests(),
+        signup_submit::tests(),
         status::tests(),
         status_page::tests(),
         status_page_acts::tests(),
         status_page_decision::tests(),
-        status_page_others::tests(),
+        status_page_later_signup::tests(),
         table::tests(),
-        tenancy::tests(),
-        tenancy_of_staff::tests(),
         unknown_member::tests(),
         upload_limit::tests(),
         usage_log::tests(),

@@ -6,7 +6,7 @@ use appliance::http::server::route::Entry;
 use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, filled};
+use crate::support::{Answer, App, fill_path};
 
 crate::tests![
     a_key_gets_its_user_id_and_scopes,
@@ -255,7 +255,7 @@ fn every_route_that_needs_a_credential_refuses_requests_without_one() {
     let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
     assert!(closed.len() >= 15);
     for route in closed {
-        let (method, path) = (route.method.as_str(), filled(route.path));
+        let (method, path) = (route.method.as_str(), fill_path(route.path));
         let answer = app.anonymous().send(method, &path, &[], b"").expect(401);
         assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some(NOTHING), "{method} {path}");
@@ -271,7 +271,7 @@ fn a_session_is_refused_where_a_key_is_needed() {
     let session = app.sign_in("admin@appliance.example", PASSWORD).with_header("Sec-Fetch-Site", "same-origin");
     let keyed = |entry: Entry| matches!(entry, Entry::Admin(_) | Entry::Scoped(_));
     for route in Table::new().routes().iter().filter(|route| keyed(route.entry)) {
-        let (method, path) = (route.method.as_str(), filled(route.path));
+        let (method, path) = (route.method.as_str(), fill_path(route.path));
         let answer = session.send(method, &path, &[], b"").expect(401);
         assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some(INVALID), "{method} {path}");

@@ -7,7 +7,7 @@ use appliance::http::server::table::Table;
 use serde_json::Value;
 
 use crate::support::App;
-use crate::support::description::{DOCUMENT, Strictness, misfits, operations, resolved};
+use crate::support::description::{DESCRIPTION, Strictness, operations, resolved, violations};
 
 crate::tests![
     the_description_is_served_with_an_etag,
@@ -28,7 +28,7 @@ fn the_description_is_served_with_an_etag() {
     for client in [app.anonymous(), app.admin()] {
         let answer = client.get("/api/openapi.json").expect(200);
         assert_eq!(answer.header("content-type"), Some("application/json"));
-        assert_eq!(answer.json(), *DOCUMENT);
+        assert_eq!(answer.json(), *DESCRIPTION);
         let tag = answer.header("etag").unwrap().to_owned();
         let again = client.send("GET", "/api/openapi.json", &[("If-None-Match", &tag)], b"").expect(304);
         assert_eq!((again.header("etag"), again.body.len()), (Some(tag.as_str()), 0));
@@ -59,7 +59,7 @@ fn the_docs_page_has_every_operation_and_schema() {
     for (route, operation) in operations() {
         assert!(ids.contains(format!("operation-{}", operation["operationId"].as_str().unwrap()).as_str()), "{route}");
     }
-    for name in DOCUMENT["components"]["schemas"].as_object().unwrap().keys() {
+    for name in DESCRIPTION["components"]["schemas"].as_object().unwrap().keys() {
         assert!(ids.contains(format!("schema-{name}").as_str()), "{name}");
     }
     for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
@@ -91,7 +91,7 @@ fn the_description_has_exactly_the_routes() {
 
 fn every_operation_has_an_id_and_descriptions() {
     let mut ids = BTreeSet::new();
-    let tags: Vec<&Value> = DOCUMENT["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let tags: Vec<&Value> = DESCRIPTION["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     for (route, operation) in operations() {
         let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("{route} has no operationId"));
         let is_camel =
@@ -127,16 +127,19 @@ fn every_operation_has_an_id_and_descriptions() {
 }
 
 fn every_reference_resolves() {
-    each(&DOCUMENT, &mut |value| {
+    each(&DESCRIPTION, &mut |value| {
         if let Some(to) = value.get("$ref").and_then(Value::as_str) {
-            assert!(to.starts_with("#/components/") && DOCUMENT.pointer(&to[1..]).is_some(), "{to} does not resolve");
+            assert!(
+                to.starts_with("#/components/") && DESCRIPTION.pointer(&to[1..]).is_some(),
+                "{to} does not resolve"
+            );
         }
     });
 }
 
 /// Generated clients have a class for each schema with a name or a title.
 fn schema_names_and_titles_are_unique() {
-    let schemas = &DOCUMENT["components"]["schemas"];
+    let schemas = &DESCRIPTION["components"]["schemas"];
     let mut names: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
     each(schemas, &mut |value| {
         if let Some(title) = value.get("title").and_then(Value::as_str) {
@@ -148,8 +151,8 @@ fn schema_names_and_titles_are_unique() {
 
 fn every_example_matches_its_schema() {
     let fits = |subject: &str, strictness: Strictness, schema: &Value, example: &Value| {
-        let misfits = misfits(strictness, schema, example);
-        assert!(misfits.is_empty(), "{subject}: {example}: {misfits:?}");
+        let violations = violations(strictness, schema, example);
+        assert!(violations.is_empty(), "{subject}: {example}: {violations:?}");
     };
     for (route, operation) in operations() {
         if let Some(body) = operation.get("requestBody") {
@@ -169,33 +172,33 @@ fn every_example_matches_its_schema() {
             }
         }
     }
-    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
+    for (name, schema) in DESCRIPTION["components"]["schemas"].as_object().unwrap() {
         for example in schema["examples"].as_array().into_iter().flatten() {
             fits(name, Strictness::Closed, schema, example);
         }
     }
-    for (name, header) in DOCUMENT["components"]["headers"].as_object().unwrap() {
+    for (name, header) in DESCRIPTION["components"]["headers"].as_object().unwrap() {
         fits(name, Strictness::Open, &header["schema"], &header["example"]);
     }
 }
 
 fn operations_name_the_scope_they_need() {
-    let hire = &DOCUMENT["paths"]["/api/v1/candidate-steps/{id}/hire"]["post"];
+    let hire = &DESCRIPTION["paths"]["/api/v1/candidate-steps/{id}/hire"]["post"];
     assert_eq!(hire["x-scope"], "pipeline:write");
     assert_eq!(hire["security"][0]["apiKey"][0], "pipeline:write");
     assert!(hire["description"].as_str().unwrap().ends_with("Needs an API key with the scope `pipeline:write`."));
     let refused = resolved(&hire["responses"]["403"]);
     assert!(refused["content"]["application/problem+json"]["examples"]["insufficient_scope"].is_object());
-    assert_eq!(DOCUMENT["paths"]["/api/v1/me"]["get"]["security"].as_array().unwrap().len(), 2);
-    assert_eq!(DOCUMENT["paths"]["/"]["get"]["security"].as_array().unwrap().len(), 0);
+    assert_eq!(DESCRIPTION["paths"]["/api/v1/me"]["get"]["security"].as_array().unwrap().len(), 2);
+    assert_eq!(DESCRIPTION["paths"]["/"]["get"]["security"].as_array().unwrap().len(), 0);
 }
 
 fn undescribed_members_are_found() {
     let schema = serde_json::json!({ "$ref": "#/components/schemas/HrDeliveryInFull" });
-    let mut delivery = resolved(&DOCUMENT["paths"]["/api/admin/hr-deliveries/{id}"]["get"]["responses"]["200"])["content"]
+    let mut delivery = resolved(&DESCRIPTION["paths"]["/api/admin/hr-deliveries/{id}"]["get"]["responses"]["200"])["content"]
         ["application/json"]["example"]["data"]
         .clone();
-    let found = |value: &Value, strictness| misfits(strictness, &schema, value).len();
+    let found = |value: &Value, strictness| violations(strictness, &schema, value).len();
     assert_eq!(found(&delivery, Strictness::Closed), 0);
     for pointer in ["", "/lastAttempt", "/history/0"] {
         let mut more = delivery.clone();
@@ -208,10 +211,10 @@ fn undescribed_members_are_found() {
 }
 
 fn a_confirmation_without_a_member_does_not_match_the_description() {
-    let body = &DOCUMENT["paths"]["/api/admin/organizations/{id}/retention/confirm"]["post"]["requestBody"];
+    let body = &DESCRIPTION["paths"]["/api/admin/organizations/{id}/retention/confirm"]["post"]["requestBody"];
     assert_eq!(body["required"], true);
     let schema = &body["content"]["application/json"]["schema"];
-    let found = |value: Value| misfits(Strictness::Open, schema, &value).len();
+    let found = |value: Value| violations(Strictness::Open, schema, &value).len();
     assert_eq!(found(serde_json::json!({})), 1);
     for member in [serde_json::json!({ "dueCount": 43 }), serde_json::json!({ "clock": "2026-11-21T09:12:33Z" })] {
         assert_eq!(found(member), 0);

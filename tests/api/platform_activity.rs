@@ -3,7 +3,7 @@
 use appliance::domain::attachment::MediaType;
 use serde_json::{Value, json};
 
-use crate::document::apply_with;
+use crate::attachment::apply_with;
 use crate::support::{Answer, App};
 
 crate::tests![

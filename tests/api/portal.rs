@@ -469,7 +469,7 @@ fn other_paths_have_no_preflight() {
     let closed: Vec<_> = table.routes().iter().filter(|route| !route.path.starts_with("/api/public/")).collect();
     assert!(!closed.is_empty() && closed.len() < table.routes().len());
     for route in closed {
-        let path = crate::support::filled(route.path);
+        let path = crate::support::fill_path(route.path);
         let answer = app.anonymous().send("OPTIONS", &path, &preflight, b"").expect(405);
         let allow = answer.header("allow").unwrap();
         assert!(allow.contains(route.method.as_str()) && !allow.contains("OPTIONS"), "{path}: {allow}");

@@ -24,7 +24,7 @@ crate::tests![
     unknown_members_are_ignored,
     unknown_and_disabled_portals_are_404,
     a_role_that_takes_no_applications_is_404,
-    a_link_is_reused_whatever_the_locale,
+    a_link_is_reused_for_every_locale,
     a_link_is_reused_while_at_least_seven_days_are_left,
     an_expired_link_is_replaced,
     a_role_reopened_by_a_reversal_gets_a_new_link,
@@ -251,7 +251,7 @@ fn a_role_that_takes_no_applications_is_404() {
     post(&app, &hiring, &json!({ "roleId": hiring.role_id })).expect(200);
 }
 
-fn a_link_is_reused_whatever_the_locale() {
+fn a_link_is_reused_for_every_locale() {
     let app = App::start();
     let hiring = app.hiring();
     let german = post(&app, &hiring, &json!({ "roleId": hiring.role_id, "locale": "de" })).expect(200);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::rounds::rounds;
 use super::support::App;
-use super::support::race::{First, Lane, connected, count, duel, require_sound, statuses, together};
+use super::support::race::{First, Lane, assert_sound, connected_clients, count, duel, run_together, statuses};
 
 crate::tests![
     two_concurrent_hires_fill_the_last_position_once,
@@ -25,17 +25,17 @@ crate::tests![
 pub(crate) const ROUNDS: usize = rounds(50, 200);
 
 /// Rounds that one imported organization lasts for.
-pub(crate) const GROUND_ROUNDS: usize = rounds(50, 200);
+pub(crate) const ORGANIZATION_ROUNDS: usize = rounds(50, 200);
 
 /// An organization with many roles of two steps, and the same number of applications to each.
-pub(crate) struct Ground {
+pub(crate) struct RaceOrganization {
     organization_id: String,
     slug: String,
     /// The key of its owner.
     pub(crate) key: String,
 }
 
-impl Ground {
+impl RaceOrganization {
     pub(crate) fn role_id(&self, role: usize) -> String {
         format!("{}_role_{role}", self.organization_id)
     }
@@ -57,14 +57,14 @@ impl Ground {
 }
 
 /// Imports a new organization with this many open public roles, positions and applications to each.
-pub(crate) fn ground(app: &App, roles: usize, positions: usize, candidates: usize) -> Ground {
+pub(crate) fn import_organization(app: &App, roles: usize, positions: usize, candidates: usize) -> RaceOrganization {
     let hiring = app.hiring_with(|document| {
         let organization = &mut document["organizations"][0];
         let id = organization["id"].as_str().unwrap().to_owned();
         organization["roles"] = (0..roles).map(|number| role(&id, number, positions, candidates)).collect();
     });
     let key = app.make_key(&hiring.staff("owner")).1;
-    Ground { organization_id: hiring.organization_id, slug: hiring.slug, key }
+    RaceOrganization { organization_id: hiring.organization_id, slug: hiring.slug, key }
 }
 
 fn role(organization: &str, number: usize, positions: usize, candidates: usize) -> Value {
@@ -104,15 +104,15 @@ fn role(organization: &str, number: usize, positions: usize, candidates: usize) 
 /// Returns the role to use in this round, after importing a new organization when the last one is used up.
 pub(crate) fn role_for_round(
     app: &App,
-    grounds: &mut Vec<Ground>,
+    organizations: &mut Vec<RaceOrganization>,
     round: usize,
     positions: usize,
     candidates: usize,
 ) -> usize {
-    if round / GROUND_ROUNDS == grounds.len() {
-        grounds.push(ground(app, GROUND_ROUNDS, positions, candidates));
+    if round / ORGANIZATION_ROUNDS == organizations.len() {
+        organizations.push(import_organization(app, ORGANIZATION_ROUNDS, positions, candidates));
     }
-    round % GROUND_ROUNDS
+    round % ORGANIZATION_ROUNDS
 }
 
 fn usage(app: &App, key_id: &str) -> Value {
@@ -132,23 +132,27 @@ fn assert_no_use_after_revocation(app: &App) {
 
 fn two_concurrent_hires_fill_the_last_position_once() {
     let app = App::start();
-    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
-            let mut grounds = grounds.borrow_mut();
-            let role = role_for_round(&app, &mut grounds, round, 1, 2);
-            let ground = grounds.last().unwrap();
-            [0, 1].map(|candidate| ground.decide("hire", role, candidate, 1))
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 2);
+            let organization = organizations.last().unwrap();
+            [0, 1].map(|candidate| organization.decide("hire", role, candidate, 1))
         },
         |round, answers| {
             let winner = answers.iter().position(|answer| answer.status == 200).expect("one of the two hires");
             let loser = answers[1 - winner].clone().refused(400, "bad_request");
             assert_eq!(loser.json()["detail"], "positions already filled");
-            let (grounds, role) = (grounds.borrow(), round % GROUND_ROUNDS);
-            let ground = grounds.last().unwrap();
-            assert_eq!(answers[winner].json()["step"]["id"], ground.step_id(role, winner, 1));
-            expected.push(format!("{}|filled|1|{}", ground.role_id(role), ground.application_id(role, winner)));
+            let (organizations, role) = (organizations.borrow(), round % ORGANIZATION_ROUNDS);
+            let organization = organizations.last().unwrap();
+            assert_eq!(answers[winner].json()["step"]["id"], organization.step_id(role, winner, 1));
+            expected.push(format!(
+                "{}|filled|1|{}",
+                organization.role_id(role),
+                organization.application_id(role, winner)
+            ));
             [First::Left, First::Right][winner]
         },
     );
@@ -159,16 +163,16 @@ fn two_concurrent_hires_fill_the_last_position_once() {
     hired.sort();
     expected.sort();
     assert_eq!(hired, expected);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn sixteen_concurrent_hires_at_a_step_make_one_hire() {
     let app = App::start();
-    let ground = ground(&app, 1, ROUNDS + 1, ROUNDS);
-    let mut clients = connected(&app, 16);
+    let organization = import_organization(&app, 1, ROUNDS + 1, ROUNDS);
+    let mut clients = connected_clients(&app, 16);
     for round in 0..ROUNDS {
-        let hire = ground.decide("hire", 0, round, 1);
-        let answers = together(&mut clients, |_, client| hire.send(client));
+        let hire = organization.decide("hire", 0, round, 1);
+        let answers = run_together(&mut clients, |_, client| hire.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 15), "round {round}: {:?}", statuses(&answers));
         for answer in answers.into_iter().filter(|answer| answer.status == 409) {
             answer.refused(409, "conflict");
@@ -177,25 +181,25 @@ fn sixteen_concurrent_hires_at_a_step_make_one_hire() {
     let hires = "SELECT count(DISTINCT candidate_role_id), count(*), min(action), max(action) FROM activities";
     assert_eq!(app.sql(hires), [format!("{ROUNDS}|{ROUNDS}|candidate_step.hired|candidate_step.hired")]);
     assert_eq!(app.sql("SELECT status, positions, hired FROM roles"), [format!("open|{}|{ROUNDS}", ROUNDS + 1)]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 /// The hire addresses the final step. The rejection addresses the same step or, every other round, the one before.
 fn a_concurrent_hire_and_rejection_happen_in_sequence() {
     let app = App::start();
-    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
-            let mut grounds = grounds.borrow_mut();
-            let role = role_for_round(&app, &mut grounds, round, 1, 1);
-            let ground = grounds.last().unwrap();
-            [ground.decide("hire", role, 0, 1), ground.decide("reject", role, 0, round % 2)]
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 1);
+            let organization = organizations.last().unwrap();
+            [organization.decide("hire", role, 0, 1), organization.decide("reject", role, 0, round % 2)]
         },
         |round, answers| {
             let [hire, reject] = answers else { panic!("two answers") };
-            let (grounds, role) = (grounds.borrow(), round % GROUND_ROUNDS);
-            let ground = grounds.last().unwrap();
+            let (organizations, role) = (organizations.borrow(), round % ORGANIZATION_ROUNDS);
+            let organization = organizations.last().unwrap();
             assert_eq!(reject.clone().expect(200).json()["step"]["status"], "rejected");
             let (first, actions) = match hire.status {
                 200 => (First::Left, "candidate_step.hired,candidate_step.hire_reversed"),
@@ -212,7 +216,7 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
                 (_, First::Left) => "skipped,rejected",
                 (_, First::Right) => "in_progress,rejected",
             };
-            let (role, application) = (ground.role_id(role), ground.application_id(role, 0));
+            let (role, application) = (organization.role_id(role), organization.application_id(role, 0));
             expected.push(format!("{role}|open|0|{application}|Not Selected|null|{steps}|{actions}"));
             first
         },
@@ -228,20 +232,20 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn requests_that_start_after_an_answered_revocation_are_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
     let admin_secret = app.admin_secret().to_owned();
-    let mut clients = connected(&app, 4);
+    let mut clients = connected_clients(&app, 4);
     let mut accepted_total = 0;
     for round in 0..ROUNDS {
         let (key_id, key) = app.make_key(&owner);
         let (call, revoked) = (Lane::new("GET", "/api/v1/me", &key), AtomicBool::new(false));
         let revoke = Lane::new("DELETE", &format!("/api/admin/api-keys/{key_id}"), &admin_secret);
-        let accepted: usize = together(&mut clients, |number, client| {
+        let accepted: usize = run_together(&mut clients, |number, client| {
             if number > 0 {
                 return calls_until_refused(&call, client, &revoked);
             }
@@ -262,7 +266,7 @@ fn requests_that_start_after_an_answered_revocation_are_refused() {
     }
     assert!(accepted_total >= ROUNDS, "the keys were in use: {accepted_total} requests");
     assert_no_use_after_revocation(&app);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 /// Sends requests until one that started after the answered revocation was refused. Returns how many were accepted.
@@ -312,31 +316,31 @@ fn a_request_during_its_keys_revocation_is_logged_or_refused() {
     );
     assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE enabled = 1"), ["1"], "only the admin's key is left");
     assert_no_use_after_revocation(&app);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_rejection_during_its_keys_revocation_is_all_or_nothing() {
     let app = App::start();
-    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     let key_id = RefCell::new(String::new());
     duel(
         &app,
         |round| {
-            let mut grounds = grounds.borrow_mut();
-            let role = role_for_round(&app, &mut grounds, round, 1, 1);
-            let ground = grounds.last().unwrap();
-            let owner = format!("user_{}_owner", ground.organization_id.trim_start_matches("org_"));
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 1);
+            let organization = organizations.last().unwrap();
+            let owner = format!("user_{}_owner", organization.organization_id.trim_start_matches("org_"));
             let (id, secret) = app.make_key(&owner);
             let revoke = Lane::new("DELETE", &format!("/api/admin/api-keys/{id}"), app.admin_secret());
-            let path = format!("/api/v1/candidate-steps/{}/reject", ground.step_id(role, 0, 0));
+            let path = format!("/api/v1/candidate-steps/{}/reject", organization.step_id(role, 0, 0));
             let reject = Lane::new("POST", &path, &secret).with_body(&json!({ "outcomeNotes": id }));
             *key_id.borrow_mut() = id;
             [reject, revoke]
         },
         |round, answers| {
             answers[1].clone().expect(200);
-            let (grounds, key_id) = (grounds.borrow(), key_id.borrow());
-            let step_id = grounds.last().unwrap().step_id(round % GROUND_ROUNDS, 0, 0);
+            let (organizations, key_id) = (organizations.borrow(), key_id.borrow());
+            let step_id = organizations.last().unwrap().step_id(round % ORGANIZATION_ROUNDS, 0, 0);
             if answers[0].status == 200 {
                 expected.push(format!("{step_id}|rejected|{key_id}|Not Selected|1|1"));
                 return First::Left;
@@ -359,7 +363,7 @@ fn a_rejection_during_its_keys_revocation_is_all_or_nothing() {
     expected.sort();
     assert_eq!(found, expected);
     assert_no_use_after_revocation(&app);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
@@ -367,10 +371,10 @@ fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
     let app = App::start();
     let (key_id, key) = app.make_key(&app.hiring().staff("owner"));
     let call = Lane::new("GET", "/api/v1/me", &key);
-    let mut clients = connected(&app, CALLS);
+    let mut clients = connected_clients(&app, CALLS);
     let mut newest = String::new();
     for round in 1..=ROUNDS {
-        let answers = together(&mut clients, |_, client| call.send(client));
+        let answers = run_together(&mut clients, |_, client| call.send(client));
         assert_eq!(count(&answers, 200), CALLS, "round {round}: {:?}", statuses(&answers));
         let page = app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit={CALLS}")).expect(200).json();
         let (rows, known) = (page["data"]["rows"].as_array().unwrap(), &page["data"]["key"]);
@@ -386,19 +390,19 @@ fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
     let figures = "SELECT count(*), count(DISTINCT u.at), count(DISTINCT u.number), max(u.number)
                    FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number";
     assert_eq!(app.sql(&format!("{figures} WHERE k.id = '{key_id}'")), [[calls.as_str(); 4].join("|")]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_link_requests_get_the_same_link() {
     let app = App::start();
-    let ground = ground(&app, ROUNDS, 1, 0);
-    let mut clients = connected(&app, 8);
-    let path = format!("/api/public/portal/{}/apply", ground.slug);
+    let organization = import_organization(&app, ROUNDS, 1, 0);
+    let mut clients = connected_clients(&app, 8);
+    let path = format!("/api/public/portal/{}/apply", organization.slug);
     let mut links = Vec::new();
     for round in 0..ROUNDS {
-        let role_id = ground.role_id(round);
+        let role_id = organization.role_id(round);
         let apply = Lane::new("POST", &path, "").with_body(&json!({ "roleId": role_id }));
-        let answers = together(&mut clients, |_, client| apply.send(client).expect(200).json()["inviteUrl"].take());
+        let answers = run_together(&mut clients, |_, client| apply.send(client).expect(200).json()["inviteUrl"].take());
         assert!(answers.iter().all(|link| *link == answers[0]), "round {round}: {answers:?}");
         let link = answers[0].as_str().unwrap().strip_suffix("?locale=en").unwrap();
         links.push(format!("{role_id}|{}", link.rsplit('/').next().unwrap()));
@@ -407,23 +411,23 @@ fn concurrent_link_requests_get_the_same_link() {
     found.sort();
     links.sort();
     assert_eq!(found, links);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn eight_concurrent_rejections_of_a_step_make_one() {
     let app = App::start();
-    let ground = ground(&app, 1, 1, ROUNDS);
-    let mut clients = connected(&app, 8);
+    let organization = import_organization(&app, 1, 1, ROUNDS);
+    let mut clients = connected_clients(&app, 8);
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
-        let answers = together(&mut clients, |number, client| {
+        let answers = run_together(&mut clients, |number, client| {
             let body = json!({ "outcomeNotes": format!("by {number}") });
-            ground.decide("reject", 0, round, 0).with_body(&body).send(client)
+            organization.decide("reject", 0, round, 0).with_body(&body).send(client)
         });
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
         let winner = answers.iter().position(|answer| answer.status == 200).unwrap();
         assert_eq!(answers[winner].json()["step"]["rejectionReason"], format!("by {winner}"));
-        expected.push(format!("{}|by {winner}|1", ground.step_id(0, round, 0)));
+        expected.push(format!("{}|by {winner}|1", organization.step_id(0, round, 0)));
     }
     let mut found = app.sql(
         "SELECT s.id, s.rejection_reason, (SELECT count(*) FROM activities v WHERE v.candidate_role_step_id = s.id)
@@ -432,5 +436,5 @@ fn eight_concurrent_rejections_of_a_step_make_one() {
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
-    require_sound(&app);
+    assert_sound(&app);
 }

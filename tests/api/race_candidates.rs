@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::rounds::rounds;
-use super::support::hiring::role_of;
-use super::support::race::{DUEL_ROUNDS_MAX, First, Lane, connected, count, duel, require_sound, together};
+use super::support::hiring::first_role_of;
+use super::support::race::{DUEL_ROUNDS_MAX, First, Lane, assert_sound, connected_clients, count, duel, run_together};
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -26,15 +26,15 @@ const ROUNDS: usize = rounds(30, 100);
 const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
 /// An organization with many applications, all in progress, and the key of its owner.
-struct Ground {
+struct RaceOrganization {
     hiring: Hiring,
     key: String,
 }
 
-impl Ground {
+impl RaceOrganization {
     fn new(app: &App, applications: usize, roles: usize) -> Self {
         let hiring = app.hiring_with(|document| {
-            let role = role_of(document);
+            let role = first_role_of(document);
             let steps = [json!({ "id": "call", "name": "Call" }), json!({ "id": "offer", "name": "Offer" })];
             role["steps"] = json!(steps);
             role["positions"] = json!(applications + 1);
@@ -97,11 +97,11 @@ fn actions(app: &App) -> Vec<String> {
 
 fn eight_concurrent_additions_of_an_address_make_one_application() {
     let app = App::start();
-    let ground = Ground::new(&app, 0, 1);
-    let mut clients = connected(&app, 8);
+    let organization = RaceOrganization::new(&app, 0, 1);
+    let mut clients = connected_clients(&app, 8);
     for round in 0..ROUNDS {
-        let add = ground.add(&format!("ada-{round}@example.org"), &ground.hiring.role_id);
-        let answers = together(&mut clients, |_, client| add.send(client));
+        let add = organization.add(&format!("ada-{round}@example.org"), &organization.hiring.role_id);
+        let answers = run_together(&mut clients, |_, client| add.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}");
     }
     let rounds = ROUNDS.to_string();
@@ -109,51 +109,51 @@ fn eight_concurrent_additions_of_an_address_make_one_application() {
     assert_eq!(app.sql("SELECT count(*) FROM candidate_roles"), std::slice::from_ref(&rounds));
     let actions = app.sql("SELECT action, count(*) FROM activities GROUP BY action ORDER BY action");
     assert_eq!(actions, [format!("candidate.added|{rounds}"), format!("candidate_role.added|{rounds}")]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_additions_to_eight_roles_make_one_candidate() {
     let app = App::start();
-    let ground = Ground::new(&app, 0, 8);
-    let mut clients = connected(&app, 8);
+    let organization = RaceOrganization::new(&app, 0, 8);
+    let mut clients = connected_clients(&app, 8);
     for round in 0..ROUNDS {
         let email = format!("ada-{round}@example.org");
         let role = |number: usize| match number {
-            0 => ground.hiring.role_id.clone(),
+            0 => organization.hiring.role_id.clone(),
             _ => format!("role_{number}_more"),
         };
-        let answers = together(&mut clients, |number, client| ground.add(&email, &role(number)).send(client));
+        let answers = run_together(&mut clients, |number, client| organization.add(&email, &role(number)).send(client));
         assert_eq!(count(&answers, 200), 8, "round {round}");
         let id = |answer: &Answer| answer.json()["data"]["id"].as_str().unwrap().to_owned();
         assert!(answers.iter().all(|answer| id(answer) == id(&answers[0])), "round {round}");
     }
     assert_eq!(app.sql("SELECT count(*) FROM candidates"), [ROUNDS.to_string()]);
     assert_eq!(app.sql("SELECT DISTINCT count(*) FROM candidate_roles GROUP BY candidate_id"), ["8"]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn eight_concurrent_withdrawals_make_one() {
     let app = App::start();
-    let ground = Ground::new(&app, ROUNDS, 1);
-    let mut clients = connected(&app, 8);
+    let organization = RaceOrganization::new(&app, ROUNDS, 1);
+    let mut clients = connected_clients(&app, 8);
     for round in 0..ROUNDS {
-        let withdraw = ground.withdraw(round);
-        let answers = together(&mut clients, |_, client| withdraw.send(client));
+        let withdraw = organization.withdraw(round);
+        let answers = run_together(&mut clients, |_, client| withdraw.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}");
     }
     let expected: Vec<String> =
         (0..ROUNDS).map(|number| format!("app_{number}|Withdrawn|null|candidate_role.withdrawn")).collect();
     assert_eq!(actions(&app), expected);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_concurrent_withdrawal_and_hire_exclude_each_other() {
     let app = App::start();
-    let ground = Ground::new(&app, APPLICATIONS, 1);
+    let organization = RaceOrganization::new(&app, APPLICATIONS, 1);
     let mut expected = Vec::new();
     duel(
         &app,
-        |round| [ground.withdraw(round), ground.decide(round, "hire")],
+        |round| [organization.withdraw(round), organization.decide(round, "hire")],
         |round, answers| {
             if answers[0].status == 200 {
                 let refused = answers[1].clone().refused(409, "conflict");
@@ -169,16 +169,16 @@ fn a_concurrent_withdrawal_and_hire_exclude_each_other() {
         },
     );
     assert_eq!(actions(&app), expected);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_concurrent_withdrawal_and_rejection_happen_in_sequence() {
     let app = App::start();
-    let ground = Ground::new(&app, APPLICATIONS, 1);
+    let organization = RaceOrganization::new(&app, APPLICATIONS, 1);
     let mut expected = Vec::new();
     duel(
         &app,
-        |round| [ground.withdraw(round), ground.decide(round, "reject")],
+        |round| [organization.withdraw(round), organization.decide(round, "reject")],
         |round, answers| {
             answers[1].clone().expect(200);
             let (first, actions) = match answers[0].status {
@@ -194,18 +194,18 @@ fn a_concurrent_withdrawal_and_rejection_happen_in_sequence() {
         },
     );
     assert_eq!(actions(&app), expected);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
     let app = App::start();
-    let ground = Ground::new(&app, 2, 1);
+    let organization = RaceOrganization::new(&app, 2, 1);
     let mut owner = 0;
     duel(
         &app,
         |round| {
             let body = json!({ "email": format!("wanted-{round}@example.org") });
-            [0, 1].map(|number| ground.patch(number, &body))
+            [0, 1].map(|number| organization.patch(number, &body))
         },
         |round, answers| {
             owner = answers.iter().position(|answer| answer.status == 200).expect("one of the two");
@@ -213,21 +213,22 @@ fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
             assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
             let email = format!("wanted-{round}@example.org");
             assert_eq!(answers[owner].json()["data"]["email"], email);
-            let found = app.key(&ground.key).get(&format!("{}?email={email}", ground.hiring.candidates_path()));
+            let found =
+                app.key(&organization.key).get(&format!("{}?email={email}", organization.hiring.candidates_path()));
             assert_eq!(found.expect(200).json()["data"][0]["id"], format!("cand_{owner}"));
             [First::Left, First::Right][owner]
         },
     );
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_changes_of_a_name_happen_in_sequence() {
     let app = App::start();
-    let ground = Ground::new(&app, 1, 1);
-    let mut clients = connected(&app, 8);
+    let organization = RaceOrganization::new(&app, 1, 1);
+    let mut clients = connected_clients(&app, 8);
     for round in 0..ROUNDS {
         let name = |number: usize| json!({ "name": format!("Name{round}x{number}") });
-        let answers = together(&mut clients, |number, client| ground.patch(0, &name(number)).send(client));
+        let answers = run_together(&mut clients, |number, client| organization.patch(0, &name(number)).send(client));
         assert_eq!(count(&answers, 200), 8, "round {round}");
         for (number, answer) in answers.iter().enumerate() {
             assert_eq!(answer.json()["data"]["name"], name(number)["name"]);
@@ -241,17 +242,17 @@ fn concurrent_changes_of_a_name_happen_in_sequence() {
                 WHERE a.number = (SELECT max(number) FROM activities)";
     assert_eq!(app.sql(last), ["1"]);
     assert_eq!(app.sql("SELECT count(*) FROM activities"), [(8 * ROUNDS).to_string()]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn an_address_added_and_taken_concurrently_has_one_owner() {
     let app = App::start();
-    let ground = Ground::new(&app, 1, 1);
+    let organization = RaceOrganization::new(&app, 1, 1);
     duel(
         &app,
         |round| {
             let email = format!("wanted-{round}@example.org");
-            [ground.add(&email, &ground.hiring.role_id), ground.patch(0, &json!({ "email": email }))]
+            [organization.add(&email, &organization.hiring.role_id), organization.patch(0, &json!({ "email": email }))]
         },
         |_, answers| {
             // The addition creates a candidate or is a conflict, because the candidate who took the address has already
@@ -265,31 +266,34 @@ fn an_address_added_and_taken_concurrently_has_one_owner() {
             First::Right
         },
     );
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn reads_on_every_connection_see_answered_changes() {
     let app = App::start();
-    let ground = Ground::new(&app, ROUNDS, 1);
+    let organization = RaceOrganization::new(&app, ROUNDS, 1);
     let owner = app.anonymous();
-    let mut clients = connected(&app, 12);
-    let list = |query: &str| Lane::new("GET", &format!("{}?{query}", ground.hiring.candidates_path()), &ground.key);
+    let mut clients = connected_clients(&app, 12);
+    let list = |query: &str| {
+        Lane::new("GET", &format!("{}?{query}", organization.hiring.candidates_path()), &organization.key)
+    };
     let first = |answer: Answer| answer.expect(200).json()["data"][0].take();
     for round in 0..ROUNDS / 4 {
         let email = format!("seen-{round}@example.org");
-        let added = ground.add(&email, &ground.hiring.role_id).send(&owner).expect(200).json()["data"].take();
+        let added =
+            organization.add(&email, &organization.hiring.role_id).send(&owner).expect(200).json()["data"].take();
         let (newest, by_email) = (list("limit=1"), list(&format!("email={email}")));
-        for found in together(&mut clients, |number, client| [&newest, &by_email][number % 2].send(client)) {
+        for found in run_together(&mut clients, |number, client| [&newest, &by_email][number % 2].send(client)) {
             assert_eq!(first(found)["id"], added["id"], "round {round}");
         }
-        ground.patch(round, &json!({ "name": format!("Changed{round}") })).send(&owner).expect(200);
-        let (by_name, read) = (list(&format!("name=changed{round}")), read(&ground, round));
-        for found in together(&mut clients, |_, client| by_name.send(client)) {
+        organization.patch(round, &json!({ "name": format!("Changed{round}") })).send(&owner).expect(200);
+        let (by_name, read) = (list(&format!("name=changed{round}")), read(&organization, round));
+        for found in run_together(&mut clients, |_, client| by_name.send(client)) {
             assert_eq!(first(found)["id"], format!("cand_{round}"), "round {round}");
         }
-        ground.withdraw(round).send(&owner).expect(200);
+        organization.withdraw(round).send(&owner).expect(200);
         let withdrawn = list(&format!("status=Withdrawn&name=changed{round}"));
-        for (number, found) in together(&mut clients, |number, client| [&read, &withdrawn][number % 2].send(client))
+        for (number, found) in run_together(&mut clients, |number, client| [&read, &withdrawn][number % 2].send(client))
             .into_iter()
             .enumerate()
         {
@@ -297,9 +301,9 @@ fn reads_on_every_connection_see_answered_changes() {
             assert_eq!(found["applications"][0]["status"], "Withdrawn", "round {round}");
         }
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
-fn read(ground: &Ground, number: usize) -> Lane {
-    Lane::new("GET", &format!("/api/v1/candidates/cand_{number}"), &ground.key)
+fn read(organization: &RaceOrganization, number: usize) -> Lane {
+    Lane::new("GET", &format!("/api/v1/candidates/cand_{number}"), &organization.key)
 }

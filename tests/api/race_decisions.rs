@@ -5,9 +5,9 @@ use std::cell::RefCell;
 
 use serde_json::json;
 
-use super::race::{GROUND_ROUNDS, Ground, ROUNDS, ground, role_for_round};
+use super::race::{ORGANIZATION_ROUNDS, ROUNDS, RaceOrganization, import_organization, role_for_round};
 use super::support::App;
-use super::support::race::{First, connected, count, duel, require_sound, statuses, together};
+use super::support::race::{First, assert_sound, connected_clients, count, duel, run_together, statuses};
 
 crate::tests![
     eight_concurrent_validations_of_a_step_make_one,
@@ -28,19 +28,19 @@ fn assert_applications(app: &App, mut expected: Vec<String>) {
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
-    require_sound(app);
+    assert_sound(app);
 }
 
 fn eight_concurrent_validations_of_a_step_make_one() {
     let app = App::start();
-    let ground = ground(&app, 1, 1, ROUNDS);
-    let mut clients = connected(&app, 8);
+    let organization = import_organization(&app, 1, 1, ROUNDS);
+    let mut clients = connected_clients(&app, 8);
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
-        let validate = ground.decide("validate", 0, round, 0);
-        let answers = together(&mut clients, |_, client| validate.send(client));
+        let validate = organization.decide("validate", 0, round, 0);
+        let answers = run_together(&mut clients, |_, client| validate.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
-        let application = ground.application_id(0, round);
+        let application = organization.application_id(0, round);
         expected.push(format!("{application}|In Progress|validated,in_progress|candidate_step.validated"));
     }
     assert_applications(&app, expected);
@@ -48,34 +48,34 @@ fn eight_concurrent_validations_of_a_step_make_one() {
 
 fn eight_concurrent_reopenings_of_a_step_make_one() {
     let app = App::start();
-    let ground = ground(&app, 1, 1, ROUNDS);
-    let mut clients = connected(&app, 8);
+    let organization = import_organization(&app, 1, 1, ROUNDS);
+    let mut clients = connected_clients(&app, 8);
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
-        reject(&app, &ground, 0, round);
-        let reopen = ground.decide("reopen", 0, round, 0).with_body(&json!({ "reason": "a mistake" }));
-        let answers = together(&mut clients, |_, client| reopen.send(client));
+        reject(&app, &organization, 0, round);
+        let reopen = organization.decide("reopen", 0, round, 0).with_body(&json!({ "reason": "a mistake" }));
+        let answers = run_together(&mut clients, |_, client| reopen.send(client));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
         let actions = "candidate_step.rejected,candidate_step.reopened";
-        expected.push(format!("{}|In Progress|in_progress,pending|{actions}", ground.application_id(0, round)));
+        expected.push(format!("{}|In Progress|in_progress,pending|{actions}", organization.application_id(0, round)));
     }
     assert_applications(&app, expected);
 }
 
 fn a_concurrent_validation_and_rejection_happen_in_sequence() {
     let app = App::start();
-    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
-            let mut grounds = grounds.borrow_mut();
-            let role = role_for_round(&app, &mut grounds, round, 1, 1);
-            let ground = grounds.last().unwrap();
-            [ground.decide("validate", role, 0, 0), ground.decide("reject", role, 0, 0)]
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 1);
+            let organization = organizations.last().unwrap();
+            [organization.decide("validate", role, 0, 0), organization.decide("reject", role, 0, 0)]
         },
         |round, answers| {
             assert_eq!(answers[1].clone().expect(200).json()["step"]["status"], "rejected");
-            let application = application(&grounds.borrow(), round);
+            let application = application(&organizations.borrow(), round);
             if answers[0].status == 200 {
                 let actions = "candidate_step.validated,candidate_step.rejected";
                 expected.push(format!("{application}|Not Selected|rejected,in_progress|{actions}"));
@@ -91,20 +91,20 @@ fn a_concurrent_validation_and_rejection_happen_in_sequence() {
 
 fn a_concurrent_reopening_and_hire_happen_in_sequence() {
     let app = App::start();
-    let (grounds, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
     duel(
         &app,
         |round| {
-            let mut grounds = grounds.borrow_mut();
-            let role = role_for_round(&app, &mut grounds, round, 1, 1);
-            let ground = grounds.last().unwrap();
-            reject(&app, ground, role, 0);
-            let reopen = ground.decide("reopen", role, 0, 0).with_body(&json!({ "reason": "a mistake" }));
-            [reopen, ground.decide("hire", role, 0, 1)]
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 1);
+            let organization = organizations.last().unwrap();
+            reject(&app, organization, role, 0);
+            let reopen = organization.decide("reopen", role, 0, 0).with_body(&json!({ "reason": "a mistake" }));
+            [reopen, organization.decide("hire", role, 0, 1)]
         },
         |round, answers| {
             assert_eq!(answers[0].clone().expect(200).json()["step"]["status"], "in_progress");
-            let application = application(&grounds.borrow(), round);
+            let application = application(&organizations.borrow(), round);
             let actions = "candidate_step.rejected,candidate_step.reopened";
             if answers[1].status == 200 {
                 expected.push(format!("{application}|Hired|skipped,validated|{actions},candidate_step.hired"));
@@ -118,10 +118,10 @@ fn a_concurrent_reopening_and_hire_happen_in_sequence() {
     assert_applications(&app, expected);
 }
 
-fn reject(app: &App, ground: &Ground, role: usize, candidate: usize) {
-    ground.decide("reject", role, candidate, 0).send(&app.anonymous()).expect(200);
+fn reject(app: &App, organization: &RaceOrganization, role: usize, candidate: usize) {
+    organization.decide("reject", role, candidate, 0).send(&app.anonymous()).expect(200);
 }
 
-fn application(grounds: &[Ground], round: usize) -> String {
-    grounds.last().unwrap().application_id(round % GROUND_ROUNDS, 0)
+fn application(organizations: &[RaceOrganization], round: usize) -> String {
+    organizations.last().unwrap().application_id(round % ORGANIZATION_ROUNDS, 0)
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::rounds::rounds;
-use super::support::race::{First, Lane, connected, duel, require_sound, statuses, together};
+use super::support::race::{First, Lane, assert_sound, connected_clients, duel, run_together, statuses};
 use super::support::{Answer, App};
 
 crate::tests![
@@ -22,13 +22,13 @@ crate::tests![
 const ROUNDS: usize = rounds(50, 200);
 
 /// An organization whose only role has a position for everybody.
-struct Ground {
+struct RaceOrganization {
     id: String,
     /// The key of its owner.
     key: String,
 }
 
-impl Ground {
+impl RaceOrganization {
     fn import(app: &App) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = &mut document["organizations"][0];
@@ -83,11 +83,15 @@ fn role(organization: &str) -> Value {
 }
 
 /// The organization for a round and the candidate to use in it. Each organization lasts for `ROUNDS` rounds.
-fn ground_of_round<'a>(app: &App, grounds: &'a mut Vec<Ground>, round: usize) -> (&'a Ground, usize) {
-    if round / ROUNDS == grounds.len() {
-        grounds.push(Ground::import(app));
+fn organization_for_round<'a>(
+    app: &App,
+    organizations: &'a mut Vec<RaceOrganization>,
+    round: usize,
+) -> (&'a RaceOrganization, usize) {
+    if round / ROUNDS == organizations.len() {
+        organizations.push(RaceOrganization::import(app));
     }
-    (&grounds[round / ROUNDS], round % ROUNDS)
+    (&organizations[round / ROUNDS], round % ROUNDS)
 }
 
 /// The recorded actions about a candidate, in order.
@@ -97,31 +101,31 @@ fn actions(app: &App, candidate: &str) -> Vec<String> {
 
 fn concurrent_erasures_of_a_candidate_make_one() {
     let app = App::start();
-    let ground = Ground::import(&app);
-    let mut clients = connected(&app, 4);
+    let organization = RaceOrganization::import(&app);
+    let mut clients = connected_clients(&app, 4);
     for round in 0..ROUNDS {
-        let lane = ground.erase(round);
-        let answers = together(&mut clients, |_, client| lane.send(client));
+        let lane = organization.erase(round);
+        let answers = run_together(&mut clients, |_, client| lane.send(client));
         let first = answers[0].clone().expect(200).json();
         assert!(answers.iter().all(|answer| answer.clone().expect(200).json() == first));
-        let done = actions(&app, &ground.candidate_id(round));
+        let done = actions(&app, &organization.candidate_id(round));
         assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_concurrent_erasure_and_hire_leave_no_personal_data() {
     let app = App::start();
-    let grounds = RefCell::new(Vec::new());
+    let organizations = RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        [ground.erase(at), ground.hire(at)]
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        [organization.erase(at), organization.hire(at)]
     };
     duel(&app, lanes, |round, answers| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        let done = actions(&app, &ground.candidate_id(at));
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        let done = actions(&app, &organization.candidate_id(at));
         match *statuses(answers) {
             [200, 409] => {
                 assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
@@ -138,21 +142,21 @@ fn a_concurrent_erasure_and_hire_leave_no_personal_data() {
                 WHERE c.erased_at IS NOT NULL AND (a.hire_notes IS NOT NULL OR a.external_position_id IS NOT NULL)";
     assert_eq!(app.sql(left), ["0"]);
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE detail LIKE '%Quixworth%'"), ["0"]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_concurrent_erasure_and_hold_exclude_each_other() {
     let app = App::start();
-    let grounds = RefCell::new(Vec::new());
+    let organizations = RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        [ground.erase(at), ground.hold(at, "a case")]
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        [organization.erase(at), organization.hold(at, "a case")]
     };
     duel(&app, lanes, |round, answers| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        let done = actions(&app, &ground.candidate_id(at));
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        let done = actions(&app, &organization.candidate_id(at));
         match *statuses(answers) {
             [200, 409] => {
                 assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
@@ -165,22 +169,22 @@ fn a_concurrent_erasure_and_hold_exclude_each_other() {
             ref other => panic!("{other:?}: {}", answers[0].text()),
         }
     });
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_holds_happen_in_sequence() {
     let app = App::start();
-    let grounds = RefCell::new(Vec::new());
+    let organizations = RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        [ground.hold(at, "left"), ground.hold(at, "right")]
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        [organization.hold(at, "left"), organization.hold(at, "right")]
     };
     duel(&app, lanes, |round, answers| {
         assert_eq!(statuses(answers), [200, 200]);
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        let id = ground.candidate_id(at);
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        let id = organization.candidate_id(at);
         let reasons = app.sql(&format!(
             "SELECT detail ->> '$.before.holdReason', detail ->> '$.after.holdReason' FROM activities
              WHERE candidate_id = '{id}' ORDER BY number"
@@ -192,45 +196,45 @@ fn concurrent_holds_happen_in_sequence() {
             other => panic!("{other:?}"),
         }
     });
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_releases_make_one() {
     let app = App::start();
-    let ground = Ground::import(&app);
-    let mut clients = connected(&app, 4);
+    let organization = RaceOrganization::import(&app);
+    let mut clients = connected_clients(&app, 4);
     for round in 0..ROUNDS {
-        ground.hold(round, "a case").send(&clients[0]).expect(200);
-        let lane = ground.release(round);
-        let answers = together(&mut clients, |_, client| lane.send(client));
+        organization.hold(round, "a case").send(&clients[0]).expect(200);
+        let lane = organization.release(round);
+        let answers = run_together(&mut clients, |_, client| lane.send(client));
         assert!(answers.iter().all(|answer| answer.clone().expect(200).json()["data"]["holdReason"].is_null()));
-        assert_eq!(actions(&app, &ground.candidate_id(round)), ["candidate.held", "candidate.released"]);
+        assert_eq!(actions(&app, &organization.candidate_id(round)), ["candidate.held", "candidate.released"]);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_exports_are_all_recorded() {
     let app = App::start();
-    let ground = Ground::import(&app);
-    let mut clients = connected(&app, 4);
+    let organization = RaceOrganization::import(&app);
+    let mut clients = connected_clients(&app, 4);
     for round in 0..ROUNDS {
-        let lane = ground.export(round);
-        let answers = together(&mut clients, |_, client| lane.send(client));
+        let lane = organization.export(round);
+        let answers = run_together(&mut clients, |_, client| lane.send(client));
         let done = |answer: &Answer| answer.clone().expect(200).json()["data"]["activity"].as_array().unwrap().len();
         let mut before: Vec<usize> = answers.iter().map(done).collect();
         before.sort_unstable();
         assert_eq!(before, [0, 1, 2, 3]);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_concurrent_export_and_erasure_happen_in_sequence() {
     let app = App::start();
-    let grounds = RefCell::new(Vec::new());
+    let organizations = RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let (ground, at) = ground_of_round(&app, &mut grounds, round);
-        [ground.export(at), ground.erase(at)]
+        let mut organizations = organizations.borrow_mut();
+        let (organization, at) = organization_for_round(&app, &mut organizations, round);
+        [organization.export(at), organization.erase(at)]
     };
     duel(&app, lanes, |_, answers| {
         assert_eq!(statuses(answers), [200, 200]);
@@ -243,5 +247,5 @@ fn a_concurrent_export_and_erasure_happen_in_sequence() {
             First::Right
         }
     });
-    require_sound(&app);
+    assert_sound(&app);
 }

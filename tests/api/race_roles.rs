@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use super::rounds::rounds;
-use super::support::race::{First, Lane, connected, count, duel, together};
+use super::support::race::{First, Lane, connected_clients, count, duel, run_together};
 use super::support::roles::staff;
 use super::support::{Answer, App, Client, Hiring};
 
@@ -37,14 +37,14 @@ const ROUNDS: usize = rounds(12, 25);
 const ROLES: usize = rounds(50, 200);
 
 /// An organization with many identical roles, one for each round.
-struct Ground {
+struct RaceOrganization {
     hiring: Hiring,
     key: String,
     client: Client,
     used: Cell<usize>,
 }
 
-impl Ground {
+impl RaceOrganization {
     /// Imports an organization whose roles are copies of this one, with their own ids.
     fn new(app: &App, role: &Value) -> Self {
         let hiring = app.hiring_with(|document| {
@@ -125,10 +125,10 @@ fn draft(steps_count: usize) -> Value {
 /// Sends a request from every client at once and returns the answers.
 fn send_from_all(clients: &mut [Client], lane: impl Fn(usize) -> Lane) -> Vec<Answer> {
     let lanes: Vec<Lane> = (0..clients.len()).map(lane).collect();
-    together(clients, |number, client| lanes[number].send(client))
+    run_together(clients, |number, client| lanes[number].send(client))
 }
 
-fn require_sound(app: &App) {
+fn assert_sound(app: &App) {
     assert_eq!(app.check(), Vec::<String>::new());
     // The positions in a pipeline have no gaps.
     let gaps = "SELECT role_id, count(*), max(step_order) FROM role_steps WHERE step_order IS NOT NULL
@@ -138,66 +138,67 @@ fn require_sound(app: &App) {
 
 fn concurrently_created_roles_all_exist() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(1));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(1));
+    let mut clients = connected_clients(&app, CLIENTS);
     let body = json!({ "name": "Made", "steps": steps(3) });
     for round in 1..=ROUNDS {
-        let answers = send_from_all(&mut clients, |_| ground.lane("POST", &ground.hiring.roles()).with_body(&body));
+        let answers =
+            send_from_all(&mut clients, |_| organization.lane("POST", &organization.hiring.roles()).with_body(&body));
         assert_eq!(count(&answers, 200), CLIENTS);
         let made = app.sql("SELECT count(*) FROM roles WHERE name = 'Made'");
         assert_eq!(made, [(round * CLIENTS).to_string()]);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_identical_state_changes_of_a_role_make_one() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(1));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(1));
+    let mut clients = connected_clients(&app, CLIENTS);
     let body = json!({ "reason": "r" });
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
+        let number = organization.next_unused();
         for (act, status) in [("open", "open"), ("close", "closed"), ("reopen", "open")] {
-            let path = format!("{}/{act}", ground.role(number));
-            let answers = send_from_all(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+            let path = format!("{}/{act}", organization.role(number));
+            let answers = send_from_all(&mut clients, |_| organization.lane("POST", &path).with_body(&body));
             assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1), "{act}");
-            assert_eq!(ground.read(number)["status"], status);
+            assert_eq!(organization.read(number)["status"], status);
         }
     }
     assert_eq!(app.sql("SELECT count(*) FROM activities"), [(3 * ROUNDS).to_string()]);
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_deletions_delete_a_draft_once() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(2));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(2));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let path = ground.role(ground.next_unused());
-        let answers = send_from_all(&mut clients, |_| ground.lane("DELETE", &path));
+        let path = organization.role(organization.next_unused());
+        let answers = send_from_all(&mut clients, |_| organization.lane("DELETE", &path));
         assert_eq!((count(&answers, 200), count(&answers, 404)), (1, CLIENTS - 1));
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 /// Each change starts from the state that the previous one left.
 fn concurrent_changes_happen_in_sequence() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(1));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(1));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let (path, step) = (ground.role(number), ground.steps(number).remove(0));
+        let number = organization.next_unused();
+        let (path, step) = (organization.role(number), organization.steps(number).remove(0));
         let answers = send_from_all(&mut clients, |nth| {
             let body = json!({ "name": format!("Name {nth}") });
             let path = if nth % 2 == 0 { path.clone() } else { format!("{path}/steps/{step}") };
-            ground.lane("PATCH", &path).with_body(&body)
+            organization.lane("PATCH", &path).with_body(&body)
         });
         assert_eq!(count(&answers, 200), CLIENTS);
         for (action, first) in [("role.changed", "Role"), ("role_step.changed", "Step 0")] {
             let details = app.sql(&format!(
                 "SELECT detail FROM activities WHERE action = '{action}' AND role_id = '{}' ORDER BY number",
-                ground.id("role", number)
+                organization.id("role", number)
             ));
             assert_eq!(details.len(), CLIENTS / 2);
             let mut name = json!(first);
@@ -206,119 +207,119 @@ fn concurrent_changes_happen_in_sequence() {
                 assert_eq!(detail["before"]["name"], name);
                 name = detail["after"]["name"].take();
             }
-            let role = ground.read(number);
+            let role = organization.read(number);
             let shown = if action == "role.changed" { &role["name"] } else { &role["steps"][0]["name"] };
             assert_eq!(*shown, name);
         }
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrently_added_steps_all_get_a_position() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(1));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(1));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let path = format!("{}/steps", ground.role(number));
+        let number = organization.next_unused();
+        let path = format!("{}/steps", organization.role(number));
         let body = |nth: usize| if nth < 4 { json!({ "name": "A", "order": 1 }) } else { json!({ "name": "B" }) };
-        let answers = send_from_all(&mut clients, |nth| ground.lane("POST", &path).with_body(&body(nth)));
+        let answers = send_from_all(&mut clients, |nth| organization.lane("POST", &path).with_body(&body(nth)));
         assert_eq!(count(&answers, 200), CLIENTS);
-        assert_eq!(ground.steps(number).len(), CLIENTS + 1);
+        assert_eq!(organization.steps(number).len(), CLIENTS + 1);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_additions_add_the_fiftieth_step_once() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(49));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(49));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let path = format!("{}/steps", ground.role(number));
+        let number = organization.next_unused();
+        let path = format!("{}/steps", organization.role(number));
         let body = json!({ "name": "Last", "order": 1 });
-        let answers = send_from_all(&mut clients, |_| ground.lane("POST", &path).with_body(&body));
+        let answers = send_from_all(&mut clients, |_| organization.lane("POST", &path).with_body(&body));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
-        assert_eq!(ground.steps(number).len(), 50);
+        assert_eq!(organization.steps(number).len(), 50);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_reorderings_leave_one_of_the_orders() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(CLIENTS));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(CLIENTS));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let path = format!("{}/steps/order", ground.role(number));
+        let number = organization.next_unused();
+        let path = format!("{}/steps/order", organization.role(number));
         let rotated = |by: usize| {
-            let mut order = ground.steps(number);
+            let mut order = organization.steps(number);
             order.rotate_left(by);
             order
         };
         let orders: Vec<Vec<String>> = (0..CLIENTS).map(rotated).collect();
         let body = |nth: usize| json!({ "stepIds": orders[nth] });
-        let answers = send_from_all(&mut clients, |nth| ground.lane("PUT", &path).with_body(&body(nth)));
+        let answers = send_from_all(&mut clients, |nth| organization.lane("PUT", &path).with_body(&body(nth)));
         assert_eq!(count(&answers, 200), CLIENTS);
-        assert!(orders.contains(&ground.steps(number)));
+        assert!(orders.contains(&organization.steps(number)));
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_removals_remove_a_step_once() {
     let app = App::start();
-    let ground = Ground::new(&app, &draft(3));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &draft(3));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let path = format!("{}/steps/{}", ground.role(number), ground.steps(number)[0]);
-        let answers = send_from_all(&mut clients, |_| ground.lane("DELETE", &path));
+        let number = organization.next_unused();
+        let path = format!("{}/steps/{}", organization.role(number), organization.steps(number)[0]);
+        let answers = send_from_all(&mut clients, |_| organization.lane("DELETE", &path));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
-        assert_eq!(ground.steps(number).len(), 2);
+        assert_eq!(organization.steps(number).len(), 2);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn concurrent_removals_leave_the_last_step() {
     let app = App::start();
-    let ground = Ground::new(&app, &json!({ "name": "Role", "status": "open", "steps": steps(2) }));
-    let mut clients = connected(&app, CLIENTS);
+    let organization = RaceOrganization::new(&app, &json!({ "name": "Role", "status": "open", "steps": steps(2) }));
+    let mut clients = connected_clients(&app, CLIENTS);
     for _ in 0..ROUNDS {
-        let number = ground.next_unused();
-        let both = ground.steps(number);
-        let path = |nth: usize| format!("{}/steps/{}", ground.role(number), both[nth % 2]);
-        let answers = send_from_all(&mut clients, |nth| ground.lane("DELETE", &path(nth)));
+        let number = organization.next_unused();
+        let both = organization.steps(number);
+        let path = |nth: usize| format!("{}/steps/{}", organization.role(number), both[nth % 2]);
+        let answers = send_from_all(&mut clients, |nth| organization.lane("DELETE", &path(nth)));
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, CLIENTS - 1));
-        assert_eq!(ground.steps(number).len(), 1);
+        assert_eq!(organization.steps(number).len(), 1);
     }
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 /// Lets two requests race on fresh roles until each has come first often enough. `judge` gets the role's number and
 /// says whether the left request came first.
 fn race_on_roles(
     role: &Value,
-    lanes: impl Fn(&Ground, usize) -> [Lane; 2],
-    judge: impl Fn(&Ground, usize, &[Answer]) -> bool,
+    lanes: impl Fn(&RaceOrganization, usize) -> [Lane; 2],
+    judge: impl Fn(&RaceOrganization, usize, &[Answer]) -> bool,
 ) {
     let app = App::start();
-    let grounds = std::cell::RefCell::new(Vec::<Ground>::new());
+    let organizations = std::cell::RefCell::new(Vec::<RaceOrganization>::new());
     let at = |round: usize| (round / ROLES, round % ROLES);
     duel(
         &app,
         |round| {
             let (position, number) = at(round);
-            if grounds.borrow().len() == position {
-                grounds.borrow_mut().push(Ground::new(&app, role));
+            if organizations.borrow().len() == position {
+                organizations.borrow_mut().push(RaceOrganization::new(&app, role));
             }
-            lanes(&grounds.borrow()[position], number)
+            lanes(&organizations.borrow()[position], number)
         },
         |round, answers| {
             let (position, number) = at(round);
-            if judge(&grounds.borrow()[position], number, answers) { First::Left } else { First::Right }
+            if judge(&organizations.borrow()[position], number, answers) { First::Left } else { First::Right }
         },
     );
-    require_sound(&app);
+    assert_sound(&app);
 }
 
 fn a_hire_during_a_reduction_of_positions_takes_one_or_finds_none() {
@@ -330,12 +331,12 @@ fn a_hire_during_a_reduction_of_positions_takes_one_or_finds_none() {
     });
     race_on_roles(
         &role,
-        |ground, number| {
-            let fewer = ground.lane("PATCH", &ground.role(number)).with_body(&json!({ "positions": 1 }));
-            [ground.hire(number, 0), fewer]
+        |organization, number| {
+            let fewer = organization.lane("PATCH", &organization.role(number)).with_body(&json!({ "positions": 1 }));
+            [organization.hire(number, 0), fewer]
         },
-        |ground, number, answers| {
-            let shown = ground.read(number);
+        |organization, number, answers| {
+            let shown = organization.read(number);
             let seats = (shown["positions"].as_i64().unwrap(), shown["hired"].as_i64().unwrap());
             assert_eq!(shown["status"], "filled");
             match (answers[0].status, answers[1].status) {
@@ -360,13 +361,13 @@ fn a_hire_during_the_closing_of_its_role_comes_before_or_after() {
     });
     race_on_roles(
         &role,
-        |ground, number| {
-            let close = ground.lane("POST", &format!("{}/close", ground.role(number)));
-            [ground.hire(number, 0), close.with_body(&json!({ "reason": "r" }))]
+        |organization, number| {
+            let close = organization.lane("POST", &format!("{}/close", organization.role(number)));
+            [organization.hire(number, 0), close.with_body(&json!({ "reason": "r" }))]
         },
-        |ground, number, answers| {
+        |organization, number, answers| {
             assert_eq!(answers[1].status, 200);
-            let shown = ground.read(number);
+            let shown = organization.read(number);
             assert_eq!(shown["status"], "closed");
             assert_eq!(shown["hired"] == 1, answers[0].status == 200);
             assert!(matches!(answers[0].status, 200 | 400));
@@ -378,17 +379,17 @@ fn a_hire_during_the_closing_of_its_role_comes_before_or_after() {
 fn a_draft_is_either_opened_or_deleted() {
     race_on_roles(
         &draft(1),
-        |ground, number| {
-            let path = ground.role(number);
-            [ground.lane("POST", &format!("{path}/open")), ground.lane("DELETE", &path)]
+        |organization, number| {
+            let path = organization.role(number);
+            [organization.lane("POST", &format!("{path}/open")), organization.lane("DELETE", &path)]
         },
-        |ground, number, answers| match (answers[0].status, answers[1].status) {
+        |organization, number, answers| match (answers[0].status, answers[1].status) {
             (200, 409) => {
-                assert_eq!(ground.read(number)["status"], "open");
+                assert_eq!(organization.read(number)["status"], "open");
                 true
             }
             (404, 200) => {
-                ground.client.get(&ground.role(number)).expect(404);
+                organization.client.get(&organization.role(number)).expect(404);
                 false
             }
             other => panic!("{other:?}"),
@@ -399,15 +400,15 @@ fn a_draft_is_either_opened_or_deleted() {
 fn a_reordering_during_a_removal_applies_to_all_steps_or_none() {
     race_on_roles(
         &draft(3),
-        |ground, number| {
-            let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
-            let remove = ground.lane("DELETE", &format!("{path}/{}", order[1]));
+        |organization, number| {
+            let (path, mut order) = (format!("{}/steps", organization.role(number)), organization.steps(number));
+            let remove = organization.lane("DELETE", &format!("{path}/{}", order[1]));
             order.reverse();
-            [ground.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), remove]
+            [organization.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), remove]
         },
-        |ground, number, answers| {
-            assert_eq!((answers[1].status, ground.steps(number).len()), (200, 2));
-            let is_reversed = ground.steps(number)[0] == ground.id("step_2", number);
+        |organization, number, answers| {
+            assert_eq!((answers[1].status, organization.steps(number).len()), (200, 2));
+            let is_reversed = organization.steps(number)[0] == organization.id("step_2", number);
             assert_eq!(answers[0].status, if is_reversed { 200 } else { 400 });
             is_reversed
         },
@@ -417,15 +418,15 @@ fn a_reordering_during_a_removal_applies_to_all_steps_or_none() {
 fn a_reordering_during_an_addition_applies_to_all_steps_or_none() {
     race_on_roles(
         &draft(3),
-        |ground, number| {
-            let (path, mut order) = (format!("{}/steps", ground.role(number)), ground.steps(number));
-            let add = ground.lane("POST", &path).with_body(&json!({ "name": "New" }));
+        |organization, number| {
+            let (path, mut order) = (format!("{}/steps", organization.role(number)), organization.steps(number));
+            let add = organization.lane("POST", &path).with_body(&json!({ "name": "New" }));
             order.reverse();
-            [ground.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), add]
+            [organization.lane("PUT", &format!("{path}/order")).with_body(&json!({ "stepIds": order })), add]
         },
-        |ground, number, answers| {
-            assert_eq!((answers[1].status, ground.steps(number).len()), (200, 4));
-            let is_reversed = ground.steps(number)[0] == ground.id("step_2", number);
+        |organization, number, answers| {
+            assert_eq!((answers[1].status, organization.steps(number).len()), (200, 4));
+            let is_reversed = organization.steps(number)[0] == organization.id("step_2", number);
             assert_eq!(answers[0].status, if is_reversed { 200 } else { 400 });
             is_reversed
         },

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 
 use super::support::app::Options;
-use super::support::hiring::role_of;
-use super::support::race::{connected, count, together};
+use super::support::hiring::first_role_of;
+use super::support::race::{connected_clients, count, run_together};
 use super::support::signup::{Form, path, path_to, status_path};
 use super::support::{Answer, App, Hiring};
 
@@ -31,7 +31,7 @@ fn number(app: &App, sql: &str) -> usize {
 
 /// Forms for the link, each for another candidate.
 fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
-    let forms = (0..count).map(|number| Form::young(app, path).with("email", &format!("{number}@example.org")));
+    let forms = (0..count).map(|number| Form::fresh(app, path).with("email", &format!("{number}@example.org")));
     let forms = forms.collect();
     app.pass(3);
     forms
@@ -42,15 +42,15 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
     let (mut before, mut after) = (0, 0);
     for round in 0..40 {
         let app = start();
-        let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
+        let hiring = app.hiring_with(|document| first_role_of(document)["candidates"] = json!([]));
         let path = path(&app, &hiring);
         let forms = forms(&app, &path, CANDIDATES);
         let owner = app.make_key_with_all(&hiring.staff("owner")).1;
         let close = format!("{}/close", hiring.role());
-        let mut clients = connected(&app, CANDIDATES + 1);
+        let mut clients = connected_clients(&app, CANDIDATES + 1);
         // The role is closed in the middle of them, in each round after another number of requests.
         let (started, close_after) = (AtomicUsize::new(0), round * 17 % CANDIDATES);
-        let answers = together(&mut clients, |number, client| match forms.get(number) {
+        let answers = run_together(&mut clients, |number, client| match forms.get(number) {
             Some(form) => {
                 started.fetch_add(1, Ordering::SeqCst);
                 form.send_by(client)
@@ -100,9 +100,9 @@ fn a_form_sent_twenty_times_concurrently_makes_one_application() {
     let app = start();
     let hiring = app.hiring();
     for round in 0..10 {
-        let form = Form::of(&app, &hiring).with("email", &format!("{round}@example.org"));
-        let mut clients = connected(&app, 20);
-        let answers = together(&mut clients, |_, client| form.send_by(client));
+        let form = Form::for_role(&app, &hiring).with("email", &format!("{round}@example.org"));
+        let mut clients = connected_clients(&app, 20);
+        let answers = run_together(&mut clients, |_, client| form.send_by(client));
         let links: BTreeSet<String> = answers.iter().map(status_path).collect();
         assert_eq!(links.len(), 1, "round {round}");
     }
@@ -119,8 +119,8 @@ fn twenty_concurrent_forms_of_one_address_make_one_application() {
     for round in 0..10 {
         let forms: Vec<Form> = forms(&app, &path, 20);
         let email = format!("ada-{round}@example.org");
-        let mut clients = connected(&app, 20);
-        let answers = together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
+        let mut clients = connected_clients(&app, 20);
+        let answers = run_together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
         let links: BTreeSet<String> = answers.iter().map(status_path).collect();
         assert_eq!(links.len(), 20, "round {round}");
     }
@@ -142,11 +142,11 @@ fn concurrent_signups_to_eight_roles_make_one_candidate() {
     let roles = app.sql("SELECT id FROM roles");
     let paths: Vec<String> = roles.iter().map(|role| path_to(&app, &hiring, role)).collect();
     for round in 0..10 {
-        let forms: Vec<Form> = paths.iter().map(|path| Form::young(&app, path)).collect();
+        let forms: Vec<Form> = paths.iter().map(|path| Form::fresh(&app, path)).collect();
         app.pass(3);
         let email = format!("ada-{round}@example.org");
-        let mut clients = connected(&app, roles.len());
-        let answers = together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
+        let mut clients = connected_clients(&app, roles.len());
+        let answers = run_together(&mut clients, |number, client| forms[number].with("email", &email).send_by(client));
         answers.iter().for_each(|answer| drop(status_path(answer)));
     }
     assert_eq!(app.sql("SELECT count(*) FROM candidates"), ["13"]);
@@ -160,12 +160,12 @@ fn a_signup_during_an_addition_by_staff_makes_one_application() {
     let key = app.make_key_with_all(&hiring.staff("owner")).1;
     let path = path(&app, &hiring);
     for round in 0..40 {
-        let form = Form::at(&app, &path).with("email", &format!("{round}@example.org"));
+        let form = Form::for_link(&app, &path).with("email", &format!("{round}@example.org"));
         let body = json!({ "name": "Ada", "email": form.value("email"), "roleId": hiring.role_id }).to_string();
         let headers = [("Authorization", format!("Bearer {key}")), ("Content-Type", "application/json".to_owned())];
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let mut clients = connected(&app, 2);
-        let answers = together(&mut clients, |number, client| match number {
+        let mut clients = connected_clients(&app, 2);
+        let answers = run_together(&mut clients, |number, client| match number {
             0 => form.send_by(client),
             _ => client.send("POST", &hiring.candidates_path(), &headers, body.as_bytes()),
         });

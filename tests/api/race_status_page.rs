@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::rounds::rounds;
-use super::support::race::{First, Lane, connected, duel, together};
-use super::support::sent::path_of;
+use super::support::race::{First, Lane, connected_clients, duel, run_together};
+use super::support::stored_signup::path_of;
 use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
@@ -18,13 +18,13 @@ crate::tests![
 const ROUNDS: usize = rounds(50, 200);
 
 /// An organization whose only role has a position for everybody.
-struct Ground {
+struct RaceOrganization {
     hiring: Hiring,
     key: String,
     owner: Client,
 }
 
-impl Ground {
+impl RaceOrganization {
     fn import(app: &App) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = &mut document["organizations"][0];
@@ -77,9 +77,9 @@ fn role(organization: &str) -> Value {
 }
 
 /// Returns the candidate to use in this round, after importing a new organization when the last one is used up.
-fn candidate_for_round(app: &App, grounds: &mut Vec<Ground>, round: usize) -> usize {
-    if grounds.len() <= round / ROUNDS {
-        grounds.push(Ground::import(app));
+fn candidate_for_round(app: &App, organizations: &mut Vec<RaceOrganization>, round: usize) -> usize {
+    if organizations.len() <= round / ROUNDS {
+        organizations.push(RaceOrganization::import(app));
     }
     round % ROUNDS
 }
@@ -90,23 +90,23 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
 
 fn a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal() {
     let app = App::start();
-    let grounds = std::cell::RefCell::new(Vec::new());
+    let organizations = std::cell::RefCell::new(Vec::new());
     let links = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let candidate = candidate_for_round(&app, &mut grounds, round);
-        let ground = grounds.last().unwrap();
-        let link = ground.link(candidate);
+        let mut organizations = organizations.borrow_mut();
+        let candidate = candidate_for_round(&app, &mut organizations, round);
+        let organization = organizations.last().unwrap();
+        let link = organization.link(candidate);
         links.borrow_mut().push(link.clone());
-        [Lane::new("POST", &format!("{link}/withdraw"), ""), ground.decide(candidate, "reject")]
+        [Lane::new("POST", &format!("{link}/withdraw"), ""), organization.decide(candidate, "reject")]
     };
     duel(&app, lanes, |round, answers| {
         assert_eq!(statuses(answers), [303, 200]);
         let page = app.anonymous().get(&links.borrow()[round]).expect(200).text();
         assert!(page.contains("The application was withdrawn"), "{page}");
-        let grounds = grounds.borrow();
-        let (ground, candidate) = (grounds.last().unwrap(), round % ROUNDS);
-        let done = ground.actions(&app, candidate);
+        let organizations = organizations.borrow();
+        let (organization, candidate) = (organizations.last().unwrap(), round % ROUNDS);
+        let done = organization.actions(&app, candidate);
         match [done[0].as_str(), done[1].as_str()] {
             ["candidate_role.withdrawn", "candidate_step.rejected"] => First::Left,
             ["candidate_step.rejected", "candidate_role.withdrawn"] => First::Right,
@@ -118,17 +118,17 @@ fn a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdra
 
 fn a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire() {
     let app = App::start();
-    let grounds = std::cell::RefCell::new(Vec::new());
+    let organizations = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {
-        let mut grounds = grounds.borrow_mut();
-        let candidate = candidate_for_round(&app, &mut grounds, round);
-        let ground = grounds.last().unwrap();
-        let link = ground.link(candidate);
-        [Lane::new("POST", &format!("{link}/delete"), ""), ground.decide(candidate, "hire")]
+        let mut organizations = organizations.borrow_mut();
+        let candidate = candidate_for_round(&app, &mut organizations, round);
+        let organization = organizations.last().unwrap();
+        let link = organization.link(candidate);
+        [Lane::new("POST", &format!("{link}/delete"), ""), organization.decide(candidate, "hire")]
     };
     duel(&app, lanes, |round, answers| {
-        let grounds = grounds.borrow();
-        let done = grounds.last().unwrap().actions(&app, round % ROUNDS);
+        let organizations = organizations.borrow();
+        let done = organizations.last().unwrap().actions(&app, round % ROUNDS);
         match statuses(answers)[..] {
             [200, 409] => {
                 assert_eq!(done, ["candidate_role.withdrawn", "candidate.erased"]);
@@ -148,11 +148,11 @@ fn a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire() {
 
 fn concurrent_new_links_leave_one_that_works() {
     let app = App::start();
-    let ground = Ground::import(&app);
-    let mut clients = connected(&app, 2);
+    let organization = RaceOrganization::import(&app);
+    let mut clients = connected_clients(&app, 2);
     for candidate in 0..ROUNDS / 4 {
-        let lane = Lane::new("POST", &ground.new_link(candidate), &ground.key);
-        let answers = together(&mut clients, |_, client| lane.send(client));
+        let lane = Lane::new("POST", &organization.new_link(candidate), &organization.key);
+        let answers = run_together(&mut clients, |_, client| lane.send(client));
         let alive = |answer: &Answer| {
             assert_eq!(answer.status, 200);
             app.anonymous().get(&path_of(&answer.json())).status == 200
@@ -164,14 +164,14 @@ fn concurrent_new_links_leave_one_that_works() {
 
 fn concurrent_deletions_make_one() {
     let app = App::start();
-    let ground = Ground::import(&app);
-    let mut clients = connected(&app, 2);
+    let organization = RaceOrganization::import(&app);
+    let mut clients = connected_clients(&app, 2);
     for candidate in 0..ROUNDS / 4 {
-        let lane = Lane::new("POST", &format!("{}/delete", ground.link(candidate)), "");
-        let mut seen = statuses(&together(&mut clients, |_, client| lane.send(client)));
+        let lane = Lane::new("POST", &format!("{}/delete", organization.link(candidate)), "");
+        let mut seen = statuses(&run_together(&mut clients, |_, client| lane.send(client)));
         seen.sort_unstable();
         assert_eq!(seen, [200, 404]);
-        assert_eq!(ground.actions(&app, candidate), ["candidate_role.withdrawn", "candidate.erased"]);
+        assert_eq!(organization.actions(&app, candidate), ["candidate_role.withdrawn", "candidate.erased"]);
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }

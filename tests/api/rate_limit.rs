@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::app::Options;
 use crate::support::race::{Runner, race};
-use crate::support::{Answer, App, Client, filled};
+use crate::support::{Answer, App, Client, fill_path};
 
 crate::tests![
     every_authenticated_answer_reports_what_is_left,
@@ -318,7 +318,7 @@ fn every_authenticated_route_is_limited() {
     assert!(closed.len() >= 15);
     for route in closed {
         let client = if route.entry == Entry::Session { &session } else { &key };
-        let answer = client.send(route.method.as_str(), &filled(route.path), &[], b"");
+        let answer = client.send(route.method.as_str(), &fill_path(route.path), &[], b"");
         let answer = answer.refused(429, "rate_limited");
         assert_eq!(answer.header("retry-after"), Some("60"), "{}", route.path);
         assert_eq!(
@@ -339,7 +339,7 @@ fn a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket() {
     assert!(for_keys().count() >= 13);
     let refused = || {
         for route in for_keys() {
-            let answer = session.send(route.method.as_str(), &filled(route.path), &[], b"");
+            let answer = session.send(route.method.as_str(), &fill_path(route.path), &[], b"");
             assert_eq!(limit_fields(&answer.refused(401, "unauthorized")), (None, None), "{}", route.path);
         }
     };

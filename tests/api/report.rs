@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
@@ -45,7 +45,7 @@ fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
 
 fn a_role_without_applications_reports_zeros() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["candidates"] = json!([]));
+    let hiring = app.hiring_with(|document| first_role_of(document)["candidates"] = json!([]));
     let answer = app.user(&hiring.staff("member")).get(&format!("/api/v1/roles/{}/report", hiring.role_id));
     let kinds = [("Application", "application"), ("Call", "screening"), ("Interview", "interview"), ("Offer", "offer")];
     let funnel: Vec<Value> = hiring
@@ -117,7 +117,7 @@ fn a_removed_step_is_reported_while_applications_have_it() {
 
 fn the_time_to_hire_runs_from_the_application_to_the_hired_date() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(3));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(3));
     let client = staff(&app, &hiring);
     let hire = |candidate: usize, date: &str| {
         client.post(&hiring.hire(candidate), &json!({ "hiredDate": date })).expect(200);

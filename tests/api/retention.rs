@@ -3,7 +3,7 @@
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::hiring::role_of;
+use crate::support::hiring::first_role_of;
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -194,7 +194,7 @@ fn a_candidate_with_an_application_in_progress_is_not_erased() {
 fn retention_counts_from_the_newest_decision_once_every_application_ended() {
     // The first candidate has applied twice.
     let clock = Clock::start(|document| {
-        let mut again = role_of(document).clone();
+        let mut again = first_role_of(document).clone();
         again["id"] = json!("role_again");
         again["steps"] = json!([{ "id": "step_again", "name": "Call" }]);
         let mut candidate = again["candidates"][0].clone();
@@ -234,7 +234,7 @@ fn retention_without_an_application_counts_from_the_last_change() {
 fn retention_of_imported_decisions_counts_from_their_own_date() {
     // Rejected and hired long ago, hired in the future, and rejected at the import.
     let clock = Clock::start(|document| {
-        let steps: Vec<Value> = role_of(document)["steps"].as_array().unwrap().clone();
+        let steps: Vec<Value> = first_role_of(document)["steps"].as_array().unwrap().clone();
         let rejected = |id: &str, rejected_at: Option<&str>| {
             let own_step = |(nth, role_step): (usize, &Value)| {
                 let status = if nth == 0 { "rejected" } else { "pending" };
@@ -248,8 +248,8 @@ fn retention_of_imported_decisions_counts_from_their_own_date() {
                 "steps": steps.iter().enumerate().map(own_step).collect::<Vec<_>>() })
         };
         let hired = |id: &str, at: &str| json!({ "id": id, "name": id, "email": format!("{id}@x.example"), "status": "Hired", "hiredDate": at });
-        role_of(document)["positions"] = json!(5);
-        let candidates = role_of(document)["candidates"].as_array_mut().unwrap();
+        first_role_of(document)["positions"] = json!(5);
+        let candidates = first_role_of(document)["candidates"].as_array_mut().unwrap();
         candidates.push(rejected("rejected_then", Some("2026-01-01")));
         candidates.push(hired("hired_then", "2026-01-01"));
         candidates.push(hired("hired_tomorrow", "2027-01-01"));
@@ -275,8 +275,8 @@ fn more_than_twenty_erasures_a_day_wait_for_a_confirmation() {
             json!({ "id": format!("many_{nth:03}"), "name": format!("Quixworth {nth}"), "email": format!("q{nth}@x.example"),
                 "status": "Hired" })
         };
-        role_of(document)["positions"] = json!(MANY + 1);
-        role_of(document)["candidates"] = (0..MANY).map(candidate).collect();
+        first_role_of(document)["positions"] = json!(MANY + 1);
+        first_role_of(document)["candidates"] = (0..MANY).map(candidate).collect();
     });
     clock.configure(&json!({ "retentionDays": 1 }));
     clock.pass_until("2026-11-24T00:00:00Z");

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::role_of;
-use crate::support::roles::{activities, create, draft, last_activity, read, role, staff};
+use crate::support::hiring::first_role_of;
+use crate::support::roles::{activity_count, create, draft, last_activity, read, role, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -88,14 +88,14 @@ fn null_clears_optional_members() {
 
 fn a_change_without_effect_writes_no_activity() {
     let (app, hiring, client) = start();
-    let (before, count) = (read(&client, &hiring.role()), activities(&app));
+    let (before, count) = (read(&client, &hiring.role()), activity_count(&app));
     app.pass(1);
     let same = json!({ "name": "Engineer", "salaryMin": 60000, "positions": 2, "description": before["description"] });
     for body in [json!({}), json!({ "unknown": 1 }), same] {
         assert_eq!(client.patch(&hiring.role(), &body).expect(200).json()["data"], before);
     }
     client.send("PATCH", &hiring.role(), &[], b"").expect(200);
-    assert_eq!((read(&client, &hiring.role()), activities(&app)), (before, count));
+    assert_eq!((read(&client, &hiring.role()), activity_count(&app)), (before, count));
 }
 
 fn invalid_members_are_refused() {
@@ -176,8 +176,9 @@ fn changing_positions_leaves_drafts_and_closed_roles() {
     let app = App::start();
     for status in ["draft", "closed"] {
         let hiring = app.hiring_with(|document| {
-            role_of(document)["status"] = json!(status);
-            role_of(document)["candidates"][0] = json!({ "name": "H", "email": "h@h.example", "status": "Hired" });
+            first_role_of(document)["status"] = json!(status);
+            first_role_of(document)["candidates"][0] =
+                json!({ "name": "H", "email": "h@h.example", "status": "Hired" });
         });
         let client = staff(&app, &hiring, "owner");
         client.patch(&hiring.role(), &json!({ "positions": 1 })).expect(200);
@@ -238,7 +239,7 @@ fn deleting_any_other_role_is_a_conflict() {
     let app = App::start();
     for (status, positions) in [("draft", 2), ("open", 2), ("closed", 2), ("filled", 1)] {
         let hiring = app.hiring_with(|document| {
-            let role = role_of(document);
+            let role = first_role_of(document);
             role["status"] = json!(status);
             role["positions"] = json!(positions);
             let hired = if status == "filled" { "Hired" } else { "In Progress" };

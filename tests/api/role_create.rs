@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::app::BEGINNING;
-use crate::support::roles::{activities, create, last_activity, read, role, staff};
+use crate::support::roles::{activity_count, create, last_activity, read, role, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -139,7 +139,7 @@ fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
 
 fn all_validation_errors_are_reported_together() {
     let (app, hiring, client) = start();
-    let before = activities(&app);
+    let before = activity_count(&app);
     let body = json!({
         "description": 1, "department": 1, "location": 1, "workType": 1, "collarType": 1, "salaryMin": "a",
         "salaryMax": "a", "salaryCurrency": 1, "salaryPeriod": 1, "public": 1, "positions": 0, "steps": [{ "stepType": "x" }],
@@ -162,7 +162,7 @@ fn all_validation_errors_are_reported_together() {
         "steps[0].stepType",
     ];
     assert_eq!(answer.fields(), expected);
-    assert_eq!((app.sql("SELECT count(*) FROM roles"), activities(&app)), (vec!["1".to_owned()], before));
+    assert_eq!((app.sql("SELECT count(*) FROM roles"), activity_count(&app)), (vec!["1".to_owned()], before));
 }
 
 fn errors_in_steps_name_their_index() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::hiring::role_of;
-use crate::support::roles::{activities, draft, last_activity, read, staff};
+use crate::support::hiring::first_role_of;
+use crate::support::roles::{activity_count, draft, last_activity, read, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -46,10 +46,10 @@ fn a_draft_opens_once_and_only_with_steps() {
     let (action, role_id, detail) = last_activity(&app);
     assert_eq!((action.as_str(), role_id.as_str()), ("role.opened", path.rsplit('/').next().unwrap()));
     assert_eq!(detail, json!({ "before": { "status": "draft" }, "after": { "status": "open" } }));
-    let count = activities(&app);
+    let count = activity_count(&app);
     let problem = client.post_empty(&format!("{path}/open")).refused(409, "conflict").json();
     assert_eq!(problem["detail"], "only a draft can be opened; the role is open");
-    assert_eq!(activities(&app), count);
+    assert_eq!(activity_count(&app), count);
 }
 
 fn an_opened_role_is_on_the_portal_and_accepts_applications() {
@@ -70,7 +70,7 @@ fn an_opened_role_is_on_the_portal_and_accepts_applications() {
 fn a_draft_without_free_positions_opens_as_filled() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        let role = role_of(document);
+        let role = first_role_of(document);
         (role["status"], role["positions"]) = (json!("draft"), json!(1));
         role["candidates"] = json!([{ "name": "H", "email": "h@h.example", "status": "Hired" }]);
     });
@@ -147,7 +147,7 @@ fn other_changes_of_status_are_a_conflict() {
     client.post(&format!("{role}/close"), &reason).refused(409, "conflict");
     assert_eq!(detail(&format!("{role}/open")), "only a draft can be opened; the role is closed");
     let bare = app.hiring_with(|document| {
-        let role = role_of(document);
+        let role = first_role_of(document);
         (role["status"], role["steps"], role["candidates"]) = (json!("closed"), json!([]), json!([]));
     });
     let owner = staff(&app, &bare, "owner");
@@ -195,5 +195,5 @@ fn callers_without_authority_cannot_change_the_status() {
         client.post(&format!("{}/close", hiring.role()), &reason).refused(status, code);
     }
     assert_eq!(read(&staff(&app, &hiring, "member"), &hiring.role())["status"], "open");
-    assert_eq!(activities(&app), 0);
+    assert_eq!(activity_count(&app), 0);
 }

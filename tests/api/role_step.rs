@@ -4,7 +4,7 @@ use appliance::interchange::{self, Secrets};
 use appliance::store;
 use serde_json::{Value, json};
 
-use crate::support::roles::{activities, draft, last_activity, read, staff};
+use crate::support::roles::{activity_count, draft, last_activity, read, staff};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -114,11 +114,11 @@ fn renaming_a_step_leaves_the_steps_of_applications() {
     let (action, role_id, detail) = last_activity(&app);
     assert_eq!((action.as_str(), &role_id), ("role_step.changed", &hiring.role_id));
     assert_eq!((&detail["before"]["name"], &detail["after"]["name"]), (&json!("Call"), &json!("First talk")));
-    let count = activities(&app);
+    let count = activity_count(&app);
     for body in [json!({}), json!({ "name": null, "stepType": null }), json!({ "name": "First talk" })] {
         assert_eq!(client.patch(&path, &body).expect(200).json()["data"], expected);
     }
-    assert_eq!(activities(&app), count);
+    assert_eq!(activity_count(&app), count);
 }
 
 fn invalid_members_are_refused() {
@@ -153,9 +153,9 @@ fn reordering_puts_all_steps_in_order() {
     let (action, _, detail) = last_activity(&app);
     assert_eq!(action, "role_step.reordered");
     assert_eq!((&detail["before"]["stepIds"], &detail["after"]["stepIds"]), (&json!(hiring.role_steps), &json!(order)));
-    let count = activities(&app);
+    let count = activity_count(&app);
     client.put(&path, &json!({ "stepIds": order })).expect(200);
-    assert_eq!(activities(&app), count);
+    assert_eq!(activity_count(&app), count);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -179,7 +179,7 @@ fn an_order_with_other_than_the_current_steps_is_refused() {
         assert_eq!(answer.fields(), ["stepIds"], "{wrong}");
     }
     assert_eq!(names_with_order(&client, &hiring.role())[0], "Application 1");
-    assert_eq!(activities(&app), 0);
+    assert_eq!(activity_count(&app), 0);
 }
 
 fn a_removed_step_stays_readable_while_applications_have_it() {
@@ -305,5 +305,5 @@ fn callers_without_authority_cannot_change_steps() {
         client.delete(&one).refused(status, code);
         client.put(&format!("{all}/order"), &json!({ "stepIds": hiring.role_steps })).refused(status, code);
     }
-    assert_eq!(activities(&app), 0);
+    assert_eq!(activity_count(&app), 0);
 }

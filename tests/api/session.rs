@@ -57,7 +57,7 @@ crate::tests![
     an_attempt_during_the_wait_does_not_lengthen_it,
     a_success_resets_the_failures,
     failures_expire_after_an_hour,
-    an_account_waits_whatever_the_spelling_of_its_address,
+    an_account_waits_under_every_spelling_of_its_address,
     another_account_does_not_wait,
     an_unknown_address_waits_like_a_known_one,
     an_invalid_request_does_not_count_as_a_failure,
@@ -736,7 +736,7 @@ fn failures_expire_after_an_hour() {
     assert_eq!(wait(&app, &member, PASSWORD), 1, "after an hour the count starts over");
 }
 
-fn an_account_waits_whatever_the_spelling_of_its_address() {
+fn an_account_waits_under_every_spelling_of_its_address() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     for spelling in [&email, &email.to_uppercase(), &format!(" {email}"), &format!("{email}\n"), &email] {

@@ -118,7 +118,7 @@ fn hostile_names_are_text() {
         document["organizations"][0]["roles"][0]["name"] = json!("<script>alert(1)</script> {organization}");
     });
     let path = path(&app, &hiring);
-    let form = Form::at(&app, &path);
+    let form = Form::for_link(&app, &path);
     app.pass(30 * 86_400);
     let expired = page(app.anonymous().get(&path), 410);
     for text in [expired, page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200), {
@@ -241,7 +241,7 @@ fn a_link_works_again_once_its_role_and_portal_are_public_again() {
         ("UPDATE organizations SET portal_enabled = 0", "UPDATE organizations SET portal_enabled = 1"),
         ("UPDATE organizations SET enabled = 0", "UPDATE organizations SET enabled = 1"),
     ] {
-        let form = Form::at(&app, &path);
+        let form = Form::for_link(&app, &path);
         app.change(away);
         assert_dead_link(app.anonymous().get(&path));
         let text = assert_dead_link(form.send(&app));
@@ -334,7 +334,7 @@ fn opening_a_link_changes_nothing() {
 fn a_browser_that_has_applied_sees_a_notice() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let sent = form.send(&app);
     let status = status_path(&sent);
     let cookie = sent.header("set-cookie").unwrap();
@@ -347,7 +347,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
     assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
     // The browser's next form gets the same notice, except for the form that it sent before.
-    let other = Form::of(&app, &hiring).with("email", "other@example.org");
+    let other = Form::for_role(&app, &hiring).with("email", "other@example.org");
     page(other.send_by(&browser), 409);
     assert_eq!(status_path(&form.send_by(&browser)), status);
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
@@ -360,7 +360,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
 fn a_browser_that_has_applied_can_apply_for_another_person() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let sent = form.send(&app);
     let cookie = sent.header("set-cookie").unwrap().split(';').next().unwrap();
     let browser = app.anonymous().with_header("Cookie", cookie);
@@ -368,7 +368,7 @@ fn a_browser_that_has_applied_can_apply_for_another_person() {
     let action = format!("{}?lang=de&#38;again=1", form.path);
     assert!(text.contains(&format!("action=\"{action}\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?again=1&#38;lang=fr\"", form.path)), "{text}");
-    let other = Form::on(&text, &action.replace("&#38;", "&")).with("email", "grace@example.org");
+    let other = Form::from_page(&text, &action.replace("&#38;", "&")).with("email", "grace@example.org");
     app.pass(3);
     assert_ne!(status_path(&other.send_by(&browser)), status_path(&sent));
     assert_eq!(app.sql("SELECT email FROM signups"), ["ada@example.org", "grace@example.org"]);
@@ -377,7 +377,7 @@ fn a_browser_that_has_applied_can_apply_for_another_person() {
 fn an_invalid_cookie_is_ignored() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let status = status_path(&form.send(&app));
     let token = status.strip_prefix("/status/").unwrap();
     for cookie in [
@@ -400,7 +400,7 @@ fn the_cookie_is_secure_behind_https() {
     let options = Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() };
     let app = App::with(options);
     let hiring = app.hiring();
-    let sent = Form::of(&app, &hiring).send(&app);
+    let sent = Form::for_role(&app, &hiring).send(&app);
     assert!(status_path(&sent).starts_with("/status/"));
     assert!(sent.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Secure"), "{:?}", sent.header("set-cookie"));
 }

@@ -54,8 +54,8 @@ fn later_signups(app: &App) -> Vec<String> {
 fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
     let app = App::start();
     let hiring = with_two_roles(&app);
-    let first = status_path(&Form::of(&app, &hiring).send(&app));
-    let form = Form::at(&app, &path_to(&app, &hiring, "role_more"));
+    let first = status_path(&Form::for_role(&app, &hiring).send(&app));
+    let form = Form::for_link(&app, &path_to(&app, &hiring, "role_more"));
     let other = form.with("name", "A. Byron").with("email", "ADA@Example.ORG").with("phone", "1");
     assert_ne!(status_path(&other.send(&app)), first);
     assert_eq!(
@@ -76,11 +76,11 @@ fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
 fn a_later_signup_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
-    let first = status_path(&Form::of(&app, &hiring).send(&app));
+    let first = status_path(&Form::for_role(&app, &hiring).send(&app));
     let before = state(&app);
     for (number, email) in ["ada@example.org", " ADA@example.org", "Ada@EXAMPLE.org "].into_iter().enumerate() {
         app.pass(60);
-        let form = Form::of(&app, &hiring).with("name", &format!("Mallory {number}")).with("email", email);
+        let form = Form::for_role(&app, &hiring).with("name", &format!("Mallory {number}")).with("email", email);
         assert_ne!(status_path(&form.send(&app)), first);
     }
     assert_eq!(state(&app), before);
@@ -98,7 +98,7 @@ fn a_later_signup_does_not_take_over_a_candidate_added_by_staff() {
     let app = App::start();
     let hiring = app.hiring();
     let before = state(&app);
-    let form = Form::of(&app, &hiring).with("name", "Mallory").with("email", "candidate-1@people-1.example");
+    let form = Form::for_role(&app, &hiring).with("name", "Mallory").with("email", "candidate-1@people-1.example");
     status_path(&form.send(&app));
     assert_eq!(state(&app), before);
     assert_eq!(later_signups(&app), [format!("Mallory|{}|1", hiring.role_id)]);
@@ -115,7 +115,7 @@ fn a_later_signup_does_not_change_an_ended_application() {
     let before = state(&app);
     for number in 1..=3 {
         let email = format!("candidate-{number}@people-1.example");
-        status_path(&Form::of(&app, &hiring).with("email", &email).send(&app));
+        status_path(&Form::for_role(&app, &hiring).with("email", &email).send(&app));
     }
     assert_eq!(state(&app), before);
     assert_eq!(later_signups(&app).len(), 3);
@@ -133,10 +133,10 @@ fn the_answer_is_the_same_for_known_and_unknown_addresses() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let more = path_to(&app, &hiring, "role_more");
-    status_path(&Form::at(&app, &more).with("email", "elsewhere@example.org").send(&app));
+    status_path(&Form::for_link(&app, &more).with("email", "elsewhere@example.org").send(&app));
     let mut shapes = Vec::new();
     for email in ["nobody@example.org", "candidate-1@people-1.example", "elsewhere@example.org", "nobody@example.org"] {
-        let answer = Form::of(&app, &hiring).with("email", email).send(&app);
+        let answer = Form::for_role(&app, &hiring).with("email", email).send(&app);
         let status = status_path(&answer);
         shapes.push(shape(&answer, status.strip_prefix("/status/").unwrap()));
     }
@@ -144,8 +144,8 @@ fn the_answer_is_the_same_for_known_and_unknown_addresses() {
     assert!(shapes.iter().all(|shape| *shape == shapes[0]), "{shapes:#?}");
     assert_eq!(later_signups(&app).len(), 2);
     // The same holds for forms with errors and for repeated forms.
-    let forms =
-        ["free@example.org", "candidate-1@people-1.example"].map(|email| Form::of(&app, &hiring).with("email", email));
+    let forms = ["free@example.org", "candidate-1@people-1.example"]
+        .map(|email| Form::for_role(&app, &hiring).with("email", email));
     let pages = forms.each_ref().map(|form| {
         let text = form.with("phone", "\u{7}").send(&app).expect(400).text();
         text.replace(form.value("email"), "EMAIL").replace(form.value("form"), "FORM")
@@ -174,7 +174,7 @@ fn the_answer_takes_constant_time() {
     let app = App::start();
     let hiring = app.hiring();
     for email in ["nobody@example.org", "candidate-1@people-1.example"] {
-        let form = Form::of(&app, &hiring).with("email", email);
+        let form = Form::for_role(&app, &hiring).with("email", email);
         let started = std::time::Instant::now();
         status_path(&form.send(&app));
         assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", started.elapsed());
@@ -190,7 +190,7 @@ fn the_address_of_an_erased_candidate_can_apply_again() {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.delete(&hiring.candidate_path(0)).expect(200);
-    let form = Form::of(&app, &hiring).with("email", "candidate-1@people-1.example");
+    let form = Form::for_role(&app, &hiring).with("email", "candidate-1@people-1.example");
     status_path(&form.send(&app));
     assert_eq!(later_signups(&app), Vec::<String>::new());
     assert_eq!(
@@ -207,7 +207,7 @@ fn the_placeholder_of_an_erased_address_matches_nobody() {
     let placeholder = app.sql("SELECT email FROM candidates WHERE erased_at IS NOT NULL").remove(0);
     let before = state(&app);
     for role in [hiring.role_id.as_str(), "role_more"] {
-        let answer = Form::at(&app, &path_to(&app, &hiring, role)).with("email", &placeholder).send(&app);
+        let answer = Form::for_link(&app, &path_to(&app, &hiring, role)).with("email", &placeholder).send(&app);
         // The placeholder is either refused as an address or changes nothing.
         assert!([303, 400].contains(&answer.status), "{}", answer.text());
     }

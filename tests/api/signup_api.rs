@@ -41,8 +41,8 @@ fn with(name: &str, value: Value) -> Value {
 
 /// A form with these fields, which the API accepts as well.
 fn form(path: &str, fields: &[(&str, &str)]) -> Form {
-    let form = Form::on("<input name=\"form\" value=\"\">", path).without("form");
-    fields.iter().fold(form, |form, (name, value)| form.and(name, value))
+    let form = Form::from_page("<input name=\"form\" value=\"\">", path).without("form");
+    fields.iter().fold(form, |form, (name, value)| form.with_another(name, value))
 }
 
 fn applying_returns_the_status_link() {
@@ -90,7 +90,7 @@ fn a_multipart_form_with_a_file_is_accepted() {
     let hiring = app.hiring();
     let path = api(&app, &hiring);
     let sent = form(&path, &[("links", "https://a.example\nhttps://b.example"), ("links", "https://c.example")]);
-    let answer = sent.and("locale", "de-CH").with_file("cv.pdf", b"%PDF-1.7\n").send(&app).expect(200);
+    let answer = sent.with_another("locale", "de-CH").with_file("cv.pdf", b"%PDF-1.7\n").send(&app).expect(200);
     assert!(answer.json()["data"]["statusUrl"].is_string());
     assert_eq!(
         app.sql("SELECT s.links, s.locale, d.file_name FROM signups s JOIN documents d ON d.signup_id = s.id"),
@@ -98,7 +98,7 @@ fn a_multipart_form_with_a_file_is_accepted() {
     );
     let sent = form(&path, &[]).with("email", "b@example.org").with("consent", "true");
     sent.send_urlencoded(&app).expect(200);
-    let sent = form(&path, &[]).with("email", "c@example.org").with("name", "x").and("name", "y");
+    let sent = form(&path, &[]).with("email", "c@example.org").with("name", "x").with_another("name", "y");
     let refused = sent.with("consent", "yes").send(&app).refused(400, "validation_error");
     assert_eq!(refused.fields(), ["name", "consent"]);
 }

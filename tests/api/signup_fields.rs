@@ -24,7 +24,7 @@ crate::tests![
 fn values_are_stored_as_they_were_typed() {
     let app = App::start();
     let hiring = app.hiring();
-    let mut form = Form::of(&app, &hiring).with("name", "  Ada  Lovelace ").with("email", " Ada@Example.org ");
+    let mut form = Form::for_role(&app, &hiring).with("name", "  Ada  Lovelace ").with("email", " Ada@Example.org ");
     form = form.with("phone", " +44 20 7946 0000 ").with("note", "\r\nHello,\r\n\r\n\tI can.\r\n");
     form = form.with("links", "https://ada.example/\r\n\r\n  http://engine.example/?a=b#c  \r\n");
     form.path = format!("{}?locale=de-CH", form.path);
@@ -40,7 +40,7 @@ fn optional_fields_may_be_empty_or_missing() {
     let app = App::start();
     let hiring = app.hiring();
     for (number, missing) in ["", "phone", "links", "note"].into_iter().enumerate() {
-        let mut form = Form::of(&app, &hiring).with("email", &format!("{number}@example.org"));
+        let mut form = Form::for_role(&app, &hiring).with("email", &format!("{number}@example.org"));
         for name in ["phone", "links", "note", "homepage", "cvToken"] {
             form = if name == missing { form.without(name) } else { form.with(name, "") };
         }
@@ -64,7 +64,7 @@ fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
         ("links", links(5), links(6)),
         ("note", long(5_000), long(5_001)),
     ] {
-        let form = Form::of(&app, &hiring);
+        let form = Form::for_role(&app, &hiring);
         let text = form.with(name, &more).send(&app).expect(400).text();
         assert_eq!(faults(&text), [name]);
         let form = form.with("email", &format!("{name}{}@example.org", most.len()));
@@ -75,7 +75,7 @@ fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
 fn an_invalid_address_is_reported() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for email in ["", " ", "ada", "@example.org", "ada@", "a@b@c", "a b@c", "a@b c"] {
         let text = form.with("email", email).send(&app).expect(400).text();
         assert_eq!(faults(&text), ["email"], "{email}");
@@ -87,7 +87,7 @@ fn an_invalid_address_is_reported() {
 fn an_invalid_link_is_reported() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for link in [
         "ada.example",
         "//ada.example",
@@ -109,7 +109,7 @@ fn an_invalid_link_is_reported() {
 fn control_characters_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for control in ["\0", "\u{1}", "\u{7}", "\u{8}", "\u{1b}[31m", "\u{7f}", "\u{85}", "\u{9f}"] {
         for name in ["name", "email", "phone", "links", "note"] {
             let text = match name {
@@ -130,7 +130,7 @@ fn control_characters_are_refused() {
 fn invisible_and_direction_changing_characters_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for (tag, words) in [
         ("en", "characters that cannot be shown"),
         ("de", "Zeichen, die sich nicht darstellen lassen"),
@@ -163,7 +163,7 @@ fn only_an_explicit_consent_is_accepted() {
             .into_iter()
             .enumerate()
     {
-        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with("consent", consent);
+        let form = Form::for_role(&app, &hiring).with("email", &format!("{nth}@example.org")).with("consent", consent);
         for answer in [form.send(&app), form.send_urlencoded(&app)] {
             if is_accepted {
                 status_path(&answer);
@@ -178,8 +178,11 @@ fn only_an_explicit_consent_is_accepted() {
 fn all_errors_are_shown_together_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
-    let form =
-        Form::of(&app, &hiring).without("consent").with("name", "").with("email", "ada").with("phone", &"1".repeat(51));
+    let form = Form::for_role(&app, &hiring)
+        .without("consent")
+        .with("name", "")
+        .with("email", "ada")
+        .with("phone", &"1".repeat(51));
     let form = form.with("links", "a\nb").with("note", &"n".repeat(5_001));
     let answer = form.send(&app).expect(400);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -194,7 +197,7 @@ fn all_errors_are_shown_together_with_the_input() {
     assert!(!text.contains(" checked"), "{text}");
     assert!(text.contains("<title>Error: Apply for Engineer at Acme 1</title>"), "{text}");
     // The corrected form is accepted, and a consent once given is preserved.
-    let right = Form::on(&text, &form.path).with("phone", &"1".repeat(51));
+    let right = Form::from_page(&text, &form.path).with("phone", &"1".repeat(51));
     let text = right.send(&app).expect(400).text();
     assert!(text.contains(" checked") && faults(&text) == ["phone"], "{text}");
     status_path(&right.with("phone", "").send(&app));
@@ -203,7 +206,8 @@ fn all_errors_are_shown_together_with_the_input() {
 fn an_error_is_also_shown_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).without("consent").with("name", "").with("email", "ada").with("phone", "\u{7}");
+    let form =
+        Form::for_role(&app, &hiring).without("consent").with("name", "").with("email", "ada").with("phone", "\u{7}");
     let text = form.with("links", "a").with("note", "\u{7}").with_file("cv.pdf", b"").send(&app).expect(400).text();
     for name in faults(&text) {
         assert!(text.contains(&format!("<p class=\"error\" id=\"{name}-error\">")), "{name}: {text}");
@@ -224,7 +228,7 @@ fn an_error_is_also_shown_beside_its_field() {
 fn errors_are_shown_in_the_language_of_the_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let mut form = Form::of(&app, &hiring).with("name", "").without("consent");
+    let mut form = Form::for_role(&app, &hiring).with("name", "").without("consent");
     let path = form.path.clone();
     for (tag, words) in [
         ("en", "Your name: Please enter your name."),
@@ -242,7 +246,7 @@ fn markup_in_every_field_is_inert() {
     let app = App::start();
     let hiring = app.hiring();
     let canary = "\"'></textarea></title><script>alert(1)</script>{{form}}&lt;";
-    let mut form = Form::of(&app, &hiring).without("consent");
+    let mut form = Form::for_role(&app, &hiring).without("consent");
     for name in ["name", "email", "phone", "links", "note", "form", "cvToken", "homepage"] {
         form = form.with(name, canary);
     }
@@ -256,7 +260,7 @@ fn markup_in_every_field_is_inert() {
         assert_eq!(text.matches("<textarea ").count(), text.matches("</textarea>").count());
     }
     // Markup that can be stored is shown to staff as text.
-    let form = Form::of(&app, &hiring).with("name", canary).with("note", canary);
+    let form = Form::for_role(&app, &hiring).with("name", canary).with("note", canary);
     status_path(&form.send(&app));
     let client = app.user_with_all(&hiring.staff("owner"));
     let found = client.get(&hiring.candidates_path()).expect(200);
@@ -267,7 +271,7 @@ fn markup_in_every_field_is_inert() {
 fn a_body_that_is_not_a_form_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = Form::of(&app, &hiring).path;
+    let path = Form::for_role(&app, &hiring).path;
     for content_type in ["application/json", "text/plain", "multipart/mixed; boundary=x"] {
         let answer = app.anonymous().send("POST", &path, &[("Content-Type", content_type)], b"{}").expect(415);
         assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{content_type}");

@@ -26,21 +26,21 @@ fn attachments(app: &App) -> Vec<String> {
 fn a_file_is_stored_with_the_application() {
     let app = App::start();
     let hiring = app.hiring();
-    status_path(&Form::of(&app, &hiring).with_file("Ada CV.pdf", PDF).send(&app));
+    status_path(&Form::for_role(&app, &hiring).with_file("Ada CV.pdf", PDF).send(&app));
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|1"]);
     assert_eq!(app.sql("SELECT d.signup_id = s.id FROM documents d, signups s"), ["1"]);
     // Browsers send an empty file when no file was chosen.
-    status_path(&Form::of(&app, &hiring).with("email", "b@example.org").with_file("", b"").send(&app));
+    status_path(&Form::for_role(&app, &hiring).with("email", "b@example.org").with_file("", b"").send(&app));
     assert_eq!(attachments(&app).len(), 1);
     // A later signup stores its file as well.
-    status_path(&Form::of(&app, &hiring).with_file("Other.txt", b"Hello").send(&app));
+    status_path(&Form::for_role(&app, &hiring).with_file("Other.txt", b"Hello").send(&app));
     assert_eq!(attachments(&app)[1], "Other.txt|text/plain; charset=utf-8|1");
 }
 
 fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "").with_file("Ada CV.pdf", PDF);
+    let form = Form::for_role(&app, &hiring).with("name", "").with_file("Ada CV.pdf", PDF);
     let text = form.send(&app).expect(400).text();
     assert_eq!(faults(&text), ["name"]);
     assert!(text.contains("Ada CV.pdf is here already."), "{text}");
@@ -50,7 +50,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     assert_eq!(token.len(), 26);
     assert!(!app.sql("SELECT hex(digest) FROM documents")[0].to_lowercase().contains(&token));
     // The staged file survives any number of forms with errors.
-    let again = Form::on(&text, &form.path).with("cvToken", &token).with("phone", "\u{7}");
+    let again = Form::from_page(&text, &form.path).with("cvToken", &token).with("phone", "\u{7}");
     let text = again.send(&app).expect(400).text();
     assert_eq!(value(&text, "cvToken"), Some(token.clone()));
     status_path(&again.with("phone", "").send(&app));
@@ -60,7 +60,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
 fn a_new_file_replaces_the_staged_one() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "").with_file("first.pdf", PDF);
+    let form = Form::for_role(&app, &hiring).with("name", "").with_file("first.pdf", PDF);
     let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     let form = form.with("name", "Ada").with("cvToken", &token).with_file("second.txt", b"Hello");
     status_path(&form.send(&app));
@@ -70,7 +70,7 @@ fn a_new_file_replaces_the_staged_one() {
 fn a_refused_file_is_reported_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for (name, content, words) in [
         ("cv.pdf", &b"MZ\x90\0\x03\0"[..], "none of PDF, DOCX, ODT or plain text"),
         ("cv.docx", b"PK\x03\x04\0\0\0\0\0\0", "none of PDF, DOCX, ODT or plain text"),
@@ -100,7 +100,7 @@ fn a_file_that_is_too_large_is_a_413_page_with_the_input() {
     let hiring = app.hiring();
     let mut content = PDF.to_vec();
     content.resize(10 * 1_024 * 1_024 + 1, b' ');
-    let form = Form::of(&app, &hiring).without("consent").with("note", "Hello");
+    let form = Form::for_role(&app, &hiring).without("consent").with("note", "Hello");
     let text = form.with_file("large.pdf", &content).send(&app).expect(413).text();
     // Fields after the file were not read, so they are not reported.
     assert_eq!(faults(&text), ["cv"]);
@@ -118,7 +118,7 @@ fn a_file_that_is_too_large_is_a_413_page_with_the_input() {
 fn a_staged_file_expires_after_an_hour() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
+    let form = Form::for_role(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
     let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     app.pass(3_600);
     for token in [token.as_str(), "00000000000000000000000000"] {
@@ -135,11 +135,11 @@ fn a_staged_file_expires_after_an_hour() {
 fn a_staged_file_can_be_claimed_only_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
+    let form = Form::for_role(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
     let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     let form = form.without_file().with("name", "Ada").with("cvToken", &token);
     status_path(&form.send(&app));
-    let other = Form::of(&app, &hiring).with("email", "b@example.org").with("cvToken", &token);
+    let other = Form::for_role(&app, &hiring).with("email", "b@example.org").with("cvToken", &token);
     assert_eq!(faults(&other.send(&app).expect(400).text()), ["cv"]);
     assert_eq!(attachments(&app), ["cv.pdf|application/pdf|1"]);
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
@@ -148,7 +148,7 @@ fn a_staged_file_can_be_claimed_only_once() {
 fn a_form_sent_twice_stores_its_file_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", PDF);
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", PDF);
     assert_eq!(status_path(&form.send(&app)), status_path(&form.send(&app)));
     assert_eq!(app.sql("SELECT count(*) FROM documents WHERE signup_id IS NOT NULL"), ["1"]);
 }
@@ -156,7 +156,7 @@ fn a_form_sent_twice_stores_its_file_once() {
 fn a_hostile_name_is_inert() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "");
+    let form = Form::for_role(&app, &hiring).with("name", "");
     let text = form.with_file("<script>alert(1)</script>&'.pdf", PDF).send(&app).expect(400).text();
     assert!(!text.contains("<script") && text.contains("is here already."), "{text}");
 }
@@ -176,7 +176,8 @@ fn text_in_windows_charsets_is_accepted_and_returned_unchanged() {
     .into_iter()
     .enumerate()
     {
-        let form = Form::of(&app, &hiring).with("email", &format!("{nth}@example.org")).with_file("cv.txt", &content);
+        let form =
+            Form::for_role(&app, &hiring).with("email", &format!("{nth}@example.org")).with_file("cv.txt", &content);
         status_path(&form.send(&app));
         let sql = "SELECT d.id, c.id FROM documents d JOIN signups s ON s.id = d.signup_id
                    JOIN candidate_roles a ON a.id = s.candidate_role_id JOIN candidates c ON c.id = a.candidate_id

@@ -33,10 +33,10 @@ fn from(app: &App, address: &str) -> Client {
 fn each_client_address_has_a_number_of_applications_an_hour() {
     let app = limited(2);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let (one, other) = (from(&app, "192.0.2.1"), from(&app, "192.0.2.2"));
     for number in 0..2 {
-        status_path(&Form::of(&app, &hiring).with("email", &format!("{number}@example.org")).send_by(&one));
+        status_path(&Form::for_role(&app, &hiring).with("email", &format!("{number}@example.org")).send_by(&one));
     }
     let answer = form.send_by(&one).expect(429);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
@@ -52,9 +52,9 @@ fn each_client_address_has_a_number_of_applications_an_hour() {
 fn a_form_over_the_limit_is_shown_again_with_its_file() {
     let app = limited(1);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     status_path(&form.send(&app));
-    let form = Form::of(&app, &hiring).with("email", "b@example.org").with("note", "Engines\n& more");
+    let form = Form::for_role(&app, &hiring).with("email", "b@example.org").with("note", "Engines\n& more");
     let text = form.with_file("Ada CV.pdf", b"%PDF-1.7").send(&app).expect(429).text();
     assert_eq!(
         (value(&text, "email").as_deref(), area(&text, "note").as_str()),
@@ -63,7 +63,7 @@ fn a_form_over_the_limit_is_shown_again_with_its_file() {
     assert!(text.contains("Ada CV.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
     // The page has everything that is needed to apply after the hour.
     app.pass(3_597);
-    let again = Form::on(&text, &form.path).with("email", "b@example.org");
+    let again = Form::from_page(&text, &form.path).with("email", "b@example.org");
     status_path(&again.with("cvToken", &value(&text, "cvToken").unwrap()).send(&app));
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["Ada CV.pdf|1"]);
 }
@@ -71,7 +71,7 @@ fn a_form_over_the_limit_is_shown_again_with_its_file() {
 fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
     let app = limited(1);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     status_path(&form.send(&app));
     for (tag, words) in [
         ("en", "Everything you entered is still here: please send it again in 60 min."),
@@ -79,7 +79,7 @@ fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
         ("es", "Todo lo que ha escrito sigue aquí: envíelo de nuevo dentro de 60 min."),
         ("fr", "Tout ce que vous avez saisi est encore là : veuillez l’envoyer à nouveau dans 60 min."),
     ] {
-        let text = form.to(&format!("{}?lang={tag}", form.path)).send_urlencoded(&app).expect(429).text();
+        let text = form.sent_to(&format!("{}?lang={tag}", form.path)).send_urlencoded(&app).expect(429).text();
         assert!(text.contains(words) && value(&text, "name").is_some(), "{tag}: {text}");
     }
 }
@@ -87,7 +87,7 @@ fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
 fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     let app = limited(1);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", b"%PDF-1.7");
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", b"%PDF-1.7");
     status_path(&form.send(&app));
     // Within the hour, one form is accepted and one more is shown again with its file.
     assert!(value(&form.send(&app).expect(429).text(), "cvToken").is_some());
@@ -115,7 +115,7 @@ fn ipv6_networks_of_one_subscriber_share_twice_the_limit() {
 fn the_hour_begins_with_the_first_application() {
     let app = limited(1);
     let hiring = app.hiring();
-    let (form, client) = (Form::of(&app, &hiring), from(&app, "2001:db8::1"));
+    let (form, client) = (Form::for_role(&app, &hiring), from(&app, "2001:db8::1"));
     status_path(&form.send_by(&client));
     app.pass(3_599);
     let neighbour = from(&app, "2001:db8::2");
@@ -128,7 +128,7 @@ fn the_hour_begins_with_the_first_application() {
 fn invalid_forms_count_but_opening_the_page_does_not() {
     let app = limited(3);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for _ in 0..10 {
         app.anonymous().get(&form.path).expect(200);
     }
@@ -142,7 +142,7 @@ fn invalid_forms_count_but_opening_the_page_does_not() {
 fn the_api_and_the_form_share_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let path = format!("/api/public{}", form.path);
     app.anonymous().post(&path, &json!({})).refused(400, "validation_error");
     status_path(&form.send(&app));
@@ -154,10 +154,10 @@ fn the_api_and_the_form_share_the_limit() {
 fn forms_for_a_dead_link_do_not_count() {
     let app = limited(1);
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for _ in 0..3 {
         app.anonymous().post("/api/public/signup/nothing", &json!({})).refused(404, "not_found");
-        form.to("/signup/nothing").send(&app).expect(404);
+        form.sent_to("/signup/nothing").send(&app).expect(404);
     }
     status_path(&form.send(&app));
 }
@@ -174,7 +174,7 @@ fn without_a_limit_every_form_is_accepted() {
 fn an_address_reported_by_an_untrusted_client_is_ignored() {
     let app = App::with(Options { signups_per_hour: Some(1), ..Options::default() });
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     status_path(&form.send_by(&from(&app, "192.0.2.1")));
     // This service trusts no proxy.
     form.send_by(&from(&app, "192.0.2.2")).expect(429);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::sent::{added, link, path_of, signed_up, status_link};
+use crate::support::stored_signup::{add_candidate, insert_signup, link, path_of, status_link_path};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -61,8 +61,8 @@ fn the_page_shows_the_role_the_steps_and_the_available_acts() {
 fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    let path = signed_up(&app, &hiring, Some(&application), "ADA@example.org", "typed");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    let path = insert_signup(&app, &hiring, Some(&application), "ADA@example.org", "typed");
     let text = app.anonymous().get(&path).expect(200).text();
     for part in [
         "<h2>What you sent</h2>",
@@ -106,9 +106,9 @@ fn the_page_is_not_cached_and_runs_no_scripts() {
 fn after_applying_the_page_asks_to_save_the_link() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    let known = signed_up(&app, &hiring, Some(&application), "ada@example.org", "first");
-    let later = signed_up(&app, &hiring, None, "ada@example.org", "again");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    let known = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "first");
+    let later = insert_signup(&app, &hiring, None, "ada@example.org", "again");
     for path in [known, later] {
         let text = app.anonymous().get(&format!("{path}?new=1")).expect(200).text();
         let link = format!("<p class=\"copy\">http://{}{path}</p>", app.address);
@@ -125,7 +125,7 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
-    let german = path_of(&owner.post(&status_link(&hiring, 0), &json!({ "locale": "de-CH" })).expect(200).json());
+    let german = path_of(&owner.post(&status_link_path(&hiring, 0), &json!({ "locale": "de-CH" })).expect(200).json());
     let tag = |path: &str, accepted: &str| {
         let client = app.anonymous().with_header("Accept-Language", accepted);
         let answer = client.get(path).expect(200);
@@ -136,7 +136,7 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     assert_eq!(tag(&german, "fr"), "de");
     assert_eq!(tag(&format!("{german}?lang=fr"), "es"), "fr");
     assert_eq!(tag(&format!("{german}?lang=xx"), "es"), "es");
-    let italian = path_of(&owner.post(&status_link(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
+    let italian = path_of(&owner.post(&status_link_path(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
     assert_eq!(tag(&italian, "fr"), "en");
     // The links of the page preserve a chosen language.
     let text = app.anonymous().get(&format!("{german}?lang=fr")).expect(200).text();
@@ -150,8 +150,8 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
 fn every_language_has_the_complete_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    let path = signed_up(&app, &hiring, Some(&application), "ada@example.org", "languages");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    let path = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "languages");
     for (tag, words) in [
         ("en", ["Engineer at Acme 1: your application", "Sent on 21 November 2026", "Withdraw now", "Delete for good"]),
         (
@@ -223,9 +223,9 @@ fn the_page_works_without_links_while_the_portal_is_disabled() {
 fn the_page_of_a_later_signup_looks_like_one_of_an_application() {
     let app = App::start();
     let hiring = app.hiring();
-    let application = added(&app, &hiring, "ada@example.org");
-    let known = signed_up(&app, &hiring, Some(&application), "ada@example.org", "token-1");
-    let later = signed_up(&app, &hiring, None, "ada@example.org", "token-2");
+    let application = add_candidate(&app, &hiring, "ada@example.org");
+    let known = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "token-1");
+    let later = insert_signup(&app, &hiring, None, "ada@example.org", "token-2");
     let assert_same = |request: &dyn Fn(&str) -> Answer| {
         // The order matters: a deletion of everything under the address also ends the other page.
         let answers = [request(&later), request(&known)].map(|mut answer| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use appliance::world::World as _;
 use serde_json::json;
 
-use crate::support::sent::{CV, added, link, rows, signed_up};
+use crate::support::stored_signup::{CV, add_candidate, insert_signup, link, row_counts};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -45,8 +45,8 @@ impl Fixture {
         let app = App::start();
         let hiring = app.hiring();
         let owner = app.user_with_all(&hiring.staff("owner"));
-        let application = added(&app, &hiring, EMAIL);
-        let path = signed_up(&app, &hiring, Some(&application), EMAIL, "the-link");
+        let application = add_candidate(&app, &hiring, EMAIL);
+        let path = insert_signup(&app, &hiring, Some(&application), EMAIL, "the-link");
         Self { app, hiring, owner, application, path }
     }
 
@@ -211,11 +211,11 @@ fn the_download_without_a_signup_has_the_name_and_address() {
 
 fn deleting_the_only_application_erases_the_candidate() {
     let fixture = Fixture::new();
-    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    assert_eq!(row_counts(&fixture.app), "1|1|2|1");
     let answer = fixture.act("delete").expect(200);
     assert!(answer.text().contains("<h1>Your data has been deleted</h1>"), "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(row_counts(&fixture.app), "0|0|0|0");
     assert_eq!(fixture.status(), "Withdrawn");
     assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate.erased"]);
     assert!(
@@ -230,7 +230,7 @@ fn a_deletion_leaves_other_applications_of_the_candidate() {
     let fixture = Fixture::new();
     fixture.apply_elsewhere();
     fixture.act("delete").expect(200);
-    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(row_counts(&fixture.app), "0|0|0|0");
     assert_eq!(fixture.status(), "Withdrawn");
     assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate_role.signup_deleted"]);
     let read = fixture.owner.get(&format!("/api/v1/candidates/{}", fixture.candidate_id())).expect(200).json();
@@ -249,7 +249,7 @@ fn a_deletion_beside_other_applications_leaves_the_decision() {
     fixture.decide("reject");
     fixture.act("delete").expect(200);
     assert_eq!(fixture.status(), "Not Selected");
-    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(row_counts(&fixture.app), "0|0|0|0");
     fixture.assert_sound();
 }
 
@@ -268,23 +268,23 @@ fn a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded() {
     assert!(!page.contains("against Acme"), "{page}");
     let asked = "SELECT candidate_id, user_id FROM activities WHERE action = 'candidate.erasure_asked'";
     assert_eq!(fixture.app.sql(asked), [format!("{candidate}|null")]);
-    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    assert_eq!(row_counts(&fixture.app), "1|1|2|1");
     fixture.owner.delete(&hold).expect(200);
     assert!(!fixture.page().contains("cannot be deleted yet"));
     fixture.act("delete").expect(200);
-    assert_eq!(rows(&fixture.app), "0|0|0|0");
+    assert_eq!(row_counts(&fixture.app), "0|0|0|0");
     fixture.assert_sound();
 }
 
 fn a_later_signup_is_withdrawn_and_deleted_on_its_own() {
     let fixture = Fixture::new();
-    let later = signed_up(&fixture.app, &fixture.hiring, None, EMAIL, "shadow");
+    let later = insert_signup(&fixture.app, &fixture.hiring, None, EMAIL, "shadow");
     let before = fixture.app.sql("SELECT count(*) FROM activities");
     fixture.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
     assert!(fixture.app.anonymous().get(&later).expect(200).text().contains("The application was withdrawn"));
     assert_eq!(fixture.status(), "In Progress");
     fixture.app.anonymous().post_empty(&format!("{later}/delete")).expect(200);
-    assert_eq!(rows(&fixture.app), "1|1|2|1");
+    assert_eq!(row_counts(&fixture.app), "1|1|2|1");
     assert_eq!(fixture.app.sql("SELECT count(*) FROM activities"), before);
     assert!(fixture.page().contains("Your application is in progress"));
     fixture.assert_sound();
@@ -307,7 +307,7 @@ fn a_new_link_of_a_deleted_signup_shows_nothing_that_was_typed() {
     fixture.act("delete").expect(200);
     let path = format!("/api/v1/candidate-roles/{}/status-link", fixture.application);
     let answer = fixture.owner.post_empty(&path).expect(200).json();
-    let page = fixture.app.anonymous().get(&crate::support::sent::path_of(&answer)).expect(200).text();
+    let page = fixture.app.anonymous().get(&crate::support::stored_signup::path_of(&answer)).expect(200).text();
     assert!(page.contains("The application was withdrawn") && !page.contains("Typed"), "{page}");
 }
 
@@ -351,7 +351,7 @@ fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
     let pending = fixture.app.sql("SELECT count(*) FROM erasures_asked");
     assert_eq!((pending, fixture.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
     fixture.app.pass(61);
-    crate::document::until(&fixture.app, ERASED, "1");
+    crate::attachment::until(&fixture.app, ERASED, "1");
     assert_eq!((fixture.status(), fixture.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
     assert_eq!(fixture.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
     assert!(
@@ -369,7 +369,7 @@ fn a_delayed_deletion_is_carried_out_once_the_hire_is_reversed() {
     assert_eq!(fixture.app.sql(ERASED), ["0"]);
     fixture.decide("reject");
     fixture.app.pass(61);
-    crate::document::until(&fixture.app, ERASED, "1");
+    crate::attachment::until(&fixture.app, ERASED, "1");
     assert_eq!(fixture.status(), "Not Selected");
     fixture.assert_sound();
 }
@@ -389,11 +389,11 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
         fixture.candidate_id()
     ));
     fixture.app.pass(61);
-    crate::document::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
+    crate::attachment::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
     assert_eq!(fixture.app.sql(ERASED), ["0"], "only a wrong clock shows the hire");
     fixture.app.world.set(now.plus(Duration::from_secs(61)));
     fixture.app.pass(72 * 3_600);
-    crate::document::until(&fixture.app, ERASED, "1");
+    crate::attachment::until(&fixture.app, ERASED, "1");
     fixture.assert_sound();
 }
 
@@ -405,12 +405,12 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     fixture.act("delete").expect(200);
     let other = "SELECT id FROM candidate_roles WHERE status = 'In Progress' AND candidate_id = ";
     let other = fixture.app.sql(&format!("{other}'{}'", fixture.candidate_id())).remove(0);
-    let path = signed_up(&fixture.app, &fixture.hiring, Some(&other), EMAIL, "other-link");
+    let path = insert_signup(&fixture.app, &fixture.hiring, Some(&other), EMAIL, "other-link");
     fixture.app.anonymous().post_empty(&format!("{path}/delete")).expect(200);
     fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is still hidden, although its page is gone");
     fixture.app.pass(73 * 3_600);
-    crate::document::until(&fixture.app, ERASED, "1");
+    crate::attachment::until(&fixture.app, ERASED, "1");
     assert!(!fixture.contains_text("quixworth"));
     fixture.assert_sound();
 }
@@ -421,8 +421,8 @@ fn a_delayed_deletion_leaves_applications_made_since() {
     fixture.act("delete").expect(200);
     fixture.apply_elsewhere();
     fixture.app.pass(73 * 3_600);
-    crate::document::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "0");
-    assert_eq!((fixture.app.sql(ERASED), rows(&fixture.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
+    crate::attachment::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "0");
+    assert_eq!((fixture.app.sql(ERASED), row_counts(&fixture.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
     assert_eq!(fixture.status(), "Hired");
     fixture.assert_sound();
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::hiring::set_steps;
-use crate::support::sent::link;
+use crate::support::stored_signup::link;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![

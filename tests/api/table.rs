@@ -1,18 +1,18 @@
-//! The inventory: the route table is the contract's ten endpoints and the ones decided beside them, nothing else.
+//! The route table has exactly the endpoints of the original interface and the ones listed beside them.
 
 use appliance::domain::api_key::Scope;
 use appliance::http::server::route::Entry;
 use appliance::http::server::table::Table;
 
-crate::tests![the_table_is_the_contract, every_route_declares_its_success_and_its_entry];
+crate::tests![the_table_has_exactly_the_listed_routes, every_route_declares_the_answers_that_its_entry_implies];
 
-fn the_table_is_the_contract() {
+fn the_table_has_exactly_the_listed_routes() {
     let table = Table::new();
     let mut found: Vec<String> =
         table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     found.sort();
     let mut expected = [
-        // The contract.
+        // The original interface.
         "POST /api/v1/candidate-steps/{id}/reject",
         "POST /api/v1/candidate-steps/{id}/hire",
         "GET /api/v1/me",
@@ -114,23 +114,24 @@ fn the_table_is_the_contract() {
     assert_eq!(found, expected);
 }
 
-fn every_route_declares_its_success_and_its_entry() {
+fn every_route_declares_the_answers_that_its_entry_implies() {
     for route in Table::new().routes() {
         let declares = |status: u16, code: &str| route.answers.contains(&(status, code));
-        let place = format!("{} {}", route.method, route.path);
-        assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{place}");
-        let signed = route.entry != Entry::Open;
-        assert!(!signed || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{place}");
-        let asks_for_scope = matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_));
-        assert_eq!(declares(403, "insufficient_scope"), asks_for_scope, "{place}");
-        let is_admins = matches!(route.entry, Entry::Admin(_));
-        assert!(!is_admins || declares(403, "forbidden"), "{place}");
-        assert_eq!(route.path.starts_with("/api/admin/"), is_admins, "{place}");
-        assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{place}");
-        let of_pipeline = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
-        let decides = of_pipeline.iter().any(|of| route.path.starts_with(of)) && !route.path.ends_with("/status-link");
-        assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{place}");
+        let route_name = format!("{} {}", route.method, route.path);
+        assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{route_name}");
+        let needs_credential = route.entry != Entry::Open;
+        assert!(!needs_credential || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{route_name}");
+        let needs_scope = matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_));
+        assert_eq!(declares(403, "insufficient_scope"), needs_scope, "{route_name}");
+        let is_admin = matches!(route.entry, Entry::Admin(_));
+        assert!(!is_admin || declares(403, "forbidden"), "{route_name}");
+        assert_eq!(route.path.starts_with("/api/admin/"), is_admin, "{route_name}");
+        assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{route_name}");
+        let pipeline_paths = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
+        let decides =
+            pipeline_paths.iter().any(|prefix| route.path.starts_with(prefix)) && !route.path.ends_with("/status-link");
+        assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{route_name}");
         let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
-        assert_eq!(route.takes_body, reads_body, "{place}");
+        assert_eq!(route.takes_body, reads_body, "{route_name}");
     }
 }

@@ -1,55 +1,55 @@
-//! Members of a body that are not known: ignored, and named in the `warnings` of a success.
+//! Unknown members of a body: ignored, and named in the `warnings` of a success.
 
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_decision_names_unknown_members_and_a_dry_run_does_too,
-    nested_members_have_their_place,
+    decisions_and_dry_runs_warn_about_unknown_members,
+    warnings_name_nested_members_with_their_path,
     an_answer_without_unknown_members_has_no_warnings,
     a_refusal_has_no_warnings,
-    names_are_cut_and_bounded,
-    a_schema_that_reads_share_has_them_too,
-    a_repeat_has_them_too,
-    members_whose_names_are_free_are_not_unknown,
+    warnings_are_limited_in_length_and_number,
+    answers_with_shared_schemas_have_warnings,
+    a_stored_response_has_its_warnings,
+    members_with_free_names_are_not_unknown,
 ];
 
-/// The places in an answer's `warnings`.
-fn places(answer: &Answer) -> Vec<String> {
+/// The fields that an answer's `warnings` name.
+fn warned_fields(answer: &Answer) -> Vec<String> {
     let body = answer.json();
     let warnings = body["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     warnings.iter().map(|warning| warning["field"].as_str().unwrap_or("-").to_owned()).collect()
 }
 
-fn a_decision_names_unknown_members_and_a_dry_run_does_too() {
+fn decisions_and_dry_runs_warn_about_unknown_members() {
     let app = App::start();
     let hiring = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
     let body = json!({ "outcomeNote": "a typing error", "outcomeType": "other", "reason": null });
-    let tried = staff.post(&format!("{}?dryRun=true", hiring.reject(0)), &body).expect(200);
-    assert_eq!(places(&tried), ["outcomeNote", "reason"]);
+    let dry_run = staff.post(&format!("{}?dryRun=true", hiring.reject(0)), &body).expect(200);
+    assert_eq!(warned_fields(&dry_run), ["outcomeNote", "reason"]);
     let rejected = staff.post(&hiring.reject(0), &body).expect(200);
-    assert_eq!(places(&rejected), ["outcomeNote", "reason"]);
+    assert_eq!(warned_fields(&rejected), ["outcomeNote", "reason"]);
     let warning = &rejected.json()["warnings"][0];
     assert_eq!(warning["code"], "unknown_member");
     assert_eq!(warning["detail"], "there is no member outcomeNote here, so it was ignored");
     assert_eq!(rejected.json()["step"]["outcomeType"], "other");
-    // Both spellings of the note are known, whichever counts.
+    // Both names of the note are known, whichever counts.
     let hired = staff.post(&hiring.hire(1), &json!({ "notes": "a", "outcomeNotes": "b", "note": "c" })).expect(200);
-    assert_eq!(places(&hired), ["note"]);
+    assert_eq!(warned_fields(&hired), ["note"]);
 }
 
-fn nested_members_have_their_place() {
+fn warnings_name_nested_members_with_their_path() {
     let app = App::start();
     let hiring = app.hiring();
     let organization = format!("/api/admin/organizations/{}", hiring.organization_id);
     let body = json!({ "portal": { "enabled": true, "colour": 1 }, "nmae": "x" });
-    assert_eq!(places(&app.admin().patch(&organization, &body).expect(200)), ["nmae", "portal.colour"]);
+    assert_eq!(warned_fields(&app.admin().patch(&organization, &body).expect(200)), ["nmae", "portal.colour"]);
     let steps = json!([{ "name": "One" }, { "name": "Two", "kind": "interview" }]);
     let roles = format!("/api/v1/organizations/{}/roles", hiring.organization_id);
     let made = app.admin().post(&roles, &json!({ "name": "Engineer", "steps": steps })).expect(200);
-    assert_eq!(places(&made), ["steps[1].kind"], "behind the warnings that a role has of its own");
+    assert_eq!(warned_fields(&made), ["steps[1].kind"], "the warning follows those about the role itself");
 }
 
 fn an_answer_without_unknown_members_has_no_warnings() {
@@ -67,7 +67,7 @@ fn an_answer_without_unknown_members_has_no_warnings() {
     assert_eq!(invited.json().as_object().unwrap().len(), 1);
     let with = app.anonymous().post(&apply, &json!({ "roleId": hiring.role_id, "source": "x" })).expect(200);
     assert_eq!(with.json()["inviteUrl"], invited.json()["inviteUrl"]);
-    assert_eq!(places(&with), ["source"]);
+    assert_eq!(warned_fields(&with), ["source"]);
 }
 
 fn a_refusal_has_no_warnings() {
@@ -79,7 +79,7 @@ fn a_refusal_has_no_warnings() {
     assert_eq!(refused.json()["warnings"], Value::Null);
 }
 
-fn names_are_cut_and_bounded() {
+fn warnings_are_limited_in_length_and_number() {
     let app = App::start();
     let mut body = json!({ "email": "ada@example.org", "name": "Ada" });
     for number in 0..500 {
@@ -92,30 +92,30 @@ fn names_are_cut_and_bounded() {
     assert_eq!(warnings[20]["detail"], "480 more members were ignored");
 }
 
-/// The description holds each of these answers against its schema, which lists its members.
-fn a_schema_that_reads_share_has_them_too() {
+/// The client checks each of these answers against its described schema, which lists the members.
+fn answers_with_shared_schemas_have_warnings() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = format!("/api/admin/users/{}", hiring.staff("owner"));
-    assert_eq!(places(&app.admin().patch(&owner, &json!({ "name": "Ada", "role": 1 })).expect(200)), ["role"]);
+    assert_eq!(warned_fields(&app.admin().patch(&owner, &json!({ "name": "Ada", "role": 1 })).expect(200)), ["role"]);
     app.set_password(&hiring.email("owner"), "correct horse battery");
     let body = json!({ "email": hiring.email("owner"), "password": "correct horse battery", "remember": true });
-    assert_eq!(places(&app.anonymous().post("/api/auth/sign-in", &body).expect(200)), ["remember"]);
+    assert_eq!(warned_fields(&app.anonymous().post("/api/auth/sign-in", &body).expect(200)), ["remember"]);
 }
 
-fn a_repeat_has_them_too() {
+fn a_stored_response_has_its_warnings() {
     let app = App::start();
     let hiring = app.hiring();
-    let once = app.user(&hiring.staff("owner")).with_header("Idempotency-Key", "k");
+    let repeated = app.user(&hiring.staff("owner")).with_header("Idempotency-Key", "k");
     let body = json!({ "colour": "red" });
-    let first = once.post(&hiring.reject(0), &body).expect(200);
-    let second = once.post(&hiring.reject(0), &body).expect(200);
+    let first = repeated.post(&hiring.reject(0), &body).expect(200);
+    let second = repeated.post(&hiring.reject(0), &body).expect(200);
     assert_eq!(second.header("idempotency-replayed"), Some("true"));
     assert_eq!(second.body, first.body);
-    assert_eq!(places(&second), ["colour"]);
+    assert_eq!(warned_fields(&second), ["colour"]);
 }
 
-fn members_whose_names_are_free_are_not_unknown() {
+fn members_with_free_names_are_not_unknown() {
     let app = App::start();
     let hiring = app.hiring();
     let organization = format!("/api/admin/organizations/{}", hiring.organization_id);

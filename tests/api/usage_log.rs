@@ -1,4 +1,4 @@
-//! The usage log: which requests of a key have a row in it, what a row holds, and that none is ever lost.
+//! The usage log: which requests of a key have a usage row, the contents of a row, and that no row is lost.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::support::app::Options;
 use crate::support::{App, Client};
 
 crate::tests![
-    every_answer_to_a_decision_has_its_row,
-    every_answer_to_an_admin_has_its_row,
-    what_no_key_authenticated_has_no_row,
-    a_session_has_no_row,
-    a_row_is_of_the_key_that_was_sent_and_of_no_other,
-    the_path_is_the_raw_one_without_its_query,
-    a_head_is_logged_as_one,
-    the_address_is_the_peers_unless_a_trusted_proxy_tells_another,
-    without_trusted_proxies_nobody_is_believed,
+    every_answer_to_a_decision_has_a_usage_row,
+    every_answer_to_an_admin_has_a_usage_row,
+    a_request_not_authenticated_by_a_key_has_no_row,
+    a_request_with_a_session_has_no_row,
+    a_row_belongs_to_the_key_that_was_sent,
+    the_path_is_logged_undecoded_without_its_query,
+    a_head_request_is_logged_as_head,
+    the_logged_address_is_the_peers_or_comes_from_a_trusted_proxy,
+    forwarded_addresses_are_ignored_without_trusted_proxies,
     a_user_agent_is_cut_at_512_characters,
-    a_request_without_user_agent_has_an_empty_one,
-    a_row_is_there_when_its_answer_is,
+    a_missing_user_agent_is_logged_as_empty,
+    a_row_is_committed_before_its_answer,
     the_count_is_exact_and_the_last_request_is_the_newest_row,
     times_grow_while_the_clock_stands_still,
     times_grow_while_the_clock_steps_back,
-    times_are_the_clocks_once_it_is_ahead_again,
-    rows_outlive_a_restart,
-    times_grow_over_a_restart,
-    parallel_requests_of_one_key_each_have_a_row,
-    a_log_of_many_keys_in_parallel_is_sorted_out,
+    times_follow_the_clock_once_it_is_ahead_again,
+    rows_survive_a_restart,
+    times_grow_across_a_restart,
+    concurrent_requests_of_one_key_each_have_a_row,
+    concurrent_requests_of_many_keys_are_logged_separately,
 ];
 
 const ME: &str = "/api/v1/me";
@@ -37,38 +37,38 @@ const REJECT: &str = "/api/v1/candidate-steps/{id}/reject";
 const HIRE: &str = "/api/v1/candidate-steps/{id}/hire";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// What the admin sees of a key's log.
+/// A key's usage log, as the admin sees it.
 fn log(app: &App, id: &str) -> Value {
     app.admin().get(&format!("{KEYS}/{id}/usage?limit=500")).expect(200).json()["data"].clone()
 }
 
-/// The rows of a key, the oldest first.
+/// The rows of a key, oldest first.
 fn rows(app: &App, id: &str) -> Vec<Value> {
     let mut rows = log(app, id)["rows"].as_array().unwrap().clone();
     rows.reverse();
     rows
 }
 
-/// One field of each row, the oldest first.
+/// One field of each row, oldest first.
 fn column(app: &App, id: &str, field: &str) -> Vec<String> {
     rows(app, id).iter().map(|row| row[field].as_str().unwrap().to_owned()).collect()
 }
 
-/// How many requests the list says that a key made.
+/// The number of requests of a key, according to the list of keys.
 fn request_count(app: &App, id: &str) -> Value {
     let all = app.admin().get(KEYS).expect(200).json();
     all["data"].as_array().unwrap().iter().find(|key| key["id"] == id).unwrap()["requestCount"].clone()
 }
 
-/// Sends each request, looks at its status, and then at the rows of the key: one for each, in their order.
-fn each_has_its_row(app: &App, (id, secret): &(String, String), requests: &[Sent<'_>]) {
+/// Sends each request, checks its answer, and then checks that the key has one row for each, in order.
+fn assert_each_has_a_row(app: &App, (id, secret): &(String, String), requests: &[LoggedRequest<'_>]) {
     let client = app.key(secret);
     let mut expected = Vec::new();
-    for sent in requests {
-        let answer = client.send(sent.method, &sent.path, &[sent.media_type], sent.body);
+    for request in requests {
+        let answer = client.send(request.method, &request.path, &[request.media_type], request.body);
         let code = answer.json()["code"].as_str().unwrap_or_default().to_owned();
-        assert_eq!((answer.status, code.as_str()), sent.answer, "{} {}", sent.method, sent.path);
-        expected.push(json!([sent.method, sent.path, sent.route]));
+        assert_eq!((answer.status, code.as_str()), request.answer, "{} {}", request.method, request.path);
+        expected.push(json!([request.method, request.path, request.route]));
     }
     let rows = rows(app, id);
     let found: Vec<Value> = rows.iter().map(|row| json!([row["method"], row["path"], row["authEndpoint"]])).collect();
@@ -76,8 +76,8 @@ fn each_has_its_row(app: &App, (id, secret): &(String, String), requests: &[Sent
     assert_eq!(request_count(app, id), requests.len());
 }
 
-/// A request, its route, and the answer that it gets.
-struct Sent<'a> {
+/// A request with its route and its expected answer.
+struct LoggedRequest<'a> {
     method: &'static str,
     path: String,
     route: &'static str,
@@ -86,7 +86,7 @@ struct Sent<'a> {
     answer: (u16, &'static str),
 }
 
-impl<'a> Sent<'a> {
+impl<'a> LoggedRequest<'a> {
     fn new(method: &'static str, path: &str, route: &'static str, body: &'a [u8], answer: (u16, &'static str)) -> Self {
         Self { method, path: path.to_owned(), route, media_type: JSON, body, answer }
     }
@@ -97,14 +97,14 @@ impl<'a> Sent<'a> {
     }
 }
 
-fn every_answer_to_a_decision_has_its_row() {
+fn every_answer_to_a_decision_has_a_usage_row() {
     let app = App::start();
     let hiring = app.hiring();
     let long = vec![b' '; 128 * 1_024 + 1];
     let (reject, hire) = (hiring.reject(0), hiring.hire(1));
-    let post = |path: &str, route, body, answer| Sent::new("POST", path, route, body, answer);
+    let post = |path: &str, route, body, answer| LoggedRequest::new("POST", path, route, body, answer);
     let requests = [
-        Sent::new("GET", ME, ME, b"", (200, "")),
+        LoggedRequest::new("GET", ME, ME, b"", (200, "")),
         post(&reject, REJECT, br#"{"outcomeNotes":5}"#, (400, "bad_request")),
         post(&reject, REJECT, b"{", (400, "bad_request")),
         post(&reject, REJECT, b"x", (415, "unsupported_media_type")).of_type("text/plain"),
@@ -115,20 +115,20 @@ fn every_answer_to_a_decision_has_its_row() {
         post(&reject, REJECT, b"", (409, "conflict")),
         post(&hire, HIRE, b"{}", (200, "")),
         post(&hire, HIRE, b"{}", (409, "conflict")),
-        Sent::new("GET", KEYS, KEYS, b"", (403, "forbidden")),
+        LoggedRequest::new("GET", KEYS, KEYS, b"", (403, "forbidden")),
     ];
-    each_has_its_row(&app, &app.make_key(&hiring.staff("owner")), &requests);
+    assert_each_has_a_row(&app, &app.make_key(&hiring.staff("owner")), &requests);
     let member = app.make_key(&hiring.staff("member"));
-    each_has_its_row(&app, &member, &[post(&hiring.reject(2), REJECT, b"", (403, "forbidden"))]);
+    assert_each_has_a_row(&app, &member, &[post(&hiring.reject(2), REJECT, b"", (403, "forbidden"))]);
     let unscoped = app.make_key_with(&json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
     let requests = [
         post(&hiring.reject(2), REJECT, b"", (403, "insufficient_scope")),
         post("/api/v1/candidate-steps/none/hire", HIRE, b"{", (403, "insufficient_scope")),
     ];
-    each_has_its_row(&app, &unscoped, &requests);
+    assert_each_has_a_row(&app, &unscoped, &requests);
 }
 
-fn every_answer_to_an_admin_has_its_row() {
+fn every_answer_to_an_admin_has_a_usage_row() {
     let app = App::start();
     let key = app.make_key("user_admin");
     let (usage, one) = ("/api/admin/api-keys/{id}/usage", "/api/admin/api-keys/{id}");
@@ -136,21 +136,21 @@ fn every_answer_to_an_admin_has_its_row() {
         (format!("{KEYS}/none"), format!("{KEYS}/none/usage"), format!("{KEYS}/{}/usage", key.0));
     let long = vec![b' '; 128 * 1_024 + 1];
     let requests = [
-        Sent::new("GET", KEYS, KEYS, b"", (200, "")),
-        Sent::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"user_admin"}"#, (200, "")),
-        Sent::new("POST", KEYS, KEYS, b"{}", (400, "validation_error")),
-        Sent::new("POST", KEYS, KEYS, b"[]", (400, "bad_request")),
-        Sent::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"nobody"}"#, (404, "not_found")),
-        Sent::new("POST", KEYS, KEYS, b"{}", (415, "unsupported_media_type")).of_type("text/plain"),
-        Sent::new("POST", KEYS, KEYS, &long, (413, "payload_too_large")),
-        Sent::new("GET", &own_usage, usage, b"", (200, "")),
-        Sent::new("GET", &none_usage, usage, b"", (404, "not_found")),
-        Sent::new("DELETE", &none, one, b"", (404, "not_found")),
+        LoggedRequest::new("GET", KEYS, KEYS, b"", (200, "")),
+        LoggedRequest::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"user_admin"}"#, (200, "")),
+        LoggedRequest::new("POST", KEYS, KEYS, b"{}", (400, "validation_error")),
+        LoggedRequest::new("POST", KEYS, KEYS, b"[]", (400, "bad_request")),
+        LoggedRequest::new("POST", KEYS, KEYS, br#"{"name":"n","userId":"nobody"}"#, (404, "not_found")),
+        LoggedRequest::new("POST", KEYS, KEYS, b"{}", (415, "unsupported_media_type")).of_type("text/plain"),
+        LoggedRequest::new("POST", KEYS, KEYS, &long, (413, "payload_too_large")),
+        LoggedRequest::new("GET", &own_usage, usage, b"", (200, "")),
+        LoggedRequest::new("GET", &none_usage, usage, b"", (404, "not_found")),
+        LoggedRequest::new("DELETE", &none, one, b"", (404, "not_found")),
     ];
-    each_has_its_row(&app, &key, &requests);
+    assert_each_has_a_row(&app, &key, &requests);
 }
 
-fn what_no_key_authenticated_has_no_row() {
+fn a_request_not_authenticated_by_a_key_has_no_row() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key("user_admin");
@@ -163,10 +163,10 @@ fn what_no_key_authenticated_has_no_row() {
     client.delete(ME).expect(405);
     client.send("PUT", KEYS, &[], b"").expect(405);
     client.get(&hiring.reject(0)).expect(405);
-    // Nobody looks at a key here.
+    // These routes do not check a key.
     client.get(&hiring.portal()).expect(200);
     client.get("/healthz").expect(200);
-    // A key is not what this one asks for.
+    // This route needs a session, not a key.
     client.post_empty("/api/auth/sign-out").expect(401);
     assert_eq!(log(&app, &id)["rows"], json!([]));
     assert_eq!(request_count(&app, &id), 0);
@@ -178,7 +178,7 @@ fn what_no_key_authenticated_has_no_row() {
     assert_eq!(request_count(&app, &id), 1);
 }
 
-fn a_session_has_no_row() {
+fn a_request_with_a_session_has_no_row() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, _) = app.make_key(&hiring.staff("owner"));
@@ -192,7 +192,7 @@ fn a_session_has_no_row() {
     assert_eq!(request_count(&app, &id), 0);
 }
 
-fn a_row_is_of_the_key_that_was_sent_and_of_no_other() {
+fn a_row_belongs_to_the_key_that_was_sent() {
     let app = App::start();
     let hiring = app.hiring();
     let (first, _) = app.make_key(&hiring.staff("owner"));
@@ -203,7 +203,7 @@ fn a_row_is_of_the_key_that_was_sent_and_of_no_other() {
     assert_eq!((request_count(&app, &first), request_count(&app, &second)), (json!(0), json!(1)));
 }
 
-fn the_path_is_the_raw_one_without_its_query() {
+fn the_path_is_logged_undecoded_without_its_query() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -229,7 +229,7 @@ fn the_path_is_the_raw_one_without_its_query() {
         "/api/admin/api-keys/%C3%A4/usage",
         "/api/admin/api-keys/%252F/usage",
         "/api/admin/api-keys/a;b=c,d:e@f!$&'()*+/usage",
-        // A long one is cut at 512 bytes.
+        // A long path is cut at 512 bytes.
         &format!("/api/admin/api-keys/{long}/usage")[..512],
     ];
     assert_eq!(column(&app, &id, "path"), expected);
@@ -238,7 +238,7 @@ fn the_path_is_the_raw_one_without_its_query() {
     assert_eq!(routes, [ME, "/api/admin/api-keys/{id}/usage"]);
 }
 
-fn a_head_is_logged_as_one() {
+fn a_head_request_is_logged_as_head() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -249,7 +249,7 @@ fn a_head_is_logged_as_one() {
     assert_eq!(column(&app, &id, "authEndpoint"), [ME, "/api/admin/api-keys/{id}/usage"]);
 }
 
-fn the_address_is_the_peers_unless_a_trusted_proxy_tells_another() {
+fn the_logged_address_is_the_peers_or_comes_from_a_trusted_proxy() {
     let app = App::with(Options { trusted_proxies: vec!["127.0.0.0/8", "10.0.0.0/8"], ..Options::default() });
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -274,7 +274,7 @@ fn the_address_is_the_peers_unless_a_trusted_proxy_tells_another() {
     assert_eq!(column(&app, &id, "ip"), expected);
 }
 
-fn without_trusted_proxies_nobody_is_believed() {
+fn forwarded_addresses_are_ignored_without_trusted_proxies() {
     for trusted_proxies in [vec![], vec!["10.0.0.0/8", "::1/128"]] {
         let app = App::with(Options { trusted_proxies, ..Options::default() });
         let (id, secret) = app.make_key("user_admin");
@@ -289,7 +289,7 @@ fn a_user_agent_is_cut_at_512_characters() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let mut expected = Vec::new();
-    for (given, kept) in [
+    for (given, logged) in [
         ("curl/8.16".to_owned(), "curl/8.16".to_owned()),
         ("x".repeat(512), "x".repeat(512)),
         ("x".repeat(513), "x".repeat(512)),
@@ -300,25 +300,25 @@ fn a_user_agent_is_cut_at_512_characters() {
         ("<b>\"quoted\"</b> \\".to_owned(), "<b>\"quoted\"</b> \\".to_owned()),
     ] {
         app.key(&secret).with_header("User-Agent", &given).get(ME).expect(200);
-        expected.push(kept);
+        expected.push(logged);
     }
     assert_eq!(column(&app, &id, "userAgent"), expected);
 }
 
-fn a_request_without_user_agent_has_an_empty_one() {
+fn a_missing_user_agent_is_logged_as_empty() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.key(&secret).get(ME).expect(200);
     app.key(&secret).with_header("User-Agent", "").get(ME).expect(200);
     assert_eq!(column(&app, &id, "userAgent"), ["", ""]);
-    // Bytes that are no UTF-8 are no reason to refuse, and none to lose the row.
+    // Bytes that are not UTF-8 neither refuse the request nor lose the row.
     let head = format!("GET {ME} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {secret}\r\nUser-Agent: a");
     let answer = app.anonymous().raw(&[head.as_bytes(), b"\xffb\r\n\r\n"].concat());
     assert_eq!(answer.status, 200);
     assert_eq!(column(&app, &id, "userAgent"), ["", "", "a\u{fffd}b"]);
 }
 
-fn a_row_is_there_when_its_answer_is() {
+fn a_row_is_committed_before_its_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -326,7 +326,7 @@ fn a_row_is_there_when_its_answer_is() {
     for number in 1..=20 {
         let answer = if number % 2 == 0 { client.get(ME) } else { client.post_empty(&hiring.reject(0)) };
         assert!(matches!(answer.status, 200 | 409));
-        // Seen by another connection at once, so by the next start too.
+        // Another connection sees the row at once, so the next start will as well.
         let sql = format!(
             "SELECT count(*) FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number WHERE k.id = '{id}'"
         );
@@ -350,13 +350,13 @@ fn the_count_is_exact_and_the_last_request_is_the_newest_row() {
     }
 }
 
-/// The times of a key's rows, the oldest first.
+/// The times of a key's rows, oldest first.
 fn times(app: &App, id: &str) -> Vec<Timestamp> {
     let times = column(app, id, "timestamp");
     times.iter().map(|text| Timestamp::parse(text, Rounding::Down).unwrap()).collect()
 }
 
-fn moment(text: &str) -> Timestamp {
+fn timestamp(text: &str) -> Timestamp {
     Timestamp::parse(text, Rounding::Down).unwrap()
 }
 
@@ -368,8 +368,8 @@ fn times_grow_while_the_clock_stands_still() {
     for _ in 0..50 {
         client.get(ME).expect(200);
     }
-    // The first at the very moment, each other in the next microsecond.
-    let begin = moment("2026-11-21T09:01:00Z").micros();
+    // The first row has the exact time of the clock, and each further row is a microsecond later.
+    let begin = timestamp("2026-11-21T09:01:00Z").micros();
     let expected: Vec<Timestamp> = (begin..begin + 50).map(Timestamp::from_micros).collect();
     assert_eq!(times(&app, &id), expected);
     let ids: BTreeSet<String> = column(&app, &id, "id").into_iter().collect();
@@ -384,31 +384,31 @@ fn times_grow_while_the_clock_steps_back() {
     client.get(ME).expect(200);
     for back in ["2026-11-21T09:59:59.999999Z", "2026-11-21T09:00:00Z", "2020-01-01T00:00:00Z", "1971-01-01T00:00:00Z"]
     {
-        app.world.set(moment(back));
+        app.world.set(timestamp(back));
         client.get(ME).expect(200);
         client.get(ME).expect(200);
     }
     let times = times(&app, &id);
     assert_eq!(times.len(), 9);
     assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
-    assert_eq!(times[0], moment("2026-11-21T10:00:00Z"));
-    assert!(*times.last().unwrap() < moment("2026-11-21T10:00:00.001Z"), "{times:?}");
+    assert_eq!(times[0], timestamp("2026-11-21T10:00:00Z"));
+    assert!(*times.last().unwrap() < timestamp("2026-11-21T10:00:00.001Z"), "{times:?}");
     assert_eq!(log(&app, &id)["key"]["requestCount"], 9);
 }
 
-fn times_are_the_clocks_once_it_is_ahead_again() {
+fn times_follow_the_clock_once_it_is_ahead_again() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
     let moments = ["2026-11-21T09:30:00.000000Z", "2026-11-21T09:30:00.500000Z", "2026-11-21T09:30:00.500020Z"];
     for text in moments {
-        app.world.set(moment(text));
+        app.world.set(timestamp(text));
         client.get(ME).expect(200);
     }
     assert_eq!(column(&app, &id, "timestamp"), moments);
 }
 
-fn rows_outlive_a_restart() {
+fn rows_survive_a_restart() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));
@@ -426,14 +426,14 @@ fn rows_outlive_a_restart() {
     assert_eq!(after["rows"].as_array().unwrap()[1..], before["rows"].as_array().unwrap()[..]);
 }
 
-fn times_grow_over_a_restart() {
+fn times_grow_across_a_restart() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     for back in ["2026-11-21T08:00:00Z", "2026-11-21T07:00:00Z"] {
         app.key(&secret).get(ME).expect(200);
         app.key(&secret).get(ME).expect(200);
         app.stop();
-        app.world.set(moment(back));
+        app.world.set(timestamp(back));
         app.start_again();
     }
     app.key(&secret).get(ME).expect(200);
@@ -443,7 +443,7 @@ fn times_grow_over_a_restart() {
     assert_eq!(request_count(&app, &id), 5);
 }
 
-/// Sends the same request from each client on a thread of its own, so many times each.
+/// Sends the same request from each client on its own thread, `times_each` times.
 fn send_in_parallel(clients: Vec<Client>, times_each: usize) {
     let threads: Vec<_> = clients
         .into_iter()
@@ -460,7 +460,7 @@ fn send_in_parallel(clients: Vec<Client>, times_each: usize) {
     }
 }
 
-fn parallel_requests_of_one_key_each_have_a_row() {
+fn concurrent_requests_of_one_key_each_have_a_row() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.key(&secret).get(ME).expect(200);
@@ -475,7 +475,7 @@ fn parallel_requests_of_one_key_each_have_a_row() {
     assert_eq!(ids.len(), 201);
 }
 
-fn a_log_of_many_keys_in_parallel_is_sorted_out() {
+fn concurrent_requests_of_many_keys_are_logged_separately() {
     let app = App::start();
     let keys: Vec<(String, String)> = (0..6).map(|_| app.make_key("user_admin")).collect();
     send_in_parallel(keys.iter().map(|(_, secret)| app.key(secret)).collect(), 20);

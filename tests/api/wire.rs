@@ -1,4 +1,4 @@
-//! Routing and HTTP itself: paths, methods, limits of the head, kept connections, and what a client may get wrong.
+//! Routing and HTTP: paths, methods, limits of the head, persistent connections, and malformed requests.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -9,43 +9,43 @@ use appliance::http::server::route::Route;
 use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Client, sent};
-use crate::tenancy_of_staff;
+use crate::access_matrix;
+use crate::support::{Answer, App, Client, stored_signup};
 
 crate::tests![
-    a_path_that_is_none_is_not_found,
-    an_id_is_decoded_once,
-    a_path_names_exactly_its_methods,
-    head_works_wherever_get_does,
-    path_and_method_come_before_credentials,
-    a_target_has_at_most_8192_bytes,
-    header_fields_have_at_most_16384_bytes,
-    header_fields_are_at_most_100,
-    limits_of_the_head_come_before_everything_else,
-    what_no_parser_would_read_is_refused_too,
-    a_request_has_exactly_one_host,
-    http_1_0_is_answered_and_closed,
-    an_absolute_target_is_read_as_its_path,
-    an_absolute_target_counts_whole,
-    a_connection_is_kept_from_request_to_request,
-    requests_in_one_write_are_answered_in_order,
-    a_body_behind_a_get_is_ignored,
+    an_unknown_path_is_not_found,
+    an_id_is_percent_decoded_once,
+    a_405_lists_exactly_the_methods_of_its_path,
+    head_works_on_every_route_with_get,
+    path_and_method_are_checked_before_credentials,
+    a_target_over_8192_bytes_is_refused,
+    header_fields_over_16384_bytes_are_refused,
+    more_than_100_header_fields_are_refused,
+    limits_of_the_head_are_checked_first,
+    heads_far_over_the_limits_are_refused,
+    a_request_without_exactly_one_host_is_refused,
+    an_http_1_0_request_is_answered_and_its_connection_closed,
+    an_absolute_target_is_routed_by_its_path,
+    the_length_limit_counts_the_whole_absolute_target,
+    a_connection_stays_open_between_requests,
+    pipelined_requests_are_answered_in_order,
+    the_body_of_a_get_is_ignored,
     a_refused_body_does_not_shift_the_next_request,
-    a_client_that_closed_its_side_gets_its_answer,
-    a_client_that_hangs_up_disturbs_nobody,
-    what_a_client_sent_is_done_when_it_is_gone,
-    a_body_is_awaited_with_100_continue,
-    a_refusal_needs_no_100_continue,
-    a_body_may_come_in_chunks,
+    a_client_that_closed_its_sending_side_gets_its_answer,
+    a_client_that_hangs_up_does_not_affect_others,
+    a_complete_request_takes_effect_after_its_client_is_gone,
+    the_server_asks_for_an_expected_body_with_100_continue,
+    a_refusal_comes_without_100_continue,
+    a_chunked_body_is_accepted,
     a_broken_chunk_is_a_bad_request,
     a_large_body_does_not_hide_an_early_refusal,
-    a_refused_megabyte_does_not_cost_the_connection,
-    a_refused_body_is_taken_to_its_end,
-    garbage_stops_nothing,
-    every_answer_has_a_request_id_of_its_own,
+    a_connection_survives_a_refused_body_of_a_megabyte,
+    a_refused_body_is_read_to_its_end,
+    garbage_does_not_stop_the_service,
+    every_answer_has_its_own_request_id,
 ];
 
-/// One connection on which bytes are sent as they are, and which is never opened again.
+/// One connection that sends bytes unchanged and is never reopened.
 struct Wire(TcpStream);
 
 impl Wire {
@@ -60,7 +60,7 @@ impl Wire {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The head of the next message, to its empty line.
+    /// The head of the next message, including its empty line.
     fn head(&mut self) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -82,18 +82,18 @@ impl Wire {
     }
 
     /// Whether the server has closed its side, with nothing left to read.
-    fn is_at_end(&mut self) -> bool {
+    fn is_closed(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
     }
 }
 
-/// A request of HTTP/1.1 as it goes over the wire.
+/// An HTTP/1.1 request as it is sent.
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// A path of a template, with something in the place of each parameter.
-fn filled(template: &str) -> String {
+/// The path of a template with a placeholder for each parameter.
+fn fill_path(template: &str) -> String {
     let segment = |segment: &str| if segment.starts_with('{') { "nothing".to_owned() } else { segment.to_owned() };
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
@@ -102,7 +102,7 @@ fn status_of(answer: &[u8]) -> String {
     String::from_utf8_lossy(answer).split(' ').nth(1).unwrap_or("none").to_owned()
 }
 
-fn a_path_that_is_none_is_not_found() {
+fn an_unknown_path_is_not_found() {
     let app = App::start();
     let hiring = app.hiring();
     for path in [
@@ -146,15 +146,15 @@ fn a_path_that_is_none_is_not_found() {
     }
 }
 
-fn an_id_is_decoded_once() {
+fn an_id_is_percent_decoded_once() {
     let app = App::start();
     let hiring = app.hiring();
     let recruiter = app.user(&hiring.staff("hr_representative"));
     let path = |id: &str| format!("/api/v1/candidate-steps/{id}/reject");
     let step = recruiter.post_empty(&path("%63step_1_1_2")).expect(200).json();
     assert_eq!(step["step"]["id"], "cstep_1_1_2");
-    for same in ["cstep%5F1%5f1_2", "%63%73%74%65%70%5f%31%5f%31%5f%32"] {
-        recruiter.post_empty(&path(same)).refused(409, "conflict");
+    for encoded in ["cstep%5F1%5f1_2", "%63%73%74%65%70%5f%31%5f%31%5f%32"] {
+        recruiter.post_empty(&path(encoded)).refused(409, "conflict");
     }
     for other in ["%2563step_1_2_2", "cstep_1_2_2%FF", "%FF", "%C3%28", "a%2Fb", "cstep_1_2_2%2F", "%", "%zz", "%00"] {
         recruiter.post_empty(&path(other)).refused(404, "not_found");
@@ -164,7 +164,7 @@ fn an_id_is_decoded_once() {
     app.anonymous().get("/api/public/portal/%2561cme-1").refused(404, "not_found");
 }
 
-fn a_path_names_exactly_its_methods() {
+fn a_405_lists_exactly_the_methods_of_its_path() {
     let (app, table) = (App::start(), Table::new());
     let paths: BTreeSet<&str> = table.routes().iter().map(|route| route.path).collect();
     for path in paths {
@@ -178,7 +178,7 @@ fn a_path_names_exactly_its_methods() {
             if allowed.contains(method) {
                 continue;
             }
-            let answer = app.anonymous().send(method, &filled(path), &[], b"").expect(405);
+            let answer = app.anonymous().send(method, &fill_path(path), &[], b"").expect(405);
             let named: Vec<&str> = answer.header("allow").unwrap().split(", ").collect();
             assert_eq!(named.len(), allowed.len(), "{method} {path}: {named:?}");
             assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), allowed, "{method} {path}");
@@ -192,7 +192,7 @@ fn a_path_names_exactly_its_methods() {
     }
 }
 
-fn head_works_wherever_get_does() {
+fn head_works_on_every_route_with_get() {
     let app = App::start();
     let hiring = app.hiring();
     let invite = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
@@ -200,32 +200,32 @@ fn head_works_wherever_get_does() {
     let key_id = app.make_key(&hiring.staff("member")).0;
     let logo = format!("/api/admin/organizations/{}/logo", hiring.organization_id);
     app.admin().send("PUT", &logo, &[], b"GIF89a").expect(200);
-    let application = sent::added(&app, &hiring, "ada@example.org");
-    let status = sent::signed_up(&app, &hiring, Some(&application), "ada@example.org", "the-link");
+    let application = stored_signup::add_candidate(&app, &hiring, "ada@example.org");
+    let status = stored_signup::insert_signup(&app, &hiring, Some(&application), "ada@example.org", "the-link");
     let path = |route: &Route| match route.path {
-        of_status if of_status.starts_with("/status/{token}") => {
-            of_status.replace("/status/{token}", &status).replace("{documentId}", "doc_the-link")
+        status_path if status_path.starts_with("/status/{token}") => {
+            status_path.replace("/status/{token}", &status).replace("{documentId}", "doc_the-link")
         }
-        of_portal if of_portal.starts_with("/careers/") => {
-            of_portal.replace("{orgSlug}", &hiring.slug).replace("{roleId}", &hiring.role_id)
+        career_path if career_path.starts_with("/careers/") => {
+            career_path.replace("{orgSlug}", &hiring.slug).replace("{roleId}", &hiring.role_id)
         }
         "/api/admin/api-keys/{id}/usage" => format!("/api/admin/api-keys/{key_id}/usage"),
         "/api/public/portal/{orgSlug}" => hiring.portal(),
         "/api/public/portal/{orgSlug}/roles/{roleId}" => format!("{}/roles/{}", hiring.portal(), hiring.role_id),
         "/signup/{token}" => format!("/signup/{}", invite.rsplit('/').next().unwrap().split('?').next().unwrap()),
-        plain => tenancy_of_staff::granted_path(&app, &hiring, route).unwrap_or_else(|| plain.to_owned()),
+        plain => access_matrix::permitted_path(&app, &hiring, route).unwrap_or_else(|| plain.to_owned()),
     };
     let table = Table::new();
     for route in table.routes().iter().filter(|route| route.method == "GET") {
         let (client, path) = (app.admin(), path(route));
         let head = client.send("HEAD", &path, &[], b"").expect(200);
-        // On the same connection: what follows would be read as the start of a body that must not be there.
+        // The request uses the same connection, so a body after the HEAD answer would break it.
         let whole = client.get(&path).expect(200);
         assert!(head.body.is_empty() && !whole.body.is_empty(), "{path}");
         for field in ["content-type", "etag", "cache-control", "vary", "access-control-allow-origin"] {
             assert_eq!(head.header(field), whole.header(field), "{field} of {path}");
         }
-        // What admins see of keys grows with each request.
+        // Other bodies can grow between requests, such as the request counts of keys.
         if route.path.starts_with("/api/public/") {
             assert_eq!(head.header("content-length").unwrap(), whole.body.len().to_string(), "{path}");
         }
@@ -234,7 +234,7 @@ fn head_works_wherever_get_does() {
     app.anonymous().send("HEAD", "/api/v1/me", &[], b"").expect(401);
 }
 
-fn path_and_method_come_before_credentials() {
+fn path_and_method_are_checked_before_credentials() {
     let app = App::start();
     let wrong = app.key("rpk_wrong");
     for client in [app.anonymous(), wrong] {
@@ -248,7 +248,7 @@ fn path_and_method_come_before_credentials() {
     }
 }
 
-fn a_target_has_at_most_8192_bytes() {
+fn a_target_over_8192_bytes_is_refused() {
     let app = App::start();
     let query = |bytes: usize| format!("/api/v1/me?x={}", "a".repeat(bytes - "/api/v1/me?x=".len()));
     assert_eq!(query(8_192).len(), 8_192);
@@ -260,7 +260,7 @@ fn a_target_has_at_most_8192_bytes() {
     app.admin().get("/api/v1/me").expect(200);
 }
 
-fn header_fields_have_at_most_16384_bytes() {
+fn header_fields_over_16384_bytes_are_refused() {
     let app = App::start();
     let host = app.address.to_string();
     // A field counts its name, its value, the `: ` between them and its line end.
@@ -271,7 +271,7 @@ fn header_fields_have_at_most_16384_bytes() {
     two.get("/healthz").refused(431, "headers_too_large");
 }
 
-fn header_fields_are_at_most_100() {
+fn more_than_100_header_fields_are_refused() {
     let app = App::start();
     // `Host` is one of them.
     let with = |count: usize, name: fn(usize) -> String| {
@@ -283,7 +283,7 @@ fn header_fields_are_at_most_100() {
     with(101, |_| "X-Same".to_owned()).get("/healthz").refused(431, "headers_too_large");
 }
 
-fn limits_of_the_head_come_before_everything_else() {
+fn limits_of_the_head_are_checked_first() {
     let app = App::start();
     let long = format!("/api/v1/me?{}", "a".repeat(8_192));
     app.anonymous().get(&long).refused(414, "uri_too_long");
@@ -293,14 +293,15 @@ fn limits_of_the_head_come_before_everything_else() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
 }
 
-fn what_no_parser_would_read_is_refused_too() {
+fn heads_far_over_the_limits_are_refused() {
     let app = App::start();
     for (bytes, statuses) in [
         (get(&format!("/{}", "a".repeat(200_000))), ["414", "431"]),
         (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "a".repeat(200_000)), ["431", "431"]),
         (format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: a\r\n".repeat(1_000)), ["431", "431"]),
     ] {
-        // The server may close before it has read all of this, which takes the sending side down, not the answer.
+        // The server may close before it has read the whole request. That ends the sending, but the answer still
+        // arrives.
         let mut wire = Wire::open(&app);
         let _ = wire.0.write_all(bytes.as_bytes());
         let (line, body) = wire.answer();
@@ -311,7 +312,7 @@ fn what_no_parser_would_read_is_refused_too() {
     app.anonymous().get("/healthz").expect(200);
 }
 
-fn a_request_has_exactly_one_host() {
+fn a_request_without_exactly_one_host_is_refused() {
     let app = App::start();
     for (hosts, status) in
         [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400)]
@@ -325,22 +326,22 @@ fn a_request_has_exactly_one_host() {
     app.anonymous().raw(b"GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n").expect(400);
 }
 
-fn http_1_0_is_answered_and_closed() {
+fn an_http_1_0_request_is_answered_and_its_connection_closed() {
     let app = App::start();
     let mut wire = Wire::open(&app);
     wire.send("GET /healthz HTTP/1.0\r\n\r\n");
     let (line, body) = wire.answer();
     assert!(line.ends_with(" 200 OK"), "{line}");
     assert_eq!(body, "ok\n");
-    assert!(wire.is_at_end());
-    let mut kept = Wire::open(&app);
-    kept.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    assert_eq!(kept.answer().1, "ok\n");
-    kept.send("GET /healthz HTTP/1.0\r\n\r\n");
-    assert_eq!(kept.answer().1, "ok\n");
+    assert!(wire.is_closed());
+    let mut persistent = Wire::open(&app);
+    persistent.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_eq!(persistent.answer().1, "ok\n");
+    persistent.send("GET /healthz HTTP/1.0\r\n\r\n");
+    assert_eq!(persistent.answer().1, "ok\n");
 }
 
-fn an_absolute_target_is_read_as_its_path() {
+fn an_absolute_target_is_routed_by_its_path() {
     let app = App::start();
     let target = |method: &str, target: &str| {
         app.anonymous().raw(format!("{method} {target} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n").as_bytes())
@@ -352,7 +353,7 @@ fn an_absolute_target_is_read_as_its_path() {
     assert_eq!(target("OPTIONS", "*").expect(404).json()["code"], "not_found");
 }
 
-fn an_absolute_target_counts_whole() {
+fn the_length_limit_counts_the_whole_absolute_target() {
     let app = App::start();
     for origin in ["http://a", "http://jobs.example:81", &format!("http://{}.example", "a".repeat(5_000))] {
         let get = |bytes: usize| {
@@ -365,7 +366,7 @@ fn an_absolute_target_counts_whole() {
     }
 }
 
-fn a_connection_is_kept_from_request_to_request() {
+fn a_connection_stays_open_between_requests() {
     let app = App::start();
     let mut wire = Wire::open(&app);
     for (path, status) in [("/healthz", "200"), ("/nothing", "404"), ("/api/v1/me", "401"), ("/healthz", "200")] {
@@ -377,10 +378,10 @@ fn a_connection_is_kept_from_request_to_request() {
     assert!(wire.answer().0.contains(" 405 "));
     wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(wire.answer().1, "ok\n");
-    assert!(wire.is_at_end());
+    assert!(wire.is_closed());
 }
 
-fn requests_in_one_write_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let app = App::start();
     let hiring = app.hiring();
     let apply = |role: &str| {
@@ -398,7 +399,7 @@ fn requests_in_one_write_are_answered_in_order() {
     assert!(wire.answer().0.contains(" 401 "));
 }
 
-fn a_body_behind_a_get_is_ignored() {
+fn the_body_of_a_get_is_ignored() {
     let app = App::start();
     let mut wire = Wire::open(&app);
     for body in ["Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"] {
@@ -415,7 +416,7 @@ fn a_body_behind_a_get_is_ignored() {
 fn a_refused_body_does_not_shift_the_next_request() {
     let app = App::start();
     let mut wire = Wire::open(&app);
-    // A body that looks like a request must not become one.
+    // A body that looks like a request must not be parsed as one.
     let smuggled = get("/nothing");
     for head in ["POST /api/admin/api-keys", "POST /nothing", "PUT /healthz", "POST /api/v1/candidate-steps/a/hire"] {
         wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{smuggled}", smuggled.len()));
@@ -426,7 +427,7 @@ fn a_refused_body_does_not_shift_the_next_request() {
     }
 }
 
-fn a_client_that_closed_its_side_gets_its_answer() {
+fn a_client_that_closed_its_sending_side_gets_its_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().raw_to_end(get("/healthz").as_bytes());
@@ -439,35 +440,35 @@ fn a_client_that_closed_its_side_gets_its_answer() {
     assert!(String::from_utf8_lossy(&answer).contains("\"inviteUrl\""));
 }
 
-fn a_client_that_hangs_up_disturbs_nobody() {
+fn a_client_that_hangs_up_does_not_affect_others() {
     let app = App::start();
     let hiring = app.hiring();
     let key = app.make_key(&hiring.staff("owner")).1;
-    for sent in
+    for bytes in
         ["", "GET", "GET /healthz HTTP/1.1\r\n", "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"]
     {
         let mut wire = Wire::open(&app);
-        wire.send(sent);
+        wire.send(bytes);
         wire.0.shutdown(Shutdown::Both).unwrap();
     }
     let mut wire = Wire::open(&app);
     wire.send(&format!("POST {} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n", hiring.hire(0)));
     drop(wire);
-    // Whether it came in time or not, the decision is there whole or not at all.
+    // Whether or not the request arrived in time, the decision is complete or absent.
     let second = app.key(&key).post_empty(&hiring.hire(0));
     assert!(second.status == 200 || second.status == 409, "{}", second.text());
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Closes with a reset: nothing more is sent or taken in.
+/// Closes the connection with a reset, so nothing more is sent or received.
 fn reset(wire: Wire) {
     socket2::SockRef::from(&wire.0).set_linger(Some(Duration::ZERO)).unwrap();
     drop(wire);
 }
 
-/// Looks again until it is so.
+/// Polls until the query returns the expected value.
 #[track_caller]
-fn becomes(app: &App, sql: &str, expected: &str) {
+fn assert_becomes(app: &App, sql: &str, expected: &str) {
     let began = std::time::Instant::now();
     while app.sql(sql) != [expected] {
         assert!(began.elapsed() < Duration::from_secs(60), "{sql}: {:?}, never {expected}", app.sql(sql));
@@ -475,7 +476,7 @@ fn becomes(app: &App, sql: &str, expected: &str) {
     }
 }
 
-fn what_a_client_sent_is_done_when_it_is_gone() {
+fn a_complete_request_takes_effect_after_its_client_is_gone() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["positions"] = json!(3));
     let key = app.make_key(&hiring.staff("owner")).1;
@@ -485,21 +486,21 @@ fn what_a_client_sent_is_done_when_it_is_gone() {
     let mut wire = Wire::open(&app);
     wire.send(&format!("{}\r\n", head("POST", &hiring.hire(0))));
     drop(wire);
-    becomes(&app, hired, "1");
+    assert_becomes(&app, hired, "1");
     let mut wire = Wire::open(&app);
     wire.send(&format!("{}Content-Length: 13\r\n\r\n{{\"notes\":\"x\"}}", head("POST", &hiring.hire(1))));
     wire.0.shutdown(Shutdown::Both).unwrap();
-    becomes(&app, hired, "2");
-    // The service has begun on this one when its client is gone in a hurry.
+    assert_becomes(&app, hired, "2");
+    // The service has started this request when the client resets its connection.
     let mut wire = Wire::open(&app);
     wire.send(&format!("{}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", head("POST", &hiring.hire(2))));
     assert!(wire.head().starts_with("HTTP/1.1 100 "));
     wire.send("{}");
     reset(wire);
-    becomes(&app, hired, "3");
+    assert_becomes(&app, hired, "3");
     let rows = "SELECT count(*) FROM api_key_usage WHERE path <> '/api/admin/api-keys'";
-    becomes(&app, rows, "3");
-    // A read leaves its row in the log, whoever reads the answer.
+    assert_becomes(&app, rows, "3");
+    // A read leaves its usage row even if nobody reads the answer.
     for _ in 0..50 {
         let mut wire = Wire::open(&app);
         wire.send(&get("/healthz"));
@@ -507,11 +508,11 @@ fn what_a_client_sent_is_done_when_it_is_gone() {
         wire.send(&format!("{}\r\n", head("GET", "/api/v1/me")));
         reset(wire);
     }
-    becomes(&app, rows, "53");
+    assert_becomes(&app, rows, "53");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_body_is_awaited_with_100_continue() {
+fn the_server_asks_for_an_expected_body_with_100_continue() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id }).to_string();
@@ -528,7 +529,7 @@ fn a_body_is_awaited_with_100_continue() {
     assert!(body.contains("\"inviteUrl\""), "{body}");
 }
 
-fn a_refusal_needs_no_100_continue() {
+fn a_refusal_comes_without_100_continue() {
     let app = App::start();
     for (path, status) in [("/api/admin/api-keys", " 401 "), ("/nothing", " 404 "), ("/healthz", " 405 ")] {
         let mut wire = Wire::open(&app);
@@ -536,7 +537,7 @@ fn a_refusal_needs_no_100_continue() {
         let (line, _) = wire.answer();
         assert!(line.contains(status), "{path}: {line}");
     }
-    // Neither is one too large, which its length tells.
+    // Neither does a body that announces too great a length.
     let hiring = app.hiring();
     let mut wire = Wire::open(&app);
     let path = format!("{}/apply", hiring.portal());
@@ -544,7 +545,7 @@ fn a_refusal_needs_no_100_continue() {
     assert!(wire.answer().0.contains(" 413 "));
 }
 
-fn a_body_may_come_in_chunks() {
+fn a_chunked_body_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id, "locale": "de" }).to_string();
@@ -587,7 +588,7 @@ fn a_large_body_does_not_hide_an_early_refusal() {
     }
 }
 
-fn a_refused_megabyte_does_not_cost_the_connection() {
+fn a_connection_survives_a_refused_body_of_a_megabyte() {
     let app = App::start();
     let mut wire = Wire::open(&app);
     let body = " ".repeat(1_000_000);
@@ -605,11 +606,11 @@ fn a_refused_megabyte_does_not_cost_the_connection() {
     assert_eq!(wire.answer().1, "ok\n");
 }
 
-fn a_refused_body_is_taken_to_its_end() {
+fn a_refused_body_is_read_to_its_end() {
     let app = App::start();
     let body = vec![b' '; 5_000_000];
     for (head, status) in [("POST /nothing", " 404 "), ("POST /api/admin/api-keys", " 401 ")] {
-        // All of it is sent before anything is read, and the answer is still there.
+        // The client sends the whole body before it reads, and the answer is still there.
         let mut wire = Wire::open(&app);
         wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len()));
         wire.0.write_all(&body).unwrap();
@@ -620,7 +621,7 @@ fn a_refused_body_is_taken_to_its_end() {
     }
 }
 
-fn garbage_stops_nothing() {
+fn garbage_does_not_stop_the_service() {
     let app = App::start();
     for bytes in [
         &b"garbage\r\n\r\n"[..],
@@ -654,7 +655,7 @@ fn garbage_stops_nothing() {
     }
 }
 
-fn every_answer_has_a_request_id_of_its_own() {
+fn every_answer_has_its_own_request_id() {
     let app = App::start();
     let mut ids = BTreeSet::new();
     let client = app.admin();
@@ -663,7 +664,7 @@ fn every_answer_has_a_request_id_of_its_own() {
         ids.insert(answer.header("x-request-id").unwrap().to_owned());
     }
     assert_eq!(ids.len(), 50);
-    // It is the server's: what a client sends as one is not taken over.
+    // The id comes from the server, which ignores one sent by a client.
     let answer = app.anonymous().with_header("X-Request-Id", "req_mine").get("/healthz");
     assert_ne!(answer.header("x-request-id"), Some("req_mine"));
 }

@@ -1,5 +1,5 @@
-//! A clock that was wrong once: an end that was seen stays, no request acts twice, and times that it put into the future come
-//! back with it.
+//! A clock that was wrong for a time: expiries that took effect stay, no request acts twice, and timestamps in the
+//! future are corrected.
 
 use std::time::{Duration, Instant};
 
@@ -7,32 +7,32 @@ use appliance::domain::timestamp::Timestamp;
 use appliance::world::World as _;
 use serde_json::{Value, json};
 
-use crate::document::until;
+use crate::attachment::until;
 use crate::hr_send::{after_attempts, delivering, eventually, hire, integrate};
 use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
 crate::tests![
     an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back,
-    an_expired_key_that_nobody_used_ends_too,
+    an_unused_expired_key_stays_refused_when_the_clock_goes_back,
     a_session_that_was_refused_stays_ended_when_the_clock_goes_back,
-    a_repeat_does_not_act_twice_on_a_clock_that_is_ahead,
-    usage_rows_of_a_clock_that_was_ahead_are_dated_back_in_their_order,
-    many_usage_rows_are_dated_back_in_slices,
-    deliveries_that_a_clock_put_off_are_brought_forward,
+    a_repeat_does_not_act_twice_while_the_clock_is_ahead,
+    usage_rows_from_a_clock_ahead_are_redated_in_order,
+    many_usage_rows_are_redated_in_slices,
+    deliveries_postponed_by_a_wrong_clock_are_brought_forward,
 ];
 
 const ME: &str = "/api/v1/me";
 const DAY_S: u64 = 86_400;
 
-/// Moves the wall clock alone.
+/// Moves the wall clock only.
 fn jump(app: &App, days: i64) {
     app.world.set(Timestamp::from_micros(app.world.now().micros() + days * 86_400_000_000));
 }
 
 fn an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back() {
     let app = App::start();
-    // One that memory knows, one that nobody has used, and one that is used to write.
+    // A cached key, a key that was never used, and a key that is used to write.
     for (is_known, path) in [(true, ME), (false, ME), (true, "/api/v1/candidate-steps/none/reject")] {
         let (id, secret) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
         let client = app.key(&secret);
@@ -49,11 +49,11 @@ fn an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back() {
         client.get(ME).expect(401);
         client.post("/api/v1/candidate-steps/none/reject", &json!({})).expect(401);
         let ended = format!("SELECT enabled, ended_at IS NOT NULL FROM api_keys WHERE id = '{id}'");
-        assert_eq!(app.sql(&ended), ["1|1"], "it has expired, and nobody revoked it");
+        assert_eq!(app.sql(&ended), ["1|1"], "the key has expired; nobody revoked it");
     }
 }
 
-fn an_expired_key_that_nobody_used_ends_too() {
+fn an_unused_expired_key_stays_refused_when_the_clock_goes_back() {
     let app = App::start();
     let (id, secret) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
     app.pass(DAY_S);
@@ -79,7 +79,7 @@ fn a_session_that_was_refused_stays_ended_when_the_clock_goes_back() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
 }
 
-fn a_repeat_does_not_act_twice_on_a_clock_that_is_ahead() {
+fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     let app = App::start();
     let key = |name: &str| app.admin().with_header("Idempotency-Key", name);
     let organization = |slug: &str| json!({ "slug": slug, "name": "Acme" });
@@ -88,7 +88,7 @@ fn a_repeat_does_not_act_twice_on_a_clock_that_is_ahead() {
     };
     let first = post("one", "one").expect(200).json();
     jump(&app, 60);
-    // The very same, and others that clear away what is past its time.
+    // The same request again, and others that delete expired responses.
     assert_eq!(post("one", "one").expect(200).json(), first);
     for nth in 0..20 {
         key(&format!("other {nth}"))
@@ -98,12 +98,12 @@ fn a_repeat_does_not_act_twice_on_a_clock_that_is_ahead() {
     jump(&app, -60);
     let again = post("one", "one").expect(200);
     assert_eq!((again.json(), again.header("idempotency-replayed")), (first, Some("true")));
-    // A day of uptime is a day.
+    // A day of uptime is a day, even if the wall clock disagrees.
     app.pass(DAY_S + 1);
     post("one", "one").expect(409);
 }
 
-/// The rows of a key by pages, newest first: timestamps and paths.
+/// The rows of a key, page by page and newest first: timestamps and paths.
 fn rows(app: &App, id: &str, limit: usize, mut before: Option<String>) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     loop {
@@ -125,16 +125,16 @@ fn paths(rows: &[(String, String)]) -> Vec<&str> {
 }
 
 /// Waits until no row is dated in the future.
-fn wait_until_true(app: &App) {
+fn wait_until_redated(app: &App) {
     let began = Instant::now();
     let newest = || app.sql("SELECT max(at) FROM api_key_usage")[0].parse::<i64>().unwrap();
     while newest() > app.world.now().micros() + 60_000_000 {
-        assert!(began.elapsed().as_secs() < 60, "the log is not true again");
+        assert!(began.elapsed().as_secs() < 60, "rows are still dated in the future");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn usage_rows_of_a_clock_that_was_ahead_are_dated_back_in_their_order() {
+fn usage_rows_from_a_clock_ahead_are_redated_in_order() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -144,35 +144,35 @@ fn usage_rows_of_a_clock_that_was_ahead_are_dated_back_in_their_order() {
     (5..15).for_each(|nth| drop(ask(nth)));
     let ahead = rows(&app, &id, 500, None);
     assert_eq!(ahead.len(), 15);
-    // A client has read a page of four, and goes on when the clock is right again.
+    // A client has read a page of four and continues when the clock is right again.
     let cursor = ahead[3].0.clone();
     jump(&app, -60);
     app.pass(5);
-    wait_until_true(&app);
-    let back = rows(&app, &id, 4, None);
-    assert_eq!(paths(&back), paths(&ahead));
-    assert!(back.is_sorted_by(|newer, older| newer.0 > older.0), "{back:?}");
-    assert!(back[0].0 <= app.world.now().to_string(), "{back:?}");
-    assert_eq!(back[10..], ahead[10..], "true rows stay");
-    assert_eq!(paths(&rows(&app, &id, 4, Some(cursor))), paths(&ahead[4..]), "no row is skipped or there twice");
+    wait_until_redated(&app);
+    let redated = rows(&app, &id, 4, None);
+    assert_eq!(paths(&redated), paths(&ahead));
+    assert!(redated.is_sorted_by(|newer, older| newer.0 > older.0), "{redated:?}");
+    assert!(redated[0].0 <= app.world.now().to_string(), "{redated:?}");
+    assert_eq!(redated[10..], ahead[10..], "rows with a correct time stay");
+    assert_eq!(paths(&rows(&app, &id, 4, Some(cursor))), paths(&ahead[4..]), "no row is skipped or repeated");
     let key = app.admin().get(&format!("/api/admin/api-keys/{id}/usage")).expect(200).json()["data"]["key"].clone();
-    assert_eq!((&key["requestCount"], &key["lastRequest"]), (&json!(15), &json!(back[0].0)));
-    // The log goes on from there.
+    assert_eq!((&key["requestCount"], &key["lastRequest"]), (&json!(15), &json!(redated[0].0)));
+    // The log continues from there.
     app.pass(1);
     drop(ask(15));
     assert_eq!(rows(&app, &id, 1, None)[0].0, app.world.now().to_string());
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn many_usage_rows_are_dated_back_in_slices() {
+fn many_usage_rows_are_redated_in_slices() {
     let app = App::start();
     let keys: Vec<(String, String)> = (0..3).map(|_| app.make_key("user_admin")).collect();
     jump(&app, 60);
-    // The third is seldom used.
+    // The third key is used rarely.
     for nth in 0..1_300 {
         let which = if nth % 500 == 7 { 2 } else { nth % 2 };
         app.key(&keys[which].1).get(&format!("/api/v1/roles/role_{nth}"));
-        // Some are in the usage index by then, and others are not.
+        // Some rows are in the usage index by then and others are not.
         if nth == 900 {
             let marked = "SELECT marked_to > 0 FROM api_key_usage_marking";
             until(&app, marked, "1");
@@ -181,31 +181,32 @@ fn many_usage_rows_are_dated_back_in_slices() {
     let ahead: Vec<_> = keys.iter().map(|(id, _)| rows(&app, id, 500, None)).collect();
     jump(&app, -60);
     app.pass(5);
-    wait_until_true(&app);
+    wait_until_redated(&app);
     for ((id, _), ahead) in keys.iter().zip(&ahead) {
-        let back = rows(&app, id, 100, None);
-        assert_eq!(paths(&back), paths(ahead));
-        assert!(back.is_sorted_by(|newer, older| newer.0 > older.0));
+        let redated = rows(&app, id, 100, None);
+        assert_eq!(paths(&redated), paths(ahead));
+        assert!(redated.is_sorted_by(|newer, older| newer.0 > older.0));
     }
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn deliveries_that_a_clock_put_off_are_brought_forward() {
+fn deliveries_postponed_by_a_wrong_clock_are_brought_forward() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
     let hiring = app.hiring();
     jump(&app, 60);
     receiver.will([Behaviour::status(500)]);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), true);
     let id = hire(&app, &hiring, 0);
-    let put_off = after_attempts(&app, &id, 1)["nextAttemptAt"].as_str().unwrap().to_owned();
+    let postponed = after_attempts(&app, &id, 1)["nextAttemptAt"].as_str().unwrap().to_owned();
     receiver.will([Behaviour::status(200)]);
     jump(&app, -60);
     let soon = app.world.now().plus(Duration::from_secs(6)).to_string();
-    let brought = eventually(&app, &id, |delivery| delivery["nextAttemptAt"].as_str().is_none_or(|at| at < &*soon));
-    assert!(put_off > soon && brought["nextAttemptAt"].is_string(), "{brought}");
+    let brought_forward =
+        eventually(&app, &id, |delivery| delivery["nextAttemptAt"].as_str().is_none_or(|at| at < &*soon));
+    assert!(postponed > soon && brought_forward["nextAttemptAt"].is_string(), "{brought_forward}");
     app.pass(6);
     eventually(&app, &id, |delivery| delivery["state"] == "delivered");
-    // One that was decided on the wrong clock and not tried yet goes at once.
+    // A delivery created while the clock was wrong, and not yet attempted, is sent at once.
     jump(&app, 60);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
     let id = hire(&app, &hiring, 1);

@@ -1,4 +1,4 @@
-//! A real server on port 0, with a file of its own and a scripted world.
+//! A real server on a free port, with its own file and a scripted world.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -28,25 +28,25 @@ use serde_json::json;
 use super::client::Client;
 use super::hiring::Hiring;
 
-/// When every scripted world begins.
+/// The start of every scripted clock.
 pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 
 /// The settings of a test's service.
 #[derive(Clone)]
 pub(crate) struct Options {
-    /// The base URL; the bound address when not given.
+    /// The base URL. Without one, it is the bound address.
     pub(crate) base_url: Option<String>,
-    /// Requests a minute; no limit when not given.
+    /// Requests a minute; `None` is no limit.
     pub(crate) per_minute: Option<u32>,
-    /// Applications an hour from one address; no limit when not given.
+    /// Signups an hour from one client address; `None` is no limit.
     pub(crate) signups_per_hour: Option<u32>,
-    /// The limits of uploads; the defaults when not given.
+    /// The limits of uploads.
     pub(crate) uploads: UploadLimits,
-    /// Networks of proxies that are believed.
+    /// The networks of trusted proxies.
     pub(crate) trusted_proxies: Vec<&'static str>,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
-    /// How deliveries to HR systems are made; none are when not given.
+    /// How the service delivers to HR systems; `None` is not at all.
     pub(crate) hr: Option<Hr>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Hr {
 }
 
 impl Default for Hr {
-    /// To receivers on this machine, with the schedule that is documented.
+    /// Deliveries to receivers on this machine, with the documented schedule.
     fn default() -> Self {
         let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
         Self { network: Arc::new(hr::System), schedule, timeout: Duration::from_secs(15), allow_private: true }
@@ -99,12 +99,12 @@ struct Running {
 }
 
 impl App {
-    /// A service with an admin, and nothing else in its file.
+    /// Starts a service with an admin and nothing else in its file.
     pub(crate) fn start() -> Self {
         Self::with(Options::default())
     }
 
-    /// The same with other settings.
+    /// Starts a service with other settings.
     pub(crate) fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("appliance.db");
@@ -125,60 +125,61 @@ impl App {
         }
     }
 
-    /// Nobody.
+    /// A client without a credential.
     pub(crate) fn anonymous(&self) -> Client {
         Client::new(self.address)
     }
 
-    /// Whoever has this key.
+    /// A client with this API key.
     pub(crate) fn key(&self, secret: &str) -> Client {
         Client::new(self.address).with_header("Authorization", &format!("Bearer {secret}"))
     }
 
-    /// The platform admin.
+    /// A client of the platform admin.
     pub(crate) fn admin(&self) -> Client {
         self.key(&self.admin_secret)
     }
 
-    /// The text of the platform admin's key.
+    /// The secret of the platform admin's key.
     pub(crate) fn admin_secret(&self) -> &str {
         &self.admin_secret
     }
 
-    /// A key for a user, made by the admin over HTTP: its id and its text.
+    /// Creates a key for a user as the admin, and returns its id and its secret.
     pub(crate) fn make_key(&self, user_id: &str) -> (String, String) {
         self.make_key_with(&json!({ "name": "test", "userId": user_id }))
     }
 
-    /// The same with the whole body of the request.
+    /// Creates a key with this request body, and returns its id and its secret.
     pub(crate) fn make_key_with(&self, body: &serde_json::Value) -> (String, String) {
         let answer = self.admin().post("/api/admin/api-keys", body).expect(200);
         let data = &answer.json()["data"];
         (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
     }
 
-    /// Whoever has a new key of this user.
+    /// A client with a new key of this user.
     pub(crate) fn user(&self, user_id: &str) -> Client {
         self.key(&self.make_key(user_id).1)
     }
 
-    /// A key of this user with every scope: its id and its text.
+    /// Creates a key of this user with every scope, and returns its id and its secret.
     pub(crate) fn make_key_with_all(&self, user_id: &str) -> (String, String) {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         self.make_key_with(&json!({ "name": "test", "userId": user_id, "scopes": scopes }))
     }
 
-    /// Whoever has a new key of this user with every scope.
+    /// A client with a new key of this user that has every scope.
     pub(crate) fn user_with_all(&self, user_id: &str) -> Client {
         self.key(&self.make_key_with_all(user_id).1)
     }
 
-    /// A new organization that hires: staff of every kind, an open public role of four steps, three candidates.
+    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, three
+    /// candidates.
     pub(crate) fn hiring(&self) -> Hiring {
         self.hiring_with(|_| {})
     }
 
-    /// The same after `change` has had its way with the import document.
+    /// Does the same after `change` has changed the interchange document.
     pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
         let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut document, hiring) = super::hiring::document(number);
@@ -187,7 +188,7 @@ impl App {
         hiring
     }
 
-    /// Imports a document as another process would.
+    /// Imports an interchange document as another process would.
     pub(crate) fn import(&self, document: &serde_json::Value) {
         super::hiring::import(&self.path, self.world.as_ref(), document);
     }
@@ -201,7 +202,7 @@ impl App {
         assert!(set, "there is no user {email:?}");
     }
 
-    /// Whoever signed in with this address and password.
+    /// Signs in with this address and password, and returns a client with the session.
     pub(crate) fn sign_in(&self, email: &str, password: &str) -> Client {
         let body = json!({ "email": email, "password": password });
         let answer = self.anonymous().post("/api/auth/sign-in", &body).expect(200);
@@ -209,12 +210,12 @@ impl App {
         Client::new(self.address).with_header("Cookie", &cookie)
     }
 
-    /// Lets this much time pass, for both clocks.
+    /// Lets this much time pass on both clocks.
     pub(crate) fn pass(&self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
     }
 
-    /// Sets the space of the disk that the service sees.
+    /// Sets the disk space that the service sees.
     pub(crate) fn set_disk(&self, free_bytes: u64, total_bytes: u64) {
         self.world.set_disk(Some(DiskSpace { free_bytes, total_bytes }));
     }
@@ -224,13 +225,13 @@ impl App {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
     }
 
-    /// What the file says of itself: no findings means that it is sound.
+    /// The findings of `check`. None means that the file is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// The result of a query on the file, as text: what a test sees that no endpoint shows yet. `activities` are those of
-    /// organizations, numbered from 1, because making a key for a test leaves platform activity; `main.activities` has both.
+    /// The rows of a query on the file, as text. In it, `activities` has the rows of organizations only, numbered from
+    /// 1, because creating a test's key writes platform activity. `main.activities` has both.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         let view = "CREATE TEMP VIEW activities AS
@@ -257,26 +258,26 @@ impl App {
         rows.unwrap().map(Result::unwrap).collect()
     }
 
-    /// Changes the file by SQL, as another process would.
+    /// Changes the file with SQL, as another process would.
     pub(crate) fn change(&self, sql: &str) {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         connection.busy_timeout(Duration::from_secs(5)).unwrap();
         connection.execute_batch(sql).unwrap();
     }
 
-    /// Stops the service gracefully; how it went.
+    /// Stops the service gracefully and returns how that went.
     pub(crate) fn stop(&self) -> Stopped {
         let running = self.running.borrow_mut().take().expect("the service runs");
         stop(running)
     }
 
-    /// Starts the service again, on the same file and address.
+    /// Starts the service again on the same file and address.
     pub(crate) fn start_again(&self) {
         let (_, running) = run(&self.path, &self.world, &self.options, self.address);
         *self.running.borrow_mut() = Some(running);
     }
 
-    /// Starts the service again on a file whose every page but the first two is garbage.
+    /// Restarts the service and overwrites every page of its file except the first two with garbage.
     pub(crate) fn restart_damaged(&self) {
         self.stop();
         self.start_again();
@@ -284,7 +285,7 @@ impl App {
         let file = std::fs::OpenOptions::new().write(true).open(&self.path).unwrap();
         let garbage = vec![0xa5; usize::try_from(length).unwrap() - 8_192];
         std::os::unix::fs::FileExt::write_all_at(&file, &garbage, 8_192).unwrap();
-        // Closing would drop SQLite's locks on the file in this process.
+        // Closing the file would drop SQLite's locks on it in this process.
         std::mem::forget(file);
     }
 }
@@ -331,15 +332,15 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
             .unwrap();
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            let until = async {
+            let shutdown = async {
                 let _ = stopped.await;
             };
-            let beside = async {
+            let background = async {
                 if let Some(worker) = worker {
                     worker.stop().await;
                 }
             };
-            Server::new(listener, ctx).run(until, beside).await
+            Server::new(listener, ctx).run(shutdown, background).await
         })
     });
     (address, Running { stop, thread })

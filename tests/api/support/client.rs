@@ -1,4 +1,4 @@
-//! A client on one connection, which checks on every answer what is true of all of them.
+//! A client on one connection that checks on every answer what holds for all answers.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,14 +9,13 @@ use serde_json::Value;
 
 use super::{description, recorder};
 
-/// A client with its own header fields and its own connection, which it keeps.
+/// A client with its own header fields and its own persistent connection.
 pub(crate) struct Client {
     address: SocketAddr,
     headers: Vec<(String, String)>,
     connection: RefCell<Option<BufReader<TcpStream>>>,
 }
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -29,7 +28,7 @@ impl Client {
         Self { address, headers: Vec::new(), connection: RefCell::new(None) }
     }
 
-    /// The same client, on a connection of its own, with one more header field on every request.
+    /// The same client on a new connection, with one more header field on every request.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut headers = self.headers.clone();
         headers.push((name.to_owned(), value.to_owned()));
@@ -40,12 +39,12 @@ impl Client {
         self.send("GET", path, &[], b"")
     }
 
-    /// What a path answers once that is as wanted: what another process changes is seen a moment later.
-    pub(crate) fn get_until(&self, path: &str, is_so: impl Fn(&Answer) -> bool) -> Answer {
+    /// Polls a path until its answer is as expected. Changes by another process are visible a moment later.
+    pub(crate) fn get_until(&self, path: &str, is_expected: impl Fn(&Answer) -> bool) -> Answer {
         let began = std::time::Instant::now();
         loop {
             let answer = self.get(path);
-            if is_so(&answer) {
+            if is_expected(&answer) {
                 return answer;
             }
             assert!(began.elapsed() < Duration::from_secs(10), "{path} is still {}", answer.text());
@@ -56,37 +55,34 @@ impl Client {
         self.send("DELETE", path, &[], b"")
     }
 
-    /// Posts JSON.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    /// Puts JSON.
     pub(crate) fn put(&self, path: &str, body: &Value) -> Answer {
         self.send("PUT", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    /// Patches with JSON.
     pub(crate) fn patch(&self, path: &str, body: &Value) -> Answer {
         self.send("PATCH", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    /// Posts nothing.
+    /// Posts an empty body.
     pub(crate) fn post_empty(&self, path: &str) -> Answer {
         self.send("POST", path, &[], b"")
     }
 
-    /// Sends any request. A kept connection that the server has closed meanwhile is made anew.
+    /// Sends any request. If the server has closed the persistent connection meanwhile, the client opens a new one.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in own.chain(headers.iter().copied()) {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        let length_told = headers.iter().any(|(name, _)| {
+        let has_length = headers.iter().any(|(name, _)| {
             name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding")
         });
-        if !body.is_empty() && !length_told {
+        if !body.is_empty() && !has_length {
             head.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         head.push_str("\r\n");
@@ -94,16 +90,16 @@ impl Client {
         bytes.extend_from_slice(body);
         let answer = self.exchange(&bytes, method == "HEAD");
         self.inspect(method, path, &answer);
-        description::hold(method, path, body, &answer);
+        description::check(method, path, body, &answer);
         answer
     }
 
-    /// Sends bytes as they are and reads one answer, which is not inspected.
+    /// Sends these bytes and reads one answer, without checking it.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         self.exchange(bytes, false)
     }
 
-    /// Sends bytes as they are on a new connection, closes the sending side, and reads all that comes.
+    /// Sends these bytes on a new connection, closes the sending side, and reads to the end.
     pub(crate) fn raw_to_end(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -114,32 +110,32 @@ impl Client {
         all
     }
 
-    /// Opens the connection before it is needed, so that a race is of requests and not of connections.
+    /// Opens the connection in advance, so that requests race and not connections.
     pub(crate) fn connect(&self) {
-        let mut kept = self.connection.borrow_mut();
-        if kept.is_none() {
-            *kept = Some(connect(self.address));
+        let mut persistent = self.connection.borrow_mut();
+        if persistent.is_none() {
+            *persistent = Some(connect(self.address));
         }
     }
 
     fn exchange(&self, bytes: &[u8], head_only: bool) -> Answer {
-        let mut kept = self.connection.borrow_mut();
-        if let Some(mut connection) = kept.take() {
+        let mut persistent = self.connection.borrow_mut();
+        if let Some(mut connection) = persistent.take() {
             let sent = connection.get_mut().write_all(bytes).is_ok();
             if let Some(answer) = sent.then(|| read(&mut connection, head_only)).flatten() {
-                *kept = Some(connection).filter(|_| answer.header("connection") != Some("close"));
+                *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
                 return answer;
             }
         }
         let mut connection = connect(self.address);
-        // A refusal may come, and the connection close, while a large body is still being sent.
+        // The server may refuse and close while a large body is still being sent.
         let _ = connection.get_mut().write_all(bytes);
         let answer = read(&mut connection, head_only).expect("the server answers");
-        *kept = Some(connection).filter(|_| answer.header("connection") != Some("close"));
+        *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
         answer
     }
 
-    /// What is true of every answer.
+    /// Asserts what holds for every answer.
     fn inspect(&self, method: &str, path: &str, answer: &Answer) {
         let request_id = answer.header("x-request-id").expect("every answer has a request id");
         assert!(request_id.starts_with("req_"), "{request_id}");
@@ -158,7 +154,7 @@ impl Client {
             code = problem["code"].as_str().unwrap().to_owned();
             let text = answer.text();
             for leak in ["rpk_", "SQLITE", "sqlite", "SELECT", "/tmp/", "src/"] {
-                assert!(!text.contains(leak), "an error shows {leak}: {text}");
+                assert!(!text.contains(leak), "an error reveals {leak}: {text}");
             }
         }
         if answer.status == 429 || answer.status == 503 {
@@ -172,7 +168,7 @@ impl Client {
         } else {
             assert_eq!(answer.header("access-control-allow-origin"), None);
         }
-        // A HEAD has no body to read the code from, and a page shows none.
+        // A HEAD answer has no body with a code, and pages show none.
         if method != "HEAD" || answer.status < 400 {
             recorder::record(method, path, answer.status, if is_page { None } else { Some(code) });
         }
@@ -180,21 +176,21 @@ impl Client {
 }
 
 impl Answer {
-    /// This answer, where it has this status.
+    /// Asserts that the answer has this status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text());
         self
     }
 
-    /// This answer, where it is a problem with this status and code.
+    /// Asserts that the answer is a problem with this status and code.
     #[track_caller]
     pub(crate) fn refused(self, status: u16, code: &str) -> Self {
         assert_eq!((self.status, self.json()["code"].as_str()), (status, Some(code)), "{}", self.text());
         self
     }
 
-    /// The fields that a problem names, in its order.
+    /// The fields that a problem names, in order.
     pub(crate) fn fields(&self) -> Vec<String> {
         let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
         errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()

@@ -1,15 +1,15 @@
-//! Many applications to one role, made at once: what an import would make of them, without its time.
+//! Many applications to one role, inserted at once: the same rows as an import would write, in much less time.
 
 use super::{App, Hiring};
 
-/// A second, in the microseconds of the file.
+/// A second in the microseconds of the file.
 const SECOND: u64 = 1_000_000;
 
-/// When the first of them came to where they are: 2026-11-01.
+/// The earliest arrival at a current step: 2026-11-01.
 const SINCE: u64 = 1_793_491_200 * SECOND;
 
-/// Adds so many candidates, each with an application in progress to the organization's role: in turn at the first step, the
-/// second, and so on. Two that follow each other at a step came there at the same moment.
+/// Adds `count` candidates, each with an application in progress to the organization's role. They are at the first
+/// step, the second, and so on in rotation. Two neighbours at a step arrived there at the same moment.
 pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let step = role_step("n % 4");
@@ -42,12 +42,12 @@ pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     ));
 }
 
-/// SQL for the pipeline's step of this place, from 0.
-fn role_step(place: &str) -> String {
-    format!("(SELECT id FROM pipeline WHERE step_order = 1 + {place})")
+/// SQL for the id of a step by its position in the pipeline, from 0.
+fn role_step(position: &str) -> String {
+    format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }
 
-/// The path of a decision on the `nth` of them, at a step from 1.
+/// The path of a decision about the `nth` candidate at a step, counted from 1.
 pub(crate) fn decision(nth: usize, step: usize, decision: &str) -> String {
     format!("/api/v1/candidate-steps/cstep_crowd_{nth:05}_{step}/{decision}")
 }

@@ -1,5 +1,5 @@
-//! Every answer of the suite, held against the description of the service: the operation, the status, the type and the
-//! members of the body, the header fields. What is described must be there, and what is there must be described.
+//! Checks every answer of the suite against the OpenAPI description: the operation, the status, the media type, the
+//! members of the body and the header fields. An answer must have everything described and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::client::Answer;
 use super::recorder::{self, NO_ROUTE, TABLE};
 
-/// Header fields that are told of once, for all answers, or belong to HTTP itself.
+/// Header fields that are described once for all answers, or that belong to HTTP itself.
 const GENERAL: [&str; 19] = [
     "access-control-allow-origin",
     "access-control-expose-headers",
@@ -34,46 +34,47 @@ const GENERAL: [&str; 19] = [
     "x-robots-tag",
 ];
 
-/// The description.
-pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(TABLE.routes(), "appliance_session"));
+/// The OpenAPI description.
+pub(crate) static DESCRIPTION: LazyLock<Value> =
+    LazyLock::new(|| openapi::document(TABLE.routes(), "appliance_session"));
 
-/// The same with its schemas once more: `closed`, which refuse a member that they do not have.
+/// The description with a second copy of its schemas, `closed`, which refuse undescribed members.
 static CLOSED: LazyLock<Value> = LazyLock::new(|| {
-    let schemas = DOCUMENT["components"]["schemas"].as_object().unwrap();
+    let schemas = DESCRIPTION["components"]["schemas"].as_object().unwrap();
     let closed: Map<String, Value> = schemas.iter().map(|(name, schema)| (name.clone(), close(schema))).collect();
-    json!({ "components": DOCUMENT["components"], "closed": closed })
+    json!({ "components": DESCRIPTION["components"], "closed": closed })
 });
 
 static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
 static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
-/// How strictly a value is held against a schema.
+/// How strictly a value is checked against a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// It may have members that are not described, as a caller may send them.
+    /// Allows undescribed members, which callers may send.
     Open,
-    /// It may not.
+    /// Refuses undescribed members.
     Closed,
 }
 
-/// Holds an answer, and the body that it answers where that was taken, against the description.
-pub(super) fn hold(method: &str, path: &str, sent: &[u8], answer: &Answer) {
-    let place = match answer.status {
-        // The head is refused before a route is looked for.
+/// Checks an answer against the description, and the request body if it was accepted.
+pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
+    let route_name = match answer.status {
+        // The head is refused before a route is matched.
         405 | 414 | 431 => NO_ROUTE.to_owned(),
-        _ => recorder::place(method, path.split('?').next().unwrap_or_default()),
+        _ => recorder::route_name(method, path.split('?').next().unwrap_or_default()),
     };
-    if place.starts_with("OPTIONS ") {
+    if route_name.starts_with("OPTIONS ") {
         return;
     }
     let mut wrong = Vec::new();
-    if place == NO_ROUTE {
+    if route_name == NO_ROUTE {
         if method != "HEAD" && answer.header("content-type") == Some("application/problem+json") {
-            wrong.extend(misfits(Strictness::Closed, &reference("Problem"), &answer.json()));
+            wrong.extend(violations(Strictness::Closed, &reference("Problem"), &answer.json()));
         }
     } else {
-        match response(&place, answer.status) {
+        match response(&route_name, answer.status) {
             None => wrong.push("the status is not described".to_owned()),
             Some(described) => {
                 wrong.extend(header_faults(described, answer));
@@ -81,35 +82,35 @@ pub(super) fn hold(method: &str, path: &str, sent: &[u8], answer: &Answer) {
             }
         }
         if (200..300).contains(&answer.status) {
-            wrong.extend(request_faults(&place, sent));
+            wrong.extend(request_faults(&route_name, sent));
         }
-        SEEN.lock().unwrap().insert((place.clone(), answer.status));
+        SEEN.lock().unwrap().insert((route_name.clone(), answer.status));
     }
     let mut findings = FINDINGS.lock().unwrap();
-    findings.extend(wrong.into_iter().map(|wrong| format!("{place} {}: {wrong}", answer.status)));
+    findings.extend(wrong.into_iter().map(|wrong| format!("{route_name} {}: {wrong}", answer.status)));
 }
 
-/// Where an answer, or a body that was taken, was not as described.
+/// Differences between answers or accepted bodies and the description.
 pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// What is described and was never answered: each success, and no error, which the recorder looks at.
+/// Described successes that no answer had. The recorder reports errors that never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();
-    for (place, operation) in operations() {
+    for (route_name, operation) in operations() {
         let statuses = operation["responses"].as_object().unwrap().keys().map(|status| status.parse().unwrap());
-        let unseen = statuses.filter(|status: &u16| *status < 400 && !seen.contains(&(place.clone(), *status)));
-        findings.extend(unseen.map(|status| format!("described and never seen: {place} {status}")));
+        let unseen = statuses.filter(|status: &u16| *status < 400 && !seen.contains(&(route_name.clone(), *status)));
+        findings.extend(unseen.map(|status| format!("described but never seen: {route_name} {status}")));
     }
     findings
 }
 
-/// Every operation, by its place.
+/// Every operation with its method and path.
 pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     let mut operations = Vec::new();
-    for (path, methods) in DOCUMENT["paths"].as_object().unwrap() {
+    for (path, methods) in DESCRIPTION["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             operations.push((format!("{} {path}", method.to_uppercase()), operation));
         }
@@ -117,16 +118,16 @@ pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     operations
 }
 
-/// What a reference stands for.
+/// The value that a reference points to.
 pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     match value.get("$ref").and_then(Value::as_str) {
-        Some(to) => DOCUMENT.pointer(&to[1..]).unwrap_or_else(|| panic!("{to} leads nowhere")),
+        Some(to) => DESCRIPTION.pointer(&to[1..]).unwrap_or_else(|| panic!("{to} does not resolve")),
         None => value,
     }
 }
 
-/// Where a value does not fit a schema, which is compiled once.
-pub(crate) fn misfits(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
+/// The violations of a schema by a value. Each schema is compiled once.
+pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
     let key = format!("{strictness:?} {schema}");
     let known = VALIDATORS.lock().unwrap().get(&key).cloned();
     let validator = known.unwrap_or_else(|| {
@@ -146,7 +147,7 @@ fn compile(schema: &Value, strictness: Strictness) -> Validator {
     options.build(&root).unwrap_or_else(|error| panic!("{schema} is no schema: {error}"))
 }
 
-/// A schema that refuses members that it does not have.
+/// A schema that refuses undescribed members.
 fn close(schema: &Value) -> Value {
     let Some(object) = schema.as_object() else { return schema.clone() };
     let mut closed = Map::new();
@@ -172,13 +173,13 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn operation(place: &str) -> Option<&'static Value> {
-    let (method, path) = place.split_once(' ')?;
-    DOCUMENT["paths"].get(path)?.get(method.to_lowercase())
+fn operation(route_name: &str) -> Option<&'static Value> {
+    let (method, path) = route_name.split_once(' ')?;
+    DESCRIPTION["paths"].get(path)?.get(method.to_lowercase())
 }
 
-fn response(place: &str, status: u16) -> Option<&'static Value> {
-    operation(place)?["responses"].get(status.to_string()).map(resolved)
+fn response(route_name: &str, status: u16) -> Option<&'static Value> {
+    operation(route_name)?["responses"].get(status.to_string()).map(resolved)
 }
 
 fn header_faults(described: &'static Value, answer: &Answer) -> Vec<String> {
@@ -187,13 +188,13 @@ fn header_faults(described: &'static Value, answer: &Answer) -> Vec<String> {
         described["headers"].as_object().into_iter().flatten().map(|(name, header)| (name, resolved(header))).collect();
     for (name, header) in &headers {
         match answer.header(name) {
-            None if header["required"] == true => faults.push(format!("there is no {name}")),
+            None if header["required"] == true => faults.push(format!("{name} is missing")),
             None => {}
             Some(text) => {
                 let number = text.parse::<u64>().ok().filter(|_| header["schema"]["type"] == "integer");
                 let value = number.map_or_else(|| json!(text), |number| json!(number));
-                let misfits = misfits(Strictness::Open, &header["schema"], &value);
-                faults.extend(misfits.into_iter().map(|misfit| format!("{name}: {misfit}")));
+                let violations = violations(Strictness::Open, &header["schema"], &value);
+                faults.extend(violations.into_iter().map(|violation| format!("{name}: {violation}")));
             }
         }
     }
@@ -209,28 +210,30 @@ fn header_faults(described: &'static Value, answer: &Answer) -> Vec<String> {
 fn body_faults(described: &'static Value, method: &str, answer: &Answer) -> Vec<String> {
     let content = described.get("content");
     let Some(media_type) = answer.header("content-type") else {
-        return content.map(|_| "there is no body".to_owned()).into_iter().collect();
+        return content.map(|_| "the body is missing".to_owned()).into_iter().collect();
     };
     let Some(media) = content.and_then(|content| content.get(media_type.split(';').next().unwrap_or_default())) else {
         return vec![format!("{media_type} is not described")];
     };
-    // What is compressed is held against the same, unpacked, by whoever asked for it.
+    // The test that asked for a compressed answer decompresses and compares it.
     if method == "HEAD" || answer.header("content-encoding").is_some() {
         return Vec::new();
     }
     let value = if media_type.contains("json") { answer.json() } else { json!(answer.text()) };
-    misfits(Strictness::Closed, &media["schema"], &value)
+    violations(Strictness::Closed, &media["schema"], &value)
 }
 
-fn request_faults(place: &str, sent: &[u8]) -> Vec<String> {
-    let Some(body) = operation(place).and_then(|operation| operation.get("requestBody")) else { return Vec::new() };
+fn request_faults(route_name: &str, sent: &[u8]) -> Vec<String> {
+    let Some(body) = operation(route_name).and_then(|operation| operation.get("requestBody")) else {
+        return Vec::new();
+    };
     if sent.is_empty() {
-        let fault = "a body is not required and is described as if it were".to_owned();
+        let fault = "an empty body was accepted, but the description requires one".to_owned();
         return Some(fault).filter(|_| body["required"] == true).into_iter().collect();
     }
-    // What was sent in chunks, the client does not see as JSON.
+    // A body sent in chunks is not JSON as the client sees it.
     let Ok(value) = serde_json::from_slice(sent) else { return Vec::new() };
     let Some(media) = body["content"].get("application/json") else { return Vec::new() };
-    let misfits = misfits(Strictness::Open, &media["schema"], &value);
-    misfits.into_iter().map(|misfit| format!("a body was taken that is described otherwise: {misfit}")).collect()
+    let violations = violations(Strictness::Open, &media["schema"], &value);
+    violations.into_iter().map(|violation| format!("an accepted body violates its description: {violation}")).collect()
 }

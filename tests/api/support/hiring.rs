@@ -1,4 +1,4 @@
-//! An organization that hires, as an import document and the ids in it.
+//! An organization that hires: its interchange document and the ids in it.
 
 use std::path::Path;
 
@@ -26,32 +26,32 @@ pub(crate) struct Hiring {
 pub(crate) struct Candidate {
     pub(crate) candidate_id: String,
     pub(crate) application_id: String,
-    /// The ids of the application's steps, in order; the second is `in_progress`.
+    /// The ids of the application's steps, in order. The second step is `in_progress`.
     pub(crate) steps: Vec<String>,
 }
 
 impl Hiring {
-    /// The user who is this in the organization: `owner`, `admin`, `moderator`, `hr_representative` or `member`.
+    /// The id of the user with this organization role: `owner`, `admin`, `moderator`, `hr_representative` or `member`.
     pub(crate) fn staff(&self, org_role: &str) -> String {
         format!("user_{}_{org_role}", self.number)
     }
 
-    /// That user's email address.
+    /// The email address of that user.
     pub(crate) fn email(&self, org_role: &str) -> String {
         format!("{org_role}@org-{}.example", self.number)
     }
 
-    /// The path of a decision on the `candidate`-th candidate at the `step`-th step, both from 0.
+    /// The path of a decision about the `candidate`-th candidate at the `step`-th step, both from 0.
     pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
     }
 
-    /// The path of hiring the `candidate`-th candidate at the final step.
+    /// The path for hiring the `candidate`-th candidate at the final step.
     pub(crate) fn hire(&self, candidate: usize) -> String {
         self.decision(candidate, 3, "hire")
     }
 
-    /// The path of rejecting the `candidate`-th candidate at the step they are at.
+    /// The path for rejecting the `candidate`-th candidate at the current step.
     pub(crate) fn reject(&self, candidate: usize) -> String {
         self.decision(candidate, 1, "reject")
     }
@@ -66,7 +66,7 @@ impl Hiring {
         format!("/api/v1/candidates/{}", self.candidates[candidate].candidate_id)
     }
 
-    /// How the steps of the `candidate`-th candidate's application stand, in their order.
+    /// The statuses of the steps of the `candidate`-th candidate's application, in order.
     pub(crate) fn step_statuses(&self, app: &App, candidate: usize) -> Vec<String> {
         let id = &self.candidates[candidate].application_id;
         app.sql(&format!(
@@ -83,8 +83,8 @@ impl Hiring {
 const STEPS: [(&str, &str); 4] =
     [("Application", "application"), ("Call", "screening"), ("Interview", "interview"), ("Offer", "offer")];
 
-/// The document of the `number`-th organization: its portal on, one open public role with 2 positions, 3 candidates
-/// at the second of its four steps, and a user for each role in an organization.
+/// The interchange document of the `number`-th organization: an enabled portal, one open public role with 2 positions,
+/// 3 candidates at the second of its four steps, and a user for each organization role.
 pub(super) fn document(number: usize) -> (Value, Hiring) {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let hiring = Hiring {
@@ -177,13 +177,14 @@ fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
 }
 
 /// The first role of a document.
-pub(crate) fn role_of(document: &mut Value) -> &mut Value {
+pub(crate) fn first_role_of(document: &mut Value) -> &mut Value {
     &mut document["organizations"][0]["roles"][0]
 }
 
-/// Gives a document's `candidate`-th application this status, and its steps these; a validated one is that from now on.
+/// Sets the status of a document's `candidate`-th application and of its steps. Validated steps get the time of the
+/// import.
 pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, steps: &[&str]) {
-    let candidate = &mut role_of(document)["candidates"][candidate];
+    let candidate = &mut first_role_of(document)["candidates"][candidate];
     candidate["status"] = json!(status);
     for (step, status) in candidate["steps"].as_array_mut().unwrap().iter_mut().zip(steps) {
         step["status"] = json!(status);
@@ -191,7 +192,7 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
     }
 }
 
-/// Imports a document into a file, whether a service runs on it or not.
+/// Imports a document into a file, whether or not a service runs on it.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,

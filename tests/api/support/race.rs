@@ -1,4 +1,4 @@
-//! Requests that begin at the same moment, each on a connection that is open already.
+//! Requests that start at the same moment, each on a connection that is already open.
 
 use std::sync::{Arc, Barrier};
 
@@ -20,7 +20,7 @@ impl Runner {
     }
 }
 
-/// Sends all requests from a barrier; their answers, in the order of the requests.
+/// Sends all requests from a barrier, and returns the answers in the order of the requests.
 pub(crate) fn race(runners: Vec<Runner>) -> Vec<Answer> {
     let barrier = Arc::new(Barrier::new(runners.len()));
     let threads: Vec<_> = runners
@@ -38,30 +38,30 @@ pub(crate) fn race(runners: Vec<Runner>) -> Vec<Answer> {
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// One request of a race whose clients keep their connections from race to race.
+/// One request of a race whose clients reuse their connections from round to round.
 pub(crate) struct Lane {
     method: &'static str,
     path: String,
     key: String,
     body: String,
-    /// Turns of a spin loop between the barrier and the request: who is held up a little, and who is not.
-    turns: u32,
+    /// Iterations of a spin loop between the barrier and the request, which delay one of the requests a little.
+    spins: u32,
 }
 
 impl Lane {
-    /// A request without a body. `key` is the text of a key, or empty for nobody.
+    /// A request without a body. `key` is the secret of an API key, or empty for none.
     pub(crate) fn new(method: &'static str, path: &str, key: &str) -> Self {
-        Self { method, path: path.to_owned(), key: key.to_owned(), body: String::new(), turns: 0 }
+        Self { method, path: path.to_owned(), key: key.to_owned(), body: String::new(), spins: 0 }
     }
 
-    /// The same with a JSON body.
+    /// The request with a JSON body.
     pub(crate) fn with_body(self, body: &serde_json::Value) -> Self {
         Self { body: body.to_string(), ..self }
     }
 
-    /// The request, on the client's open connection.
+    /// Sends the request on the client's open connection.
     pub(crate) fn send(&self, client: &Client) -> Answer {
-        for _ in 0..self.turns {
+        for _ in 0..self.spins {
             std::hint::spin_loop();
         }
         let authorization = format!("Bearer {}", self.key);
@@ -76,16 +76,16 @@ impl Lane {
     }
 }
 
-/// Clients whose connections are open. Where the service believes this machine, each has an address of its own.
-pub(crate) fn connected(app: &super::App, count: usize) -> Vec<Client> {
+/// Clients with open connections. If the service trusts this machine as a proxy, each has its own address.
+pub(crate) fn connected_clients(app: &super::App, count: usize) -> Vec<Client> {
     let client = |number| app.anonymous().with_header("X-Forwarded-For", &format!("192.0.2.{number}"));
     let clients: Vec<Client> = (0..count).map(client).collect();
     clients.iter().for_each(Client::connect);
     clients
 }
 
-/// Runs `run` for every client at once, from a barrier, each with its number; what they return, in their order.
-pub(crate) fn together<T: Send>(clients: &mut [Client], run: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
+/// Runs `run` for every client at once, from a barrier, and returns the results in the order of the clients.
+pub(crate) fn run_together<T: Send>(clients: &mut [Client], run: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
     let (barrier, run) = (Barrier::new(clients.len()), &run);
     std::thread::scope(|scope| {
         let threads: Vec<_> = clients
@@ -103,66 +103,66 @@ pub(crate) fn together<T: Send>(clients: &mut [Client], run: impl Fn(usize, &Cli
     })
 }
 
-/// How each was answered.
+/// The status of each answer.
 pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-/// How many answers have this status.
+/// The number of answers with this status.
 pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
-/// Whatever has met, `appliance check` finds nothing in the file.
-pub(crate) fn require_sound(app: &super::App) {
+/// Asserts that `appliance check` finds nothing in the file after the race.
+pub(crate) fn assert_sound(app: &super::App) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Which of the two requests of a duel came first, by what was answered.
+/// Which of the two requests of a duel came first, according to the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum First {
     Left,
     Right,
 }
 
-/// The fewest rounds of a duel, the most, and how often each request must have come first.
+/// The minimum rounds of a duel, the maximum, and how often each request must have come first.
 const DUEL_ROUNDS: usize = rounds(50, 200);
 pub(crate) const DUEL_ROUNDS_MAX: usize = rounds(500, 2_000);
 const DUEL_ORDER_ROUNDS: usize = rounds(8, 20);
 
-/// By how much a round's winner is held up more in the next one, and the most that it ever is.
-const TURNS_STEP: i32 = 400;
-const TURNS_MAX: i32 = 400_000;
+/// The additional delay of a round's winner in the next round, and the maximum delay.
+const SPINS_STEP: i32 = 400;
+const SPINS_MAX: i32 = 400_000;
 
-/// Two requests that meet again and again, each time on ground that `lanes` has prepared, until each has come first
-/// often enough. Whoever came first is held up a little more in the next round, so they go on meeting where either
-/// can come first. `judge` holds the answers against each other and says who did.
+/// Repeats a race between two requests, each time on fresh data that `lanes` prepares, until each has come first often
+/// enough. The winner of a round is delayed a little more in the next one, so that either can come first. `judge`
+/// compares the answers and returns who came first.
 pub(crate) fn duel(
     app: &super::App,
     mut lanes: impl FnMut(usize) -> [Lane; 2],
     mut judge: impl FnMut(usize, &[Answer]) -> First,
 ) {
-    let mut clients = connected(app, 2);
+    let mut clients = connected_clients(app, 2);
     let (mut lefts, mut rights, mut lead) = (0, 0, 0_i32);
     for round in 0..DUEL_ROUNDS_MAX {
         let mut pair = lanes(round);
-        pair[0].turns = lead.max(0).unsigned_abs();
-        pair[1].turns = lead.min(0).unsigned_abs();
-        let answers = together(&mut clients, |number, client| pair[number].send(client));
+        pair[0].spins = lead.max(0).unsigned_abs();
+        pair[1].spins = lead.min(0).unsigned_abs();
+        let answers = run_together(&mut clients, |number, client| pair[number].send(client));
         let step = match judge(round, &answers) {
             First::Left => {
                 lefts += 1;
-                TURNS_STEP
+                SPINS_STEP
             }
             First::Right => {
                 rights += 1;
-                -TURNS_STEP
+                -SPINS_STEP
             }
         };
-        lead = (lead + step).clamp(-TURNS_MAX, TURNS_MAX);
+        lead = (lead + step).clamp(-SPINS_MAX, SPINS_MAX);
         if round + 1 >= DUEL_ROUNDS && lefts >= DUEL_ORDER_ROUNDS && rights >= DUEL_ORDER_ROUNDS {
             return;
         }
     }
-    panic!("in {DUEL_ROUNDS_MAX} rounds the left came first {lefts} times, the right {rights} times");
+    panic!("in {DUEL_ROUNDS_MAX} rounds, the left request came first {lefts} times and the right one {rights} times");
 }

@@ -1,4 +1,4 @@
-//! An HR system of a test: takes what it is sent, and answers, or does not, as the test says.
+//! The HR system of a test: receives messages and answers, or does not, as the test says.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,38 +9,38 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
-/// How long a test waits for what must come.
+/// How long a test waits for expected messages.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a receiver does with a message.
+/// How a receiver treats a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Behaviour {
     /// Answers with this status, these fields and this body.
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// Sends these bytes and closes the connection.
     Raw(Vec<u8>),
-    /// Reads the message and says nothing, for as long as the other side waits.
+    /// Reads the message and stays silent for as long as the other side waits.
     Silence,
-    /// Sends the bytes of a good answer one by one, with this long between them.
+    /// Sends the bytes of a good answer one by one, with this pause between them.
     Drip(Duration),
-    /// Begins a good answer with a body that does not end.
+    /// Starts a good answer with a body that does not end.
     Endless,
-    /// Closes the connection when the message is read.
+    /// Closes the connection after reading the message.
     HangUp,
-    /// Takes the message when the test says so, by [`Receiver::release`].
+    /// Accepts the message when the test calls [`Receiver::release`].
     Hold,
-    /// Sends the first bytes, and then the others again and again, with this long between them.
+    /// Sends the first bytes, and then the second ones repeatedly, with this pause between them.
     Forever(Vec<u8>, Vec<u8>, Duration),
 }
 
 impl Behaviour {
-    /// An empty answer of this status.
+    /// An empty answer with this status.
     pub(crate) fn status(status: u16) -> Self {
         Self::Answer(status, Vec::new(), Vec::new())
     }
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) request_line: String,
@@ -49,7 +49,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The only value of a field.
+    /// The only value of a header field.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -69,14 +69,14 @@ impl Message {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// What the message tells: `candidate.hired`, …
+    /// The event of the message: `candidate.hired`, …
     #[track_caller]
     pub(crate) fn event(&self) -> String {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// Whether one of the signatures is what the published library of Standard Webhooks makes with this secret. The
-    /// clock is the test's, so the library cannot be asked whether the message is recent.
+    /// Whether one of the signatures matches the one that the published Standard Webhooks library makes with this
+    /// secret. The test's clock is scripted, so the library cannot check the age of the message.
     #[track_caller]
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let at = self.header("webhook-timestamp").parse().unwrap();
@@ -90,26 +90,26 @@ struct Shared {
     seen: Mutex<Vec<Message>>,
     changed: Condvar,
     connections: Mutex<usize>,
-    /// Messages that are held and may be taken now.
+    /// The number of held messages that may be accepted now.
     released: Mutex<usize>,
     release: Condvar,
-    /// What it does with the next messages; when there is no more, the last one stays.
+    /// Behaviours for the next messages. The last one repeats.
     script: Mutex<VecDeque<Behaviour>>,
 }
 
-/// A receiver on a free port of the loopback. Every connection has a thread; they end with the test's process.
+/// A receiver on a free loopback port. Every connection has a thread, which ends with the test's process.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 impl Receiver {
-    /// One that takes everything.
+    /// Starts a receiver that accepts everything.
     pub(crate) fn start() -> Self {
         Self::on("127.0.0.1:0")
     }
 
-    /// The same on this address.
+    /// Starts a receiver on this address.
     pub(crate) fn on(address: &str) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
@@ -126,17 +126,17 @@ impl Receiver {
         Self { address, shared }
     }
 
-    /// Its URL with this path.
+    /// The receiver's URL with this path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// What it does from now on: one after the other, and the last one for ever.
+    /// Sets the behaviours for the next messages. The last one repeats.
     pub(crate) fn will(&self, script: impl IntoIterator<Item = Behaviour>) {
         *self.shared.script.lock().unwrap() = script.into_iter().collect();
     }
 
-    /// Everything that came, once it is at least so much.
+    /// Waits for at least this many messages, and returns all of them.
     #[track_caller]
     pub(crate) fn wait_for(&self, count: usize) -> Vec<Message> {
         let began = Instant::now();
@@ -148,18 +148,18 @@ impl Receiver {
         seen.clone()
     }
 
-    /// Everything that came until now.
+    /// All messages received so far.
     pub(crate) fn seen(&self) -> Vec<Message> {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// Takes so many of the messages that are held, or the next ones that will be.
+    /// Accepts this many of the held messages, or of the next ones to be held.
     pub(crate) fn release(&self, count: usize) {
         *self.shared.released.lock().unwrap() += count;
         self.shared.release.notify_all();
     }
 
-    /// Connections that were made to it, whatever came on them.
+    /// The number of connections to the receiver, with or without a message.
     pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.lock().unwrap()
     }
@@ -173,7 +173,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
     };
     shared.seen.lock().unwrap().push(message);
     shared.changed.notify_all();
-    // Whoever hangs up first, the answer is not the test's business.
+    // Which side hangs up first does not matter to the test.
     let _ = answer(shared, &behaviour.unwrap(), stream);
 }
 

@@ -1,11 +1,12 @@
-//! Which answers the whole suite has seen of which route, compared with what the route table declares.
+//! Records which answers the suite has seen on which route, and compares them with the route table.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
 
 use appliance::http::server::table::{ANYWHERE, Table, UNROUTED};
 
-/// A route as the record names it, a status, and the code of an error; a page shows no code, so it counts for all.
+/// A route's method and path, a status, and the code of an error. A page shows no code, so it stands for every code of
+/// its status.
 type Seen = BTreeSet<(String, u16, Option<String>)>;
 
 static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
@@ -13,53 +14,54 @@ pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 pub(super) const NO_ROUTE: &str = "-";
 
-/// Notes an answer.
+/// Records an answer.
 pub(super) fn record(method: &str, path: &str, status: u16, code: Option<String>) {
-    let place = match status {
-        // The head is refused before a route is looked for.
+    let route_name = match status {
+        // The head is refused before a route is matched.
         405 | 414 | 431 => NO_ROUTE.to_owned(),
-        _ => place(method, path.split('?').next().unwrap_or_default()),
+        _ => route_name(method, path.split('?').next().unwrap_or_default()),
     };
-    SEEN.lock().unwrap().insert((place, status, code));
+    SEEN.lock().unwrap().insert((route_name, status, code));
 }
 
-/// Where the answers seen and the answers declared differ.
+/// Differences between the answers seen and the answers declared.
 pub(crate) fn findings() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut declared = BTreeSet::new();
     for route in TABLE.routes() {
-        let place = format!("{} {}", route.method, route.path);
-        declared.extend(route.answers.iter().map(|(status, code)| (place.clone(), *status, *code)));
+        let route_name = format!("{} {}", route.method, route.path);
+        declared.extend(route.answers.iter().map(|(status, code)| (route_name.clone(), *status, *code)));
         if route.cors {
             declared.insert((format!("OPTIONS {}", route.path), 204, ""));
         }
     }
     declared.extend(UNROUTED.iter().map(|(status, code)| (NO_ROUTE.to_owned(), *status, *code)));
     let mut findings = Vec::new();
-    for (place, status, code) in &declared {
-        let is_seen = |shown: Option<&str>| seen.contains(&(place.clone(), *status, shown.map(str::to_owned)));
+    for (route_name, status, code) in &declared {
+        let is_seen = |shown: Option<&str>| seen.contains(&(route_name.clone(), *status, shown.map(str::to_owned)));
         if !is_seen(Some(code)) && !is_seen(None) {
-            findings.push(format!("declared and never seen: {place} {status} {code}"));
+            findings.push(format!("declared but never seen: {route_name} {status} {code}"));
         }
     }
     for (status, code) in ANYWHERE {
         if !seen.iter().any(|(_, known, shown)| known == status && shown.as_deref() == Some(code)) {
-            findings.push(format!("declared and never seen: anywhere {status} {code}"));
+            findings.push(format!("declared but never seen anywhere: {status} {code}"));
         }
     }
-    for (place, status, code) in seen.iter() {
+    for (route_name, status, code) in seen.iter() {
         let fits = |known: &str| code.as_deref().is_none_or(|code| code == known);
-        let here = declared.iter().any(|(known, s, c)| known == place && s == status && fits(c));
+        let here = declared.iter().any(|(known, s, c)| known == route_name && s == status && fits(c));
         let anywhere = ANYWHERE.iter().any(|(s, c)| s == status && fits(c));
         if !here && !anywhere {
-            findings.push(format!("seen and not declared: {place} {status} {}", code.as_deref().unwrap_or("(page)")));
+            findings
+                .push(format!("seen but not declared: {route_name} {status} {}", code.as_deref().unwrap_or("(page)")));
         }
     }
     findings
 }
 
-/// The route that a request reaches, by its template.
-pub(super) fn place(method: &str, path: &str) -> String {
+/// The method and path template of the route that a request reaches.
+pub(super) fn route_name(method: &str, path: &str) -> String {
     let matching: Vec<_> = TABLE.routes().iter().filter(|route| fits(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
     match matching.iter().find(|route| route.method.as_str() == wanted) {

@@ -1,10 +1,10 @@
-//! Roles as staff make and change them.
+//! Requests of staff that create, read and change roles.
 
 use serde_json::{Value, json};
 
 use super::{App, Client, Hiring};
 
-/// Somebody of the organization with every scope.
+/// A client of an organization's member with every scope for roles and candidates.
 pub(crate) fn staff(app: &App, hiring: &Hiring, org_role: &str) -> Client {
     let scopes = ["roles:read", "roles:write", "candidates:read", "candidates:write", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "k", "userId": hiring.staff(org_role), "scopes": scopes })).1)
@@ -16,7 +16,7 @@ impl Hiring {
         format!("/api/v1/organizations/{}/roles", self.organization_id)
     }
 
-    /// The path of its role.
+    /// The path of the organization's first role.
     pub(crate) fn role(&self) -> String {
         role(&self.role_id)
     }
@@ -27,23 +27,23 @@ pub(crate) fn role(id: &str) -> String {
     format!("/api/v1/roles/{id}")
 }
 
-/// Makes a role of what is given and shows it.
+/// Creates a role with this body, and returns it.
 pub(crate) fn create(client: &Client, hiring: &Hiring, body: &Value) -> Value {
     client.post(&hiring.roles(), body).expect(200).json()["data"].take()
 }
 
-/// The path of a new draft with these steps.
+/// Creates a draft with these steps, and returns its path.
 pub(crate) fn draft(client: &Client, hiring: &Hiring, steps: &[&str]) -> String {
     let steps: Vec<Value> = steps.iter().map(|name| json!({ "name": name })).collect();
     role(create(client, hiring, &json!({ "name": "Draft", "steps": steps }))["id"].as_str().unwrap())
 }
 
-/// A role as it is shown.
+/// A role as the API shows it.
 pub(crate) fn read(client: &Client, path: &str) -> Value {
     client.get(path).expect(200).json()["data"].take()
 }
 
-/// The newest activity of the organization: action, role, detail.
+/// The organization's newest activity: action, role, detail.
 pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     let row = app.sql(
         "SELECT action || ' ' || coalesce(role_id, '-') || ' ' || detail FROM activities ORDER BY number DESC LIMIT 1",
@@ -53,7 +53,7 @@ pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     (action, role, serde_json::from_str(&parts.next().unwrap()).unwrap())
 }
 
-/// How many activities there are.
-pub(crate) fn activities(app: &App) -> usize {
+/// The number of activity rows.
+pub(crate) fn activity_count(app: &App) -> usize {
     app.sql("SELECT count(*) FROM activities")[0].parse().unwrap()
 }

@@ -1,12 +1,12 @@
-//! The form behind a signup link, as a browser has it.
+//! The form behind a signup link, as a browser fills it in.
 
 use super::{Answer, App, Client, Hiring};
 use serde_json::json;
 
-/// What parts of a form are told from each other by.
+/// The boundary between the parts of a multipart form.
 const BOUNDARY: &str = "----boundary-of-a-test";
 
-/// A form that is filled. What stands in it twice is sent twice.
+/// A filled form. A field that occurs twice is sent twice.
 #[derive(Clone)]
 pub(crate) struct Form {
     pub(crate) path: String,
@@ -15,55 +15,55 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// The form behind the link of the organization's role, filled as far as it must be, and old enough to be sent.
-    pub(crate) fn of(app: &App, hiring: &Hiring) -> Self {
-        Self::at(app, &path(app, hiring))
+    /// The form behind the link of the organization's role, with the required fields filled, and old enough to be sent.
+    pub(crate) fn for_role(app: &App, hiring: &Hiring) -> Self {
+        Self::for_link(app, &path(app, hiring))
     }
 
-    /// The same of a link.
-    pub(crate) fn at(app: &App, path: &str) -> Self {
-        let form = Self::young(app, path);
+    /// The same form behind this link.
+    pub(crate) fn for_link(app: &App, path: &str) -> Self {
+        let form = Self::fresh(app, path);
         app.pass(3);
         form
     }
 
-    /// The same, just made.
-    pub(crate) fn young(app: &App, path: &str) -> Self {
-        Self::on(&app.anonymous().get(path).expect(200).text(), path)
+    /// The same form, just rendered.
+    pub(crate) fn fresh(app: &App, path: &str) -> Self {
+        Self::from_page(&app.anonymous().get(path).expect(200).text(), path)
     }
 
-    /// The form that a page has.
-    pub(crate) fn on(page: &str, path: &str) -> Self {
+    /// The form in this page.
+    pub(crate) fn from_page(page: &str, path: &str) -> Self {
         let form = Self { path: path.to_owned(), fields: Vec::new(), file: None };
         let form = form.with("form", &value(page, "form").expect("the page has a form"));
         form.with("name", "Ada Lovelace").with("email", "ada@example.org").with("consent", "on")
     }
 
-    /// With this in a field, and nothing else.
+    /// The form with only this value in a field.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
-        self.without(name).and(name, value)
+        self.without(name).with_another(name, value)
     }
 
-    /// With this in a field, too.
-    pub(crate) fn and(&self, name: &str, value: &str) -> Self {
+    /// The form with another value in a field.
+    pub(crate) fn with_another(&self, name: &str, value: &str) -> Self {
         let mut form = self.clone();
         form.fields.push((name.to_owned(), value.to_owned()));
         form
     }
 
-    /// The same form, sent to another link.
-    pub(crate) fn to(&self, path: &str) -> Self {
+    /// The form, to be sent to another link.
+    pub(crate) fn sent_to(&self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self.clone() }
     }
 
-    /// Without a field.
+    /// The form without a field.
     pub(crate) fn without(&self, name: &str) -> Self {
         let mut form = self.clone();
         form.fields.retain(|(known, _)| known != name);
         form
     }
 
-    /// With a file.
+    /// The form with a file.
     pub(crate) fn with_file(&self, name: &str, content: &[u8]) -> Self {
         Self { file: Some((name.to_owned(), content.to_vec())), ..self.clone() }
     }
@@ -72,24 +72,24 @@ impl Form {
         Self { file: None, ..self.clone() }
     }
 
-    /// What a field has.
+    /// The value of a field.
     pub(crate) fn value(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// Sends it as browsers do.
+    /// Sends the form as a new browser does.
     pub(crate) fn send(&self, app: &App) -> Answer {
         self.send_by(&app.anonymous())
     }
 
-    /// The same from this browser.
+    /// Sends the form from this browser.
     pub(crate) fn send_by(&self, client: &Client) -> Answer {
         let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
         client.send("POST", &self.path, &[("Content-Type", &content_type)], &self.body())
     }
 
-    /// The same without a file, as `application/x-www-form-urlencoded`.
+    /// Sends the form without its file, as `application/x-www-form-urlencoded`.
     pub(crate) fn send_urlencoded(&self, app: &App) -> Answer {
         let fields = self.fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
         let body = fields.collect::<Vec<_>>().join("&");
@@ -126,18 +126,18 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The value of a page's input, as it was written.
+/// The value of an input of a page, unescaped.
 pub(crate) fn value(page: &str, name: &str) -> Option<String> {
     let input = page.split("<input ").skip(1).find(|input| input.contains(&format!("name=\"{name}\"")))?;
     let value = input.split('>').next()?.split(" value=\"").nth(1)?.split('"').next()?;
     Some(unescaped(value))
 }
 
-/// What stands in a page's text area.
+/// The text of a text area of a page.
 pub(crate) fn area(page: &str, name: &str) -> String {
     let area = page.split("<textarea ").skip(1).find(|area| area.contains(&format!("name=\"{name}\""))).unwrap();
     let text = area.split_once('>').unwrap().1.split("</textarea>").next().unwrap();
-    // A browser leaves out a line end that stands first.
+    // Browsers drop a line break at the start of a text area.
     unescaped(text.strip_prefix('\n').unwrap_or(text))
 }
 
@@ -155,12 +155,12 @@ fn unescaped(text: &str) -> String {
     text.replace("&#38;", "&").replace("&amp;", "&")
 }
 
-/// The path of the link to the organization's role.
+/// The path of the signup link of the organization's role.
 pub(crate) fn path(app: &App, hiring: &Hiring) -> String {
     path_to(app, hiring, &hiring.role_id)
 }
 
-/// The path of the link to one of its roles.
+/// The path of the signup link of another role.
 pub(crate) fn path_to(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let path = format!("{}/apply", hiring.portal());
     let answer = app.anonymous().post(&path, &json!({ "roleId": role_id })).expect(200).json();
@@ -168,14 +168,14 @@ pub(crate) fn path_to(app: &App, hiring: &Hiring, role_id: &str) -> String {
     link[link.find("/signup/").unwrap()..].split('?').next().unwrap().to_owned()
 }
 
-/// The path of the page that a form which was taken leads to, without its query.
+/// The path of the status page that an accepted form leads to, without its query.
 #[track_caller]
 pub(crate) fn status_path(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{}", answer.text());
     answer.header("location").unwrap().strip_suffix("?new=1").unwrap().to_owned()
 }
 
-/// The ids of the fields that a page names as being at fault, in its order.
+/// The ids of the fields that a page reports errors for, in order.
 pub(crate) fn faults(page: &str) -> Vec<String> {
     let Some(list) = page.split("id=\"errors\"").nth(1) else { return Vec::new() };
     let list = list.split("</div>").next().unwrap();

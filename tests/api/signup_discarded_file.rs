@@ -37,8 +37,8 @@ fn close(app: &App, hiring: &Hiring) {
 fn the_file_of_an_invalid_form_is_deleted_at_once() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
-    let moved = form.to(&path(&app, &other));
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
+    let moved = form.sent_to(&path(&app, &other));
     for refused in [form.with("homepage", "x"), form.with("form", "x"), form.without("form"), moved] {
         for refused in [refused.clone(), refused.with("name", "")] {
             let text = refused.send(&app).expect(400).text();
@@ -60,7 +60,7 @@ fn the_file_of_a_form_sent_too_early_or_too_late_stays_staged() {
     let hiring = app.hiring();
     let path = path(&app, &hiring);
     for (nth, age) in [0, 86_401].into_iter().enumerate() {
-        let form = Form::young(&app, &path).with("email", &format!("{nth}@example.org"));
+        let form = Form::fresh(&app, &path).with("email", &format!("{nth}@example.org"));
         app.pass(age);
         let text = form.with_file("cv.pdf", PDF).send(&app).expect(400).text();
         let token = value(&text, "cvToken").unwrap();
@@ -73,7 +73,7 @@ fn the_file_of_a_form_sent_too_early_or_too_late_stays_staged() {
 fn the_file_of_a_form_for_a_closed_role_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
     close(&app, &hiring);
     for form in [form.clone(), form.with("name", "")] {
         form.send(&app).expect(410);
@@ -84,14 +84,14 @@ fn the_file_of_a_form_for_a_closed_role_is_deleted_at_once() {
 fn the_file_of_a_repeated_form_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", &large());
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
     let first = form.send(&app);
     let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     assert_eq!(counts(&app), "1|16");
     // The same form again, and another form of the same browser.
     assert_eq!(status_path(&form.send(&app)), status_path(&first));
     assert_eq!(counts(&app), "1|16");
-    let again = Form::of(&app, &hiring).with_file("cv.pdf", &large());
+    let again = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
     again.send_by(&app.anonymous().with_header("Cookie", &cookie)).expect(409);
     assert_eq!(counts(&app), "1|16");
 }
@@ -100,7 +100,7 @@ fn the_file_of_a_refused_api_request_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let path = path(&app, &hiring);
-    let form = Form::of(&app, &hiring).with_file("cv.pdf", &large()).to(&format!("/api/public{path}"));
+    let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large()).sent_to(&format!("/api/public{path}"));
     form.with("email", "nobody").send(&app).refused(400, "validation_error");
     assert_eq!(counts(&app), "0|0");
     form.send(&app).expect(200);
@@ -113,7 +113,7 @@ fn the_file_of_a_refused_api_request_is_deleted_at_once() {
 fn staged_files_are_limited_in_number_and_total_size() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let now = appliance::world::World::now(app.world.as_ref()).micros();
     let waiting = |count: u64, bytes: u64| {
         app.change(&format!(
@@ -140,5 +140,5 @@ fn staged_files_are_limited_in_number_and_total_size() {
     let text = apply(&client, 4).expect(503).text();
     assert_eq!(faults(&text), ["cv"]);
     // Forms without a file are not affected.
-    status_path(&Form::of(&app, &hiring).with("email", "5@example.org").send(&app));
+    status_path(&Form::for_role(&app, &hiring).with("email", "5@example.org").send(&app));
 }

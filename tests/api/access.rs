@@ -1,5 +1,5 @@
-//! Who may do what: each kind of caller at each endpoint that asks for one, organizations that do not see each other,
-//! roles and memberships that count as they are at each request, and scopes that only narrow.
+//! Access rules of the original interface: each kind of caller at each endpoint, separation of organizations, roles and
+//! memberships that take effect at once, and scopes that only narrow.
 
 use serde_json::{Value, json};
 
@@ -7,48 +7,48 @@ use crate::support::app::Options;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    each_caller_gets_at_each_endpoint_what_they_may,
-    whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer,
-    another_organizations_step_looks_like_one_that_is_nowhere,
-    a_demoted_member_is_demoted_at_once,
-    a_removed_member_sees_nothing_at_once,
-    a_demoted_admin_is_demoted_at_once,
-    a_promoted_user_is_an_admin_at_once,
-    a_member_of_two_organizations_is_in_each_what_they_are_there,
+    each_caller_gets_the_expected_answer_at_each_endpoint,
+    all_invalid_keys_get_the_same_answer,
+    a_step_of_another_organization_looks_like_an_unknown_one,
+    demoting_a_member_takes_effect_at_once,
+    removing_a_member_takes_effect_at_once,
+    demoting_an_admin_takes_effect_at_once,
+    promoting_a_user_takes_effect_at_once,
+    a_member_of_two_organizations_has_a_separate_role_in_each,
     an_admin_manages_every_organization,
-    an_admin_of_the_platform_decides_even_as_a_plain_member,
-    each_scope_but_one_lets_nobody_decide,
-    scopes_never_widen_what_the_user_may,
+    an_admin_decides_even_as_a_plain_member,
+    only_the_scope_pipeline_write_allows_decisions,
+    scopes_never_widen_the_rights_of_the_user,
     a_missing_scope_is_named_in_the_challenge,
-    a_key_goes_before_a_session,
-    every_endpoint_with_a_caller_has_a_limit,
+    a_key_wins_over_a_session,
+    every_endpoint_that_needs_a_credential_is_rate_limited,
 ];
 
-/// What the cells of the matrix say.
+/// The values of the matrix's cells.
 const OK: (u16, &str) = (200, "");
-const NOBODY: (u16, &str) = (401, "unauthorized");
-const SCOPE: (u16, &str) = (403, "insufficient_scope");
-const NO: (u16, &str) = (403, "forbidden");
+const NO_CREDENTIAL: (u16, &str) = (401, "unauthorized");
+const NO_SCOPE: (u16, &str) = (403, "insufficient_scope");
+const FORBIDDEN: (u16, &str) = (403, "forbidden");
 const HIDDEN: (u16, &str) = (404, "not_found");
 
-/// The columns of the matrix: reject, hire, me, and an admin's create, list, usage, revoke.
+/// The columns of the matrix: reject, hire, me, and as an admin create, list, usage, revoke.
 type Row = [(u16, &'static str); 7];
 
-const MANAGES: Row = [OK, OK, OK, NO, NO, NO, NO];
-const LOOKS_ON: Row = [NO, NO, OK, NO, NO, NO, NO];
-const OUTSIDE: Row = [HIDDEN, HIDDEN, OK, NO, NO, NO, NO];
-const NARROW: Row = [SCOPE, SCOPE, OK, NO, NO, NO, NO];
+const MANAGES: Row = [OK, OK, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
+const LOOKS_ON: Row = [FORBIDDEN, FORBIDDEN, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
+const OUTSIDE: Row = [HIDDEN, HIDDEN, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
+const NARROW: Row = [NO_SCOPE, NO_SCOPE, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
 const ADMIN: Row = [OK; 7];
-const NARROW_ADMIN: Row = [SCOPE, SCOPE, OK, SCOPE, SCOPE, SCOPE, SCOPE];
-const SESSION: Row = [NOBODY, NOBODY, OK, NOBODY, NOBODY, NOBODY, NOBODY];
-const STRANGER: Row = [NOBODY; 7];
+const NARROW_ADMIN: Row = [NO_SCOPE, NO_SCOPE, OK, NO_SCOPE, NO_SCOPE, NO_SCOPE, NO_SCOPE];
+const SESSION: Row = [NO_CREDENTIAL, NO_CREDENTIAL, OK, NO_CREDENTIAL, NO_CREDENTIAL, NO_CREDENTIAL, NO_CREDENTIAL];
+const STRANGER: Row = [NO_CREDENTIAL; 7];
 
 const SCOPES: [&str; 5] = ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"];
 
-fn each_caller_gets_at_each_endpoint_what_they_may() {
+fn each_caller_gets_the_expected_answer_at_each_endpoint() {
     let app = App::start();
     for (name, client, expected) in callers(&app) {
-        // Each caller finds candidates who are undecided and a key that is alive.
+        // Each caller gets candidates without a decision and a key that is not revoked.
         let target = app.hiring();
         app.change(&format!(
             "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",
@@ -72,7 +72,7 @@ fn each_caller_gets_at_each_endpoint_what_they_may() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer() {
+fn all_invalid_keys_get_the_same_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let (revoked_id, revoked) = app.make_key(&hiring.staff("owner"));
@@ -83,7 +83,7 @@ fn whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer() {
     let changed: String = revoked.chars().rev().collect();
     let unknown = format!("rpk_{}", "0".repeat(38));
     let clients = [&revoked, &expired, &changed, &unknown, &"rpk_".to_owned(), &String::new()].map(|key| app.key(key));
-    let silent = bare(&app.anonymous().post_empty(&hiring.hire(0)).refused(401, "unauthorized"));
+    let silent = without_request_id(&app.anonymous().post_empty(&hiring.hire(0)).refused(401, "unauthorized"));
     for client in &clients {
         for answer in [
             client.post_empty(&hiring.reject(0)),
@@ -97,13 +97,13 @@ fn whoever_brings_no_credential_that_counts_gets_one_and_the_same_answer() {
         ] {
             let answer = answer.refused(401, "unauthorized");
             assert!(answer.header("www-authenticate").unwrap().contains("error=\"invalid_token\""));
-            assert_eq!(bare(&answer), silent);
+            assert_eq!(without_request_id(&answer), silent);
         }
     }
     assert_eq!(app.sql("SELECT DISTINCT status FROM candidate_roles"), ["In Progress"]);
 }
 
-fn another_organizations_step_looks_like_one_that_is_nowhere() {
+fn a_step_of_another_organization_looks_like_an_unknown_one() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let callers = [app.user(&mine.staff("owner")), app.user(&mine.staff("member")), outsider(&app)];
@@ -116,12 +116,12 @@ fn another_organizations_step_looks_like_one_that_is_nowhere() {
                 let known = ["x-request-id", "date", "ratelimit"];
                 let other = |(name, _): &&(String, String)| !known.contains(&name.to_ascii_lowercase().as_str());
                 let headers: Vec<_> = answer.headers.iter().filter(other).cloned().collect();
-                (bare(&answer), headers)
+                (without_request_id(&answer), headers)
             };
-            let nowhere = seen(&format!("/api/v1/candidate-steps/cstep_9_9_9/{decision}"));
+            let unknown_step = seen(&format!("/api/v1/candidate-steps/cstep_9_9_9/{decision}"));
             for candidate in 0..3 {
                 for step in 0..4 {
-                    assert_eq!(seen(&theirs.decision(candidate, step, decision)), nowhere);
+                    assert_eq!(seen(&theirs.decision(candidate, step, decision)), unknown_step);
                 }
             }
         }
@@ -129,12 +129,12 @@ fn another_organizations_step_looks_like_one_that_is_nowhere() {
     assert_eq!(statuses(&app, &theirs), ["In Progress", "Not Selected", "Hired"]);
 }
 
-fn a_demoted_member_is_demoted_at_once() {
+fn demoting_a_member_takes_effect_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.user(&hiring.staff("hr_representative"));
     client.post_empty(&hiring.reject(0)).expect(200);
-    for (role, expected) in [("member", NO), ("moderator", OK), ("member", NO), ("owner", OK)] {
+    for (role, expected) in [("member", FORBIDDEN), ("moderator", OK), ("member", FORBIDDEN), ("owner", OK)] {
         let user = hiring.staff("hr_representative");
         app.change(&format!("UPDATE memberships SET org_role = '{role}' WHERE user_id = '{user}'"));
         let steps = app.sql("SELECT count(*) FROM candidate_role_steps WHERE status = 'rejected'")[0].parse().unwrap();
@@ -146,7 +146,7 @@ fn a_demoted_member_is_demoted_at_once() {
     assert_eq!(statuses(&app, &hiring), ["Not Selected", "Not Selected", "In Progress"]);
 }
 
-fn a_removed_member_sees_nothing_at_once() {
+fn removing_a_member_takes_effect_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.user(&hiring.staff("owner"));
@@ -159,7 +159,7 @@ fn a_removed_member_sees_nothing_at_once() {
     assert_eq!(statuses(&app, &hiring), ["Not Selected", "In Progress", "In Progress"]);
 }
 
-fn a_demoted_admin_is_demoted_at_once() {
+fn demoting_an_admin_takes_effect_at_once() {
     let app = App::start();
     let hiring = app.hiring();
     let second = app.user("user_admin");
@@ -180,7 +180,7 @@ fn a_demoted_admin_is_demoted_at_once() {
     assert_eq!(statuses(&app, &hiring), ["Not Selected", "In Progress", "In Progress"]);
 }
 
-fn a_promoted_user_is_an_admin_at_once() {
+fn promoting_a_user_takes_effect_at_once() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let client = app.user(&mine.staff("member"));
@@ -193,7 +193,7 @@ fn a_promoted_user_is_an_admin_at_once() {
     client.post_empty(&theirs.reject(0)).expect(200);
 }
 
-fn a_member_of_two_organizations_is_in_each_what_they_are_there() {
+fn a_member_of_two_organizations_has_a_separate_role_in_each() {
     let app = App::start();
     let first = app.hiring();
     let second = app.hiring_with(|document| {
@@ -232,7 +232,7 @@ fn an_admin_manages_every_organization() {
     assert_eq!(owners, ["org_1", "org_2", "org_3"]);
 }
 
-fn an_admin_of_the_platform_decides_even_as_a_plain_member() {
+fn an_admin_decides_even_as_a_plain_member() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let membership = json!({ "userId": "user_admin", "orgRole": "member" });
@@ -242,7 +242,7 @@ fn an_admin_of_the_platform_decides_even_as_a_plain_member() {
     app.admin().post_empty(&hiring.hire(1)).expect(200);
 }
 
-fn each_scope_but_one_lets_nobody_decide() {
+fn only_the_scope_pipeline_write_allows_decisions() {
     let app = App::start();
     let hiring = app.hiring();
     let all_others = json!(["candidates:read", "candidates:write", "roles:read", "roles:write"]);
@@ -252,10 +252,10 @@ fn each_scope_but_one_lets_nobody_decide() {
     for user in [hiring.staff("owner"), "user_admin".to_owned()] {
         for (scopes, decides) in &cases {
             let client = app.key(&app.make_key_with(&json!({ "name": "k", "userId": user, "scopes": scopes })).1);
-            // An unknown step tells a scope that suffices from one that does not, and changes nothing.
+            // An unknown step shows whether the scope suffices and changes nothing.
             for decision in ["reject", "hire"] {
                 let answer = client.post_empty(&format!("/api/v1/candidate-steps/none/{decision}"));
-                assert_eq!(verdict(&answer), cell(if *decides { HIDDEN } else { SCOPE }), "{scopes}");
+                assert_eq!(verdict(&answer), cell(if *decides { HIDDEN } else { NO_SCOPE }), "{scopes}");
             }
             if !decides {
                 client.post_empty(&hiring.reject(0)).refused(403, "insufficient_scope");
@@ -266,7 +266,7 @@ fn each_scope_but_one_lets_nobody_decide() {
     assert_eq!(statuses(&app, &hiring), ["In Progress", "In Progress", "In Progress"]);
 }
 
-fn scopes_never_widen_what_the_user_may() {
+fn scopes_never_widen_the_rights_of_the_user() {
     let app = App::start();
     let (mine, theirs) = (app.hiring(), app.hiring());
     let all = |user: &str| app.key(&app.make_key_with(&json!({ "name": "all", "userId": user, "scopes": SCOPES })).1);
@@ -300,7 +300,7 @@ fn a_missing_scope_is_named_in_the_challenge() {
     assert_eq!(member.post_empty(&hiring.hire(0)).refused(403, "forbidden").header("www-authenticate"), None);
 }
 
-fn a_key_goes_before_a_session() {
+fn a_key_wins_over_a_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), "correct horse battery");
@@ -316,7 +316,7 @@ fn a_key_goes_before_a_session() {
     assert_eq!(session.get("/api/v1/me").expect(200).json()["auth"], json!({ "type": "session" }));
 }
 
-fn every_endpoint_with_a_caller_has_a_limit() {
+fn every_endpoint_that_needs_a_credential_is_rate_limited() {
     let app = App::with(Options { per_minute: Some(10), ..Options::default() });
     let hiring = app.hiring();
     let admin = app.user("user_admin");
@@ -334,8 +334,8 @@ fn every_endpoint_with_a_caller_has_a_limit() {
     }
 }
 
-/// Everybody there is, with what the matrix says of them. The members of the organization `home` are moved into the
-/// organization that is looked at.
+/// Every kind of caller with their row of the matrix. The test moves the members of the organization `home` into the
+/// organization under test.
 fn callers(app: &App) -> Vec<(String, Client, Row)> {
     app.import(&home());
     let other = app.hiring();
@@ -368,7 +368,7 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     callers
 }
 
-/// The document of the organization `home`, with a user of each role.
+/// The interchange document of the organization `home`, with a user for each role.
 fn home() -> Value {
     let roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let id = |role: &str| format!("home_{role}");
@@ -385,18 +385,18 @@ fn home() -> Value {
     })
 }
 
-/// A user who belongs to no organization.
+/// A user without a membership.
 fn outsider(app: &App) -> Client {
     app.import(&json!({ "users": [{ "id": "outsider", "email": "out@side.example", "name": "Outsider" }] }));
     app.user("outsider")
 }
 
-/// What a caller gets at each endpoint, on candidates who are undecided and a key that is alive.
+/// The answers that a caller gets at each endpoint, for candidates without a decision and a key that is not revoked.
 fn cells(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
     let (key, _) = app.make_key(&target.staff("owner"));
     let found = cells_of(client, target, &target.staff("owner"), &key);
-    let is_alive = app.sql(&format!("SELECT enabled FROM api_keys WHERE id = '{key}'")).join("") == "1";
-    assert_eq!(is_alive, found[6].0 != 200, "a refused revocation revokes nothing");
+    let is_enabled = app.sql(&format!("SELECT enabled FROM api_keys WHERE id = '{key}'")).join("") == "1";
+    assert_eq!(is_enabled, found[6].0 != 200, "a refused revocation leaves the key enabled");
     found
 }
 
@@ -422,7 +422,7 @@ fn cell((status, code): (u16, &str)) -> (u16, String) {
 }
 
 /// The body of a refusal without its request id.
-fn bare(answer: &Answer) -> Value {
+fn without_request_id(answer: &Answer) -> Value {
     let mut body = answer.json();
     body.as_object_mut().unwrap().remove("requestId");
     body

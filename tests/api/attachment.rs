@@ -12,7 +12,7 @@ use appliance::world::World;
 use serde_json::{Value, json};
 
 use crate::candidate_erase::{path, start};
-use crate::support::sent::later;
+use crate::support::stored_signup::later_signup_columns;
 use crate::support::{App, Hiring};
 
 crate::tests![
@@ -55,7 +55,7 @@ pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<
     let quoted = application.map_or("NULL".to_owned(), |id| format!("'{id}'"));
     let of_signup = application.map_or(format!("'{id}'"), |_| "NULL".to_owned());
     let now = app.world.now().micros();
-    let (later_of, steps) = later(hiring, application, email);
+    let (later_of, steps) = later_signup_columns(hiring, application, email);
     app.change(&format!(
         "INSERT INTO signups (id, organization_id, role_id, candidate_role_id, later_of, steps, name, email, email_key,
            phone, links, note, locale, consented_at, created_at)

@@ -393,7 +393,7 @@ fn assert_inert(text: &str, path: &str) {
             name != "script" || tag == "/script" || tag == "script type=\"application/ld+json\"",
             "{path}: <{tag}>"
         );
-        // Text inside quotes is an attribute value, whatever it contains.
+        // Text inside quotes is always an attribute value.
         let outside: String = tag.split('"').step_by(2).collect();
         assert!(!outside.contains(" on") && !outside.contains('\'') && !outside.contains("style="), "{path}: <{tag}>");
         for attribute in ["href=\"", "src=\"", "action=\""] {

@@ -4,7 +4,7 @@
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::hiring::{role_of, set_steps};
+use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -63,7 +63,7 @@ fn a_rejection_writes_an_activity_with_before_and_after() {
 
 fn a_hire_writes_an_activity_with_before_and_after() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
     app.set_clock(NOW);
     app.key(&secret).post(&hiring.decision(0, 1, "hire"), &hire_body()).expect(200);
@@ -83,7 +83,7 @@ fn a_hire_writes_an_activity_with_before_and_after() {
 
 fn the_activity_of_a_reversal_has_the_cleared_hire() {
     let app = App::start();
-    let hiring = app.hiring_with(|document| role_of(document)["positions"] = json!(1));
+    let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     app.set_clock(NOW);
     app.admin().post(&hiring.decision(0, 1, "hire"), &hire_body()).expect(200);
     app.set_clock("2026-11-22T10:00:00Z");
@@ -161,7 +161,7 @@ fn the_status_counts_follow_a_withdrawn_application() {
 fn a_role_that_is_not_open_has_no_open_positions() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
-        role_of(document)["status"] = json!("closed");
+        first_role_of(document)["status"] = json!("closed");
         set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
     });
     assert_eq!(figures(&app, &hiring), "0|0|2|1|0|0");
@@ -260,7 +260,7 @@ fn rejections_and_refused_hires_are_not_delivered() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         integrate(document, true);
-        role_of(document)["status"] = json!("closed");
+        first_role_of(document)["status"] = json!("closed");
     });
     let admin = app.admin();
     admin.post_empty(&hiring.reject(0)).expect(200);
@@ -296,11 +296,11 @@ fn a_payload_with_long_names_and_notes_stays_small() {
         let hiring = app.hiring_with(|document| {
             integrate(document, true);
             document["organizations"][0]["name"] = json!(name);
-            role_of(document)["name"] = json!(name);
-            role_of(document)["steps"][3]["name"] = json!(name);
-            role_of(document)["candidates"][0]["name"] = json!(name);
+            first_role_of(document)["name"] = json!(name);
+            first_role_of(document)["steps"][3]["name"] = json!(name);
+            first_role_of(document)["candidates"][0]["name"] = json!(name);
             let address = |nth: usize| format!("{}@{round}.{nth}", "😀".repeat(240));
-            role_of(document)["candidates"][0]["email"] = json!(address(0));
+            first_role_of(document)["candidates"][0]["email"] = json!(address(0));
             for (user, nth) in document["users"].as_array_mut().unwrap().iter_mut().zip(1..) {
                 user["name"] = json!(name);
                 user["email"] = json!(address(nth));

@@ -55,7 +55,7 @@ fn newest_application(app: &App) -> Vec<String> {
 fn a_form_creates_a_candidate_and_an_application() {
     let app = App::start();
     let hiring = app.hiring();
-    let answer = Form::of(&app, &hiring).send(&app);
+    let answer = Form::for_role(&app, &hiring).send(&app);
     let status = status_path(&answer);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert!(answer.body.is_empty());
@@ -80,7 +80,7 @@ fn a_form_creates_a_candidate_and_an_application() {
 fn activity_records_the_signup_without_a_user() {
     let app = App::start();
     let hiring = app.hiring();
-    status_path(&Form::of(&app, &hiring).send(&app));
+    status_path(&Form::for_role(&app, &hiring).send(&app));
     let (action, role, detail) = last_activity(&app);
     assert_eq!((action.as_str(), role.as_str()), ("candidate_role.signed_up", hiring.role_id.as_str()));
     assert_eq!((&detail["before"], &detail["after"]["application"]), (&Value::Null, &Value::from("In Progress")));
@@ -94,7 +94,7 @@ fn activity_records_the_signup_without_a_user() {
 fn staff_find_the_applicant() {
     let app = App::start();
     let hiring = app.hiring();
-    status_path(&Form::of(&app, &hiring).send(&app));
+    status_path(&Form::for_role(&app, &hiring).send(&app));
     let client = app.user_with_all(&hiring.staff("member"));
     let found = client.get(&format!("{}?q=lovelace", hiring.candidates_path())).expect(200).json();
     assert_eq!(found["data"][0]["email"], "ada@example.org");
@@ -107,17 +107,19 @@ fn staff_find_the_applicant() {
 fn a_form_needs_no_origin_and_no_credential() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let elsewhere = app.anonymous().with_header("Origin", "https://elsewhere.example");
     status_path(&form.send_by(&elsewhere.with_header("Authorization", "Bearer nonsense")));
-    status_path(&Form::of(&app, &hiring).with("email", "b@example.org").with("unknown", "x").send_urlencoded(&app));
+    status_path(
+        &Form::for_role(&app, &hiring).with("email", "b@example.org").with("unknown", "x").send_urlencoded(&app),
+    );
     assert_eq!(counts(&app), "5|5|2|2|4");
 }
 
 fn a_form_sent_twice_makes_one_application_with_one_link() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let first = form.send(&app);
     let before = counts(&app);
     for again in [form.clone(), form.with("name", "Other").with("email", "other@example.org")] {
@@ -128,13 +130,13 @@ fn a_form_sent_twice_makes_one_application_with_one_link() {
     }
     assert_eq!(counts(&app), before);
     // Another form gets another link.
-    assert_ne!(status_path(&Form::of(&app, &hiring).send(&app)), status_path(&first));
+    assert_ne!(status_path(&Form::for_role(&app, &hiring).send(&app)), status_path(&first));
 }
 
 fn a_repeated_form_gets_the_same_answer_after_the_role_was_closed() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let first = status_path(&form.send(&app));
     close(&app, &hiring);
     assert_eq!(status_path(&form.send(&app)), first);
@@ -156,7 +158,7 @@ fn a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered() {
     .into_iter()
     .enumerate()
     {
-        let form = Form::young(&app, &path).with("email", &format!("{number}@example.org"));
+        let form = Form::fresh(&app, &path).with("email", &format!("{number}@example.org"));
         app.world.pass(age);
         let answer = form.send(&app);
         assert_eq!(answer.status, if is_good { 303 } else { 400 }, "{age:?}");
@@ -167,20 +169,20 @@ fn a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered() {
 fn a_form_sent_too_early_is_accepted_a_moment_later() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::young(&app, &path(&app, &hiring));
+    let form = Form::fresh(&app, &path(&app, &hiring));
     let text = form.send(&app).expect(400).text();
     assert!(text.contains("That was very quick.") && faults(&text).is_empty(), "{text}");
     assert_nothing_stored(&app);
     assert_eq!(value(&text, "form").as_deref(), Some(form.value("form")));
     assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
     app.pass(3);
-    status_path(&Form::on(&text, &form.path).send(&app));
+    status_path(&Form::from_page(&text, &form.path).send(&app));
 }
 
 fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring).with("name", "Grace").with("note", "Hello");
+    let form = Form::for_role(&app, &hiring).with("name", "Grace").with("note", "Hello");
     app.pass(86_400);
     let text = form.with("phone", "\u{7}").send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
@@ -192,7 +194,7 @@ fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
     let renewed = form.with("form", &value(&text, "form").unwrap());
     status_path(&renewed.send(&app));
     // After the clock was set back, the form comes from the future.
-    let form = Form::of(&app, &hiring).with("email", "b@example.org");
+    let form = Form::for_role(&app, &hiring).with("email", "b@example.org");
     app.set_clock("2026-11-21T09:00:00Z");
     assert!(form.send(&app).expect(400).text().contains("The form was open for too long."));
 }
@@ -200,12 +202,12 @@ fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
 fn a_forged_form_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let good = form.value("form").to_owned();
     let (head, signature) = good.rsplit_once('.').unwrap();
     let (id, time) = head.split_once('.').unwrap();
     let other = App::start();
-    let foreign = Form::of(&other, &other.hiring());
+    let foreign = Form::for_role(&other, &other.hiring());
     let forged = [
         String::new(),
         "x".to_owned(),
@@ -237,21 +239,21 @@ fn a_forged_form_is_refused() {
 fn a_form_of_another_link_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
-    let form = Form::of(&app, &hiring);
-    let moved = form.to(&path(&app, &other));
+    let form = Form::for_role(&app, &hiring);
+    let moved = form.sent_to(&path(&app, &other));
     let text = moved.send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
     // The form on the answered page is valid for that link.
     app.pass(3);
-    status_path(&Form::on(&text, &moved.path).send(&app));
+    status_path(&Form::from_page(&text, &moved.path).send(&app));
     assert_eq!(app.sql("SELECT role_id FROM signups"), std::slice::from_ref(&other.role_id));
 }
 
 fn a_form_survives_a_restart() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     let secret = app.sql("SELECT hex(secret) FROM form_secrets");
     app.stop();
     app.start_again();
@@ -266,7 +268,7 @@ fn a_form_with_the_hidden_field_filled_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for homepage in ["https://spam.example", " ", "0"] {
-        let form = Form::of(&app, &hiring).with("homepage", homepage);
+        let form = Form::for_role(&app, &hiring).with("homepage", homepage);
         let text = form.send(&app).expect(400).text();
         assert!(text.contains("A field that people do not see was filled."), "{text}");
         assert_eq!(value(&text, "homepage"), None);
@@ -274,7 +276,7 @@ fn a_form_with_the_hidden_field_filled_is_refused() {
         // A person whose browser filled the field can send the form again.
         assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
     }
-    status_path(&Form::of(&app, &hiring).with("homepage", "").send(&app));
+    status_path(&Form::for_role(&app, &hiring).with("homepage", "").send(&app));
 }
 
 fn close(app: &App, hiring: &Hiring) {
@@ -285,7 +287,7 @@ fn close(app: &App, hiring: &Hiring) {
 fn a_form_for_a_role_closed_meanwhile_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     close(&app, &hiring);
     let before = counts(&app);
     for form in [form.clone(), form.with("name", "")] {
@@ -302,7 +304,7 @@ fn a_form_for_a_link_expired_meanwhile_is_refused() {
     let hiring = app.hiring();
     let path = path(&app, &hiring);
     app.pass(30 * 86_400 - 4);
-    let (first, second) = (Form::at(&app, &path), Form::young(&app, &path).with("email", "b@example.org"));
+    let (first, second) = (Form::for_link(&app, &path), Form::fresh(&app, &path).with("email", "b@example.org"));
     app.world.pass(Duration::from_micros(999_999));
     status_path(&first.send(&app));
     app.pass(3);
@@ -314,9 +316,9 @@ fn a_form_for_a_link_expired_meanwhile_is_refused() {
 fn a_form_for_an_unknown_link_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::of(&app, &hiring);
+    let form = Form::for_role(&app, &hiring);
     for token in ["nothing", "%00", "0123456789abcdefghjkmnpqrstvwxyz0"] {
-        let text = form.to(&format!("/signup/{token}")).send(&app).expect(404).text();
+        let text = form.sent_to(&format!("/signup/{token}")).send(&app).expect(404).text();
         assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
     }
     assert_nothing_stored(&app);
@@ -331,7 +333,7 @@ fn the_language_is_stored_with_the_application() {
             .into_iter()
             .enumerate()
     {
-        let mut form = Form::at(&app, &path).with("email", &format!("{number}@example.org"));
+        let mut form = Form::for_link(&app, &path).with("email", &format!("{number}@example.org"));
         form.path = format!("{path}{query}");
         status_path(&form.send_by(&app.anonymous().with_header("Accept-Language", accepted)));
         let row = app.sql("SELECT s.locale, p.locale FROM signups s JOIN status_pages p ON p.candidate_role_id = s.candidate_role_id ORDER BY s.number DESC LIMIT 1");
@@ -343,7 +345,7 @@ fn the_same_address_in_another_organization_is_another_candidate() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     for hiring in [&hiring, &other] {
-        status_path(&Form::at(&app, &path_to(&app, hiring, &hiring.role_id)).send(&app));
+        status_path(&Form::for_link(&app, &path_to(&app, hiring, &hiring.role_id)).send(&app));
     }
     assert_eq!(
         app.sql("SELECT organization_id FROM candidates WHERE email_key = 'ada@example.org' ORDER BY number"),

@@ -7,9 +7,9 @@ use std::time::Duration;
 use appliance::domain::attachment::{ATTACHMENT_BYTES_MAX, CHUNK_BYTES_MAX, MediaType};
 use serde_json::json;
 
+use crate::attachment::{apply_with, attach, sign_up, stage};
 use crate::candidate_erase::{path, start};
-use crate::document::{apply_with, attach, sign_up, stage};
-use crate::support::sent::{link, signed_up};
+use crate::support::stored_signup::{insert_signup, link};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -112,7 +112,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     let other = apply_with(&app, &hiring, 1, "other.pdf", MediaType::Pdf, b"%PDF-1.7 other");
     // A later signup under the same address, with a status page of its own.
     let email = "zoe.quixworth+0@mail.example";
-    let later = signed_up(&app, &hiring, None, email, "later-link");
+    let later = insert_signup(&app, &hiring, None, email, "later-link");
     let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 staged");
     let get = |path: &str| app.anonymous().get(path);
     assert_eq!(get(&own).expect(200).body, b"%PDF-1.7 first");

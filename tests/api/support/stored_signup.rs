@@ -1,4 +1,4 @@
-//! What candidates apply with, put into the file by hand, and the links of their pages.
+//! Signups inserted into the file directly, and the links of their status pages.
 
 use appliance::domain::status_page::token_digest;
 use serde_json::{Value, json};
@@ -6,37 +6,37 @@ use sha2::{Digest, Sha256};
 
 use super::{App, Hiring};
 
-/// What a CV of two pieces holds.
+/// The content of an attachment that is stored in two chunks.
 pub(crate) const CV: &str = "%PDF-1.7 Quixworth";
 
-/// The path of a new link to the page of the `candidate`-th application, made by an owner.
+/// Creates a new status link for the `candidate`-th application as an owner, and returns its path.
 pub(crate) fn link(app: &App, hiring: &Hiring, candidate: usize) -> String {
-    let path = status_link(hiring, candidate);
+    let path = status_link_path(hiring, candidate);
     let answer = app.user_with_all(&hiring.staff("owner")).post_empty(&path).expect(200).json();
     path_of(&answer)
 }
 
-/// The path of the link that an answer holds.
+/// The path of the status link in an answer.
 pub(crate) fn path_of(answer: &Value) -> String {
     let url = answer["data"]["url"].as_str().unwrap();
     format!("/status/{}", url.rsplit('/').next().unwrap())
 }
 
-/// Where a new link is made.
-pub(crate) fn status_link(hiring: &Hiring, candidate: usize) -> String {
+/// The path that creates a new status link.
+pub(crate) fn status_link_path(hiring: &Hiring, candidate: usize) -> String {
     format!("/api/v1/candidate-roles/{}/status-link", hiring.candidates[candidate].application_id)
 }
 
-/// Adds somebody to the role by hand: the id of their application.
-pub(crate) fn added(app: &App, hiring: &Hiring, email: &str) -> String {
+/// Adds a candidate to the role as staff do, and returns the id of the application.
+pub(crate) fn add_candidate(app: &App, hiring: &Hiring, email: &str) -> String {
     let body = json!({ "name": "Ada Kept", "email": email, "roleId": hiring.role_id });
     let answer = app.user_with_all(&hiring.staff("owner")).post(&hiring.candidates_path(), &body).expect(200).json();
     answer["data"]["applications"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// What an application was made with, and its page: `token` is the link's. Without an application it is a signup that has
-/// changed nothing. The path of the page.
-pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, email: &str, token: &str) -> String {
+/// Inserts the signup of an application, with an attachment and a status page whose link has this token. Without an
+/// application, it is a later signup. Returns the path of the page.
+pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str>, email: &str, token: &str) -> String {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let now = appliance::world::World::now(app.world.as_ref()).micros();
     let id = format!("sign_{token}");
@@ -46,7 +46,7 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
     let hex: String = CV.bytes().map(|byte| format!("{byte:02x}")).collect();
     let sha256: String = Sha256::digest(CV).iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, second) = hex.split_at(16);
-    let (later_of, steps) = later(hiring, application, email);
+    let (later_of, steps) = later_signup_columns(hiring, application, email);
     let (application, bytes) = (quoted(application), CV.len());
     app.change(&format!(
         "BEGIN IMMEDIATE;
@@ -67,8 +67,9 @@ pub(crate) fn signed_up(app: &App, hiring: &Hiring, application: Option<&str>, e
     format!("/status/{token}")
 }
 
-/// What a signup without an application came later than, and the steps of then, as SQL; of one with an application, neither.
-pub(crate) fn later(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
+/// As SQL: the application that a later signup repeats, and the role's steps at the time. A signup with an application
+/// has neither.
+pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
     if application.is_some() {
         return ("NULL".to_owned(), "NULL".to_owned());
     }
@@ -84,9 +85,8 @@ pub(crate) fn later(hiring: &Hiring, application: Option<&str>, email: &str) -> 
     (later_of, steps)
 }
 
-/// How many rows there are of what candidates applied with: signups, documents, pieces, pages. What is nobody's, and only
-/// waits to be swept, does not count.
-pub(crate) fn rows(app: &App) -> String {
+/// The numbers of signups, attachments, chunks and status pages, without attachments that only wait for pruning.
+pub(crate) fn row_counts(app: &App) -> String {
     let count = |table: &str| format!("(SELECT count(*) FROM {table})");
     let documents = "documents WHERE created_at > 0";
     let pieces = format!("document_pieces WHERE document_number IN (SELECT number FROM {documents})");

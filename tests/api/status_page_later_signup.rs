@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::document::until;
+use crate::attachment::until;
 use crate::support::signup::{Form, path, path_to, status_path};
 use crate::support::{App, Client, Hiring};
 
@@ -54,7 +54,7 @@ impl Fixture {
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() { path(&self.app, &self.hiring) } else { path_to(&self.app, &self.hiring, role) };
-        status_path(&Form::at(&self.app, &path).with("name", name).with("email", email).send(&self.app))
+        status_path(&Form::for_link(&self.app, &path).with("name", name).with("email", email).send(&self.app))
     }
 
     fn page(&self, path: &str) -> String {
@@ -148,7 +148,7 @@ fn staff_see_later_signups_and_download_their_attachments() {
         fixture.apply("", &format!("Ada {number}"), ADA);
     }
     fixture.app.pass(60);
-    let form = Form::of(&fixture.app, &fixture.hiring).with("name", "With a CV").with_file("cv.txt", b"Mine");
+    let form = Form::for_role(&fixture.app, &fixture.hiring).with("name", "With a CV").with_file("cv.txt", b"Mine");
     let later = status_path(&form.send(&fixture.app));
     fixture.app.anonymous().post_empty(&format!("{later}/withdraw")).expect(303);
     let candidate = format!("/api/v1/candidates/{}", fixture.candidate());
@@ -211,7 +211,7 @@ fn a_new_link_from_staff_retains_an_emptied_application() {
     let application = fixture.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
     fixture.delete(&links[0]);
     let issue = format!("/api/v1/candidate-roles/{application}/status-link");
-    let issued = crate::support::sent::path_of(&fixture.owner.post_empty(&issue).expect(200).json());
+    let issued = crate::support::stored_signup::path_of(&fixture.owner.post_empty(&issue).expect(200).json());
     fixture.delete(&links[1]);
     assert_eq!(fixture.candidates().len(), 2);
     fixture.delete(&issued);
@@ -389,7 +389,7 @@ fn retention_counts_from_the_last_signup() {
     fixture.owner.post_empty(&format!("/api/v1/candidate-roles/{other}/withdraw")).expect(200);
     fixture.app.pass(40 * 86_400);
     let path = format!("/api/admin/organizations/{}", fixture.hiring.organization_id);
-    let later = status_path(&Form::of(&fixture.app, &fixture.hiring).with("email", ADA).send(&fixture.app));
+    let later = status_path(&Form::for_role(&fixture.app, &fixture.hiring).with("email", ADA).send(&fixture.app));
     fixture.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
     fixture.app.pass(600);
     // Another candidate is due and is erased a day later. By then the scan has covered everybody.
@@ -429,7 +429,7 @@ fn a_later_signup_shows_the_steps_at_its_time() {
 
 fn a_repeated_form_does_not_recreate_a_deleted_signup() {
     let fixture = Fixture::new();
-    let form = Form::of(&fixture.app, &fixture.hiring);
+    let form = Form::for_role(&fixture.app, &fixture.hiring);
     let path = status_path(&form.send(&fixture.app));
     fixture.delete(&path);
     assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
@@ -444,7 +444,7 @@ fn a_repeated_form_does_not_recreate_a_deleted_signup() {
 
 fn a_repeated_form_does_not_recreate_a_replaced_link() {
     let fixture = Fixture::new();
-    let form = Form::of(&fixture.app, &fixture.hiring);
+    let form = Form::for_role(&fixture.app, &fixture.hiring);
     let path = status_path(&form.send(&fixture.app));
     let application = fixture.app.sql("SELECT candidate_role_id FROM signups").remove(0);
     fixture.owner.post_empty(&format!("/api/v1/candidate-roles/{application}/status-link")).expect(200);

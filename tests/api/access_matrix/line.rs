@@ -1,0 +1,125 @@
+//! A line of the access matrix: a route, what it needs of a caller, and how to make a request to it.
+
+use serde_json::Value;
+
+use crate::support::{Answer, App, Client, Hiring};
+
+const JSON: &str = "application/json";
+
+/// What a route needs of a caller besides the scope in the route table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The platform role admin.
+    Admin,
+    /// Read access to the organization: any member.
+    Reads,
+    /// Managing the organization: any member except the role `member`.
+    Manages,
+    /// Responsibility for personal data: owners and admins of the organization.
+    Erases,
+    /// Nothing more: every caller sees their own items.
+    Lists,
+}
+
+impl Kind {
+    /// The callers with access.
+    pub(crate) fn admitted(self) -> &'static [&'static str] {
+        match self {
+            Self::Admin => &["platform admin"],
+            Self::Reads | Self::Lists => {
+                &["platform admin", "owner", "admin", "moderator", "hr_representative", "member"]
+            }
+            Self::Manages => &["platform admin", "owner", "admin", "moderator", "hr_representative"],
+            Self::Erases => &["platform admin", "owner", "admin"],
+        }
+    }
+
+    /// The members of the organization who are refused nevertheless.
+    pub(crate) fn forbidden(self) -> &'static [&'static str] {
+        match self {
+            Self::Admin | Self::Reads | Self::Lists => &[],
+            Self::Manages => &["member"],
+            Self::Erases => &["moderator", "hr_representative", "member"],
+        }
+    }
+}
+
+/// A request to a route, prepared for one organization.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// The path with its query.
+    pub(crate) path: String,
+    /// The media type and bytes of the body, if it has one.
+    pub(crate) body: Option<(&'static str, Vec<u8>)>,
+    /// The answer for callers with access.
+    pub(crate) granted: (u16, &'static str),
+}
+
+impl Request {
+    pub(crate) fn send(&self, client: &Client, method: &str) -> Answer {
+        match &self.body {
+            Some((media_type, body)) => client.send(method, &self.path, &[("Content-Type", *media_type)], body),
+            None => client.send(method, &self.path, &[], b""),
+        }
+    }
+
+    /// The request with a JSON body.
+    #[expect(clippy::needless_pass_by_value, reason = "so that lines read as what they send")]
+    pub(crate) fn with(self, body: Value) -> Self {
+        Self { body: Some((JSON, body.to_string().into_bytes())), ..self }
+    }
+
+    /// The request with a body other than JSON.
+    pub(crate) fn with_bytes(self, media_type: &'static str, body: &[u8]) -> Self {
+        Self { body: Some((media_type, body.to_owned())), ..self }
+    }
+
+    /// Whether the body is something other than JSON.
+    pub(crate) fn has_other_than_json(&self) -> bool {
+        self.body.as_ref().is_some_and(|(media_type, _)| *media_type != JSON)
+    }
+
+    /// The request with another expected answer for callers with access.
+    pub(crate) fn granting(self, status: u16, code: &'static str) -> Self {
+        Self { granted: (status, code), ..self }
+    }
+}
+
+/// A request to this path without a body, with the expected answer 200.
+pub(crate) fn request_to(path: impl Into<String>) -> Request {
+    Request { path: path.into(), body: None, granted: (200, "") }
+}
+
+/// One route of the table.
+pub(crate) struct Line {
+    /// The route's method and path, as in the table.
+    pub(crate) route_name: &'static str,
+    pub(crate) kind: Kind,
+    /// Prepares a fresh organization as an admin, and returns a request that callers with access may make.
+    pub(crate) request: fn(&App, &Hiring) -> Request,
+}
+
+/// A route for platform admins.
+pub(crate) fn admin(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
+    Line { route_name, kind: Kind::Admin, request }
+}
+
+/// A route for every member of the organization.
+pub(crate) fn reads(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
+    Line { route_name, kind: Kind::Reads, request }
+}
+
+/// A route for members who manage the organization.
+pub(crate) fn manages(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
+    Line { route_name, kind: Kind::Manages, request }
+}
+
+/// A route for members who are responsible for the organization's personal data.
+pub(crate) fn erases(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
+    Line { route_name, kind: Kind::Erases, request }
+}
+
+/// A route that shows each caller their own items.
+pub(crate) fn lists(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
+    Line { route_name, kind: Kind::Lists, request }
+}
