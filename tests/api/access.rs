@@ -24,7 +24,7 @@ crate::tests![
     every_endpoint_that_needs_a_credential_is_rate_limited,
 ];
 
-/// The values of the matrix's cells.
+/// The cells of the matrix: a status and the code of a problem.
 const OK: (u16, &str) = (200, "");
 const NO_CREDENTIAL: (u16, &str) = (401, "unauthorized");
 const NO_SCOPE: (u16, &str) = (403, "insufficient_scope");
@@ -35,11 +35,11 @@ const HIDDEN: (u16, &str) = (404, "not_found");
 type Row = [(u16, &'static str); 7];
 
 const MANAGES: Row = [OK, OK, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
-const LOOKS_ON: Row = [FORBIDDEN, FORBIDDEN, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
+const CANNOT_DECIDE: Row = [FORBIDDEN, FORBIDDEN, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
 const OUTSIDE: Row = [HIDDEN, HIDDEN, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
-const NARROW: Row = [NO_SCOPE, NO_SCOPE, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
+const WITHOUT_SCOPES: Row = [NO_SCOPE, NO_SCOPE, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
 const ADMIN: Row = [OK; 7];
-const NARROW_ADMIN: Row = [NO_SCOPE, NO_SCOPE, OK, NO_SCOPE, NO_SCOPE, NO_SCOPE, NO_SCOPE];
+const ADMIN_WITHOUT_SCOPES: Row = [NO_SCOPE, NO_SCOPE, OK, NO_SCOPE, NO_SCOPE, NO_SCOPE, NO_SCOPE];
 const SESSION: Row = [NO_CREDENTIAL, NO_CREDENTIAL, OK, NO_CREDENTIAL, NO_CREDENTIAL, NO_CREDENTIAL, NO_CREDENTIAL];
 const STRANGER: Row = [NO_CREDENTIAL; 7];
 
@@ -54,7 +54,7 @@ fn each_caller_gets_the_expected_answer_at_each_endpoint() {
             "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",
             target.organization_id
         ));
-        let found = cells(&app, &client, &target);
+        let found = answers_of_caller(&app, &client, &target);
         assert_eq!(found, expected.map(|(status, code)| (status, code.to_owned())), "{name}");
         let decided = |column: usize, word: &str, candidate: usize| {
             let id = &target.candidates[candidate].application_id;
@@ -138,7 +138,11 @@ fn demoting_a_member_takes_effect_at_once() {
         let user = hiring.staff("hr_representative");
         app.change(&format!("UPDATE memberships SET org_role = '{role}' WHERE user_id = '{user}'"));
         let steps = app.sql("SELECT count(*) FROM candidate_role_steps WHERE status = 'rejected'")[0].parse().unwrap();
-        assert_eq!(verdict(&client.post_empty(&hiring.decision(1, steps, "reject"))), cell(expected), "{role}");
+        assert_eq!(
+            status_and_code(&client.post_empty(&hiring.decision(1, steps, "reject"))),
+            owned(expected),
+            "{role}"
+        );
     }
     let user = hiring.staff("hr_representative");
     app.change(&format!("UPDATE memberships SET org_role = 'member' WHERE user_id = '{user}'"));
@@ -255,7 +259,7 @@ fn only_the_scope_pipeline_write_allows_decisions() {
             // An unknown step shows whether the scope suffices and changes nothing.
             for decision in ["reject", "hire"] {
                 let answer = client.post_empty(&format!("/api/v1/candidate-steps/none/{decision}"));
-                assert_eq!(verdict(&answer), cell(if *decides { HIDDEN } else { NO_SCOPE }), "{scopes}");
+                assert_eq!(status_and_code(&answer), owned(if *decides { HIDDEN } else { NO_SCOPE }), "{scopes}");
             }
             if !decides {
                 client.post_empty(&hiring.reject(0)).refused(403, "insufficient_scope");
@@ -324,13 +328,13 @@ fn every_endpoint_that_needs_a_credential_is_rate_limited() {
         admin.get("/api/v1/me").expect(200);
     }
     let (key, _) = app.make_key(&hiring.staff("owner"));
-    for (status, code) in cells_of(&admin, &hiring, &hiring.staff("owner"), &key) {
+    for (status, code) in answers_at_endpoints(&admin, &hiring, &hiring.staff("owner"), &key) {
         assert_eq!((status, code.as_str()), (429, "rate_limited"));
     }
     assert_eq!(statuses(&app, &hiring), ["In Progress", "In Progress", "In Progress"]);
     app.pass(60);
-    for found in cells_of(&admin, &hiring, &hiring.staff("owner"), &key) {
-        assert_eq!(found, cell(OK));
+    for found in answers_at_endpoints(&admin, &hiring, &hiring.staff("owner"), &key) {
+        assert_eq!(found, owned(OK));
     }
 }
 
@@ -349,10 +353,14 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     app.admin().delete(&format!("/api/admin/api-keys/{revoked}")).expect(200);
     let mut callers = vec![("anonymous".to_owned(), app.anonymous(), STRANGER)];
     for role in ["owner", "admin", "moderator", "hr_representative", "member"] {
-        let own = if role == "member" { LOOKS_ON } else { MANAGES };
+        let own = if role == "member" { CANNOT_DECIDE } else { MANAGES };
         callers.push((role.to_owned(), app.user(&format!("home_{role}")), own));
         callers.push((format!("{role} elsewhere"), app.user(&other.staff(role)), OUTSIDE));
-        callers.push((format!("{role} without scopes"), key_with(&format!("home_{role}"), json!([])).1, NARROW));
+        callers.push((
+            format!("{role} without scopes"),
+            key_with(&format!("home_{role}"), json!([])).1,
+            WITHOUT_SCOPES,
+        ));
     }
     let word = "correct horse battery";
     for (email, name) in [("owner@home.example", "owner"), ("admin@appliance.example", "platform admin")] {
@@ -361,8 +369,8 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     }
     callers.push(("user with no membership".to_owned(), outsider(app), OUTSIDE));
     callers.push(("platform admin".to_owned(), app.admin(), ADMIN));
-    let (_, narrow_admin) = key_with("user_admin", json!([]));
-    callers.push(("platform admin without scopes".to_owned(), narrow_admin, NARROW_ADMIN));
+    let (_, admin_without_scopes) = key_with("user_admin", json!([]));
+    callers.push(("platform admin without scopes".to_owned(), admin_without_scopes, ADMIN_WITHOUT_SCOPES));
     callers.push(("revoked key".to_owned(), revoked_client, STRANGER));
     callers.push(("expired key".to_owned(), app.key(&expired), STRANGER));
     callers
@@ -392,15 +400,15 @@ fn outsider(app: &App) -> Client {
 }
 
 /// The answers that a caller gets at each endpoint, for candidates without a decision and a key that is not revoked.
-fn cells(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
+fn answers_of_caller(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
     let (key, _) = app.make_key(&target.staff("owner"));
-    let found = cells_of(client, target, &target.staff("owner"), &key);
+    let found = answers_at_endpoints(client, target, &target.staff("owner"), &key);
     let is_enabled = app.sql(&format!("SELECT enabled FROM api_keys WHERE id = '{key}'")).join("") == "1";
     assert_eq!(is_enabled, found[6].0 != 200, "a refused revocation leaves the key enabled");
     found
 }
 
-fn cells_of(client: &Client, target: &Hiring, user: &str, key: &str) -> [(u16, String); 7] {
+fn answers_at_endpoints(client: &Client, target: &Hiring, user: &str, key: &str) -> [(u16, String); 7] {
     [
         client.post_empty(&target.reject(0)),
         client.post_empty(&target.hire(1)),
@@ -410,14 +418,14 @@ fn cells_of(client: &Client, target: &Hiring, user: &str, key: &str) -> [(u16, S
         client.get(&format!("/api/admin/api-keys/{key}/usage")),
         client.delete(&format!("/api/admin/api-keys/{key}")),
     ]
-    .map(|answer| verdict(&answer))
+    .map(|answer| status_and_code(&answer))
 }
 
-fn verdict(answer: &Answer) -> (u16, String) {
+fn status_and_code(answer: &Answer) -> (u16, String) {
     (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
 }
 
-fn cell((status, code): (u16, &str)) -> (u16, String) {
+fn owned((status, code): (u16, &str)) -> (u16, String) {
     (status, code.to_owned())
 }
 

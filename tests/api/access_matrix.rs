@@ -26,7 +26,7 @@ crate::tests![
 ];
 
 /// The routes of the original interface, which `access` tests.
-const TESTED_IN_TENANCY: [&str; 7] = [
+const TESTED_IN_ACCESS: [&str; 7] = [
     "POST /api/v1/candidate-steps/{id}/reject",
     "POST /api/v1/candidate-steps/{id}/hire",
     "GET /api/v1/me",
@@ -53,7 +53,7 @@ fn each_route_of_the_table_has_one_line() {
         .iter()
         .filter(of_staff)
         .map(String::as_str)
-        .filter(|route_name| !TESTED_IN_TENANCY.contains(route_name))
+        .filter(|route_name| !TESTED_IN_ACCESS.contains(route_name))
         .collect();
     let lines = lines::lines();
     let found: BTreeSet<&str> = lines.iter().map(|line| line.route_name).collect();
@@ -73,7 +73,13 @@ fn each_caller_gets_the_expected_answer_at_each_route() {
             let hiring = app.hiring();
             let request = (line.request)(&app, &hiring);
             let answer = request.send(&admitted(&app, caller, &line, &hiring), route(&line).method.as_str());
-            assert_eq!(verdict(&answer), cell(request.granted), "{caller} at {}: {}", line.route_name, answer.text());
+            assert_eq!(
+                status_and_code(&answer),
+                owned(request.granted),
+                "{caller} at {}: {}",
+                line.route_name,
+                answer.text()
+            );
         }
     }
     assert_eq!(app.check(), Vec::<String>::new());
@@ -87,7 +93,7 @@ fn assert_refused(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) 
     app.pass(1);
     let assert_refused_with = |name: &str, client: &Client, expected: (u16, &str)| {
         let answer = request.send(client, route.method.as_str());
-        assert_eq!(verdict(&answer), cell(expected), "{name} at {}: {}", line.route_name, answer.text());
+        assert_eq!(status_and_code(&answer), owned(expected), "{name} at {}: {}", line.route_name, answer.text());
         if expected == NO_SCOPE {
             let challenge = answer.header("www-authenticate").unwrap();
             assert!(challenge.contains(&format!("scope=\"{}\"", scope(route).as_str())), "{challenge}");
@@ -149,8 +155,8 @@ fn an_unknown_id_is_not_found_for_admins() {
                 let request = Request { path: path.join("/"), body: request.body.clone(), granted: HIDDEN };
                 let answer = request.send(&admin, route.method.as_str());
                 assert_eq!(
-                    verdict(&answer),
-                    cell(HIDDEN),
+                    status_and_code(&answer),
+                    owned(HIDDEN),
                     "{} at {}: {}",
                     request.path,
                     line.route_name,
@@ -261,11 +267,11 @@ fn route(line: &Line) -> &'static Route {
 fn scope(route: &Route) -> Scope {
     match route.entry {
         Entry::Scoped(scope) | Entry::Admin(scope) => scope,
-        other => panic!("{} takes no scope but {other:?}", route.path),
+        other => panic!("{} needs no scope: {other:?}", route.path),
     }
 }
 
-fn verdict(answer: &Answer) -> (u16, String) {
+fn status_and_code(answer: &Answer) -> (u16, String) {
     // Files and empty answers have no error code.
     let is_json = answer.header("content-type").is_some_and(|media_type| media_type.contains("json"));
     let code = if answer.body.is_empty() || !is_json {
@@ -276,6 +282,6 @@ fn verdict(answer: &Answer) -> (u16, String) {
     (answer.status, code)
 }
 
-fn cell((status, code): (u16, &str)) -> (u16, String) {
+fn owned((status, code): (u16, &str)) -> (u16, String) {
     (status, code.to_owned())
 }

@@ -172,7 +172,7 @@ fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
-        assert!(!found.is_empty() || cursor.is_empty(), "hasMore announced a page that is empty: {page}");
+        assert!(!found.is_empty() || cursor.is_empty(), "the page after hasMore is empty: {page}");
         all.extend(found);
         between();
         let Some(next) = next else { return all };

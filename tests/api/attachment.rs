@@ -95,7 +95,7 @@ pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
 
 /// Polls until a query returns this value, because a background thread does the work.
 #[track_caller]
-pub(crate) fn until(app: &App, sql: &str, expected: &str) {
+pub(crate) fn wait_until(app: &App, sql: &str, expected: &str) {
     let began = Instant::now();
     while app.sql(sql) != [expected] {
         assert!(began.elapsed() < Duration::from_secs(20), "{:?} is not {expected}", app.sql(sql));
@@ -203,11 +203,11 @@ fn an_erasure_removes_signups_attachments_and_status_pages() {
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.delete(&path(&hiring, 0)).expect(200);
     assert_eq!(app.sql("SELECT count(*) FROM documents WHERE signup_id IS NOT NULL OR created_at > 0"), ["1"]);
-    until(&app, COUNTS, "1|1|1|4");
+    wait_until(&app, COUNTS, "1|1|1|4");
     owner.get(&document).refused(404, "not_found");
     assert_eq!(app.check(), Vec::<String>::new());
     owner.delete(&path(&hiring, 1)).expect(200);
-    until(&app, COUNTS, "0|0|0|0");
+    wait_until(&app, COUNTS, "0|0|0|0");
 }
 
 fn an_erasure_removes_signups_under_earlier_addresses_but_not_of_other_organizations() {
@@ -236,10 +236,10 @@ fn retention_removes_attachments() {
         .expect(200);
     // Retention finds the candidate due on one day and erases on a later one.
     app.pass(40 * DAY_S);
-    until(&app, "SELECT count(*) FROM retention_due", "1");
+    wait_until(&app, "SELECT count(*) FROM retention_due", "1");
     assert_eq!(app.sql(COUNTS), ["1|1|1|1"]);
     app.pass(DAY_S);
-    until(&app, COUNTS, "0|0|0|0");
+    wait_until(&app, COUNTS, "0|0|0|0");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -254,10 +254,10 @@ fn an_unclaimed_attachment_is_pruned_after_an_hour() {
          SELECT number, 1, zeroblob(65536) FROM documents WHERE id = 'doc_gone'",
     );
     app.pass(60 * 60 - 1);
-    until(&app, "SELECT count(*) FROM documents WHERE id = 'doc_gone'", "0");
+    wait_until(&app, "SELECT count(*) FROM documents WHERE id = 'doc_gone'", "0");
     assert_eq!(app.sql(COUNTS), ["1|1|2|47"]);
     app.pass(61);
-    until(&app, COUNTS, "1|1|1|1");
+    wait_until(&app, COUNTS, "1|1|1|1");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -276,7 +276,7 @@ fn a_partial_upload_is_pruned_at_the_next_start() {
     assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));
     app.pass(1);
     app.start_again();
-    until(&app, COUNTS, "1|1|2|2");
+    wait_until(&app, COUNTS, "1|1|2|2");
     assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::attachment::{apply_with, attach, sign_up, stage};
 use crate::candidate_erase::{path, start};
-use crate::support::stored_signup::{insert_signup, link};
+use crate::support::stored_signup::{insert_signup, new_status_link};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -30,7 +30,7 @@ fn content(bytes: usize) -> Vec<u8> {
 /// The first candidate applies with an attachment. Returns its path for staff and its path under the status link.
 fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
     let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
-    let own = format!("{}/documents/{}", link(app, hiring, 0), staff.rsplit('/').next().unwrap());
+    let own = format!("{}/documents/{}", new_status_link(app, hiring, 0), staff.rsplit('/').next().unwrap());
     [staff, own]
 }
 
@@ -98,7 +98,7 @@ fn both_downloads_have_every_byte_of_many_chunks() {
 }
 
 #[track_caller]
-fn assert_leads_nowhere(answer: Answer) {
+fn assert_dead_link(answer: Answer) {
     let answer = answer.expect(404);
     assert!(answer.text().contains("<h1>This link leads nowhere</h1>"), "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -119,16 +119,16 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     assert_eq!(get(&format!("{later}/documents/doc_later-link")).expect(200).body, b"%PDF-1.7 Quixworth");
     let other = other.rsplit('/').next().unwrap();
     for foreign in [other, "doc_later-link", staged.as_str(), "none", "%00", "a%2Fb"] {
-        assert_leads_nowhere(get(&format!("{page}/documents/{foreign}")));
+        assert_dead_link(get(&format!("{page}/documents/{foreign}")));
     }
-    assert_leads_nowhere(get(&format!("{later}/documents/{id}")));
-    assert_leads_nowhere(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
+    assert_dead_link(get(&format!("{later}/documents/{id}")));
+    assert_dead_link(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
     // Neither a later upload nor a replaced link leads to the attachment.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
-    assert_leads_nowhere(get(&format!("{page}/documents/{}", staged.as_str())));
-    link(&app, &hiring, 0);
-    assert_leads_nowhere(get(&own));
+    assert_dead_link(get(&format!("{page}/documents/{}", staged.as_str())));
+    new_status_link(&app, &hiring, 0);
+    assert_dead_link(get(&own));
     let twice = get(&format!("{own}?lang=de&lang=fr")).expect(400);
     assert_eq!(twice.header("content-type"), Some("text/html; charset=utf-8"));
 }

@@ -113,7 +113,7 @@ fn the_time_at_a_step_grows_with_the_clock() {
     app.pass(90);
     assert_eq!(seconds(), before + 90);
     app.set_clock("2026-11-02T09:59:59Z");
-    assert_eq!(seconds(), 0, "the time never gets negative when the clock was set back");
+    assert_eq!(seconds(), 0, "the time is not negative after the clock was set back");
 }
 
 fn an_advanced_candidate_goes_to_the_end_of_the_next_step() {
@@ -213,7 +213,7 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer");
-        assert!(!found.is_empty() || all.is_empty(), "hasMore announced a page that is empty");
+        assert!(!found.is_empty() || all.is_empty(), "the page after hasMore is empty");
         all.extend(found);
         between(number);
         let Some(next) = next else { break };

@@ -253,8 +253,8 @@ fn other_media_types_are_unsupported() {
         ] {
             let answer = endpoint.send(Some(content_type), endpoint.good.to_string().as_bytes());
             let shown = (endpoint.name, content_type, answer.text());
-            let verdict = (answer.status, answer.json()["code"].as_str().map(str::to_owned));
-            assert_eq!(verdict, (415, Some("unsupported_media_type".to_owned())), "{shown:?}");
+            let status_and_code = (answer.status, answer.json()["code"].as_str().map(str::to_owned));
+            assert_eq!(status_and_code, (415, Some("unsupported_media_type".to_owned())), "{shown:?}");
         }
     }
     assert_unchanged(&app);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::App;
-use crate::support::stored_signup::{insert_signup, link, path_of, status_link_path};
+use crate::support::stored_signup::{insert_signup, new_status_link, status_link_in, status_link_path};
 
 crate::tests![
     a_new_link_opens_the_status_page_and_ends_the_old_link,
@@ -26,7 +26,7 @@ fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     let answer = owner.post_empty(&status_link_path(&hiring, 0)).expect(200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let data = &answer.json()["data"];
-    let first = path_of(&answer.json());
+    let first = status_link_in(&answer.json());
     let expected = json!({
         "id": hiring.candidates[0].application_id,
         "url": format!("http://{}{first}", app.address),
@@ -35,7 +35,7 @@ fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     });
     assert_eq!(*data, expected);
     app.anonymous().get(&first).expect(200);
-    let second = link(&app, &hiring, 0);
+    let second = new_status_link(&app, &hiring, 0);
     app.anonymous().get(&first).expect(404);
     let page = app.anonymous().get(&second).expect(200).text();
     assert!(page.contains("Candidate 1"), "{page}");
@@ -45,7 +45,7 @@ fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
 fn a_link_has_43_characters_and_the_file_stores_only_its_digest() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let token = path.strip_prefix("/status/").unwrap();
     assert_eq!(token.len(), 43);
     let digest = appliance::domain::status_page::token_digest(token);
@@ -58,7 +58,7 @@ fn a_link_has_43_characters_and_the_file_stores_only_its_digest() {
 fn activity_records_a_new_link_without_the_link() {
     let app = App::start();
     let hiring = app.hiring();
-    link(&app, &hiring, 1);
+    new_status_link(&app, &hiring, 1);
     let ids = &hiring.candidates[1];
     let row = app.sql("SELECT action, user_id, role_id, candidate_id, candidate_role_id, detail FROM activities");
     let ids = [&hiring.staff("owner"), &hiring.role_id, &ids.candidate_id, &ids.application_id];
@@ -102,9 +102,9 @@ fn a_language_that_is_not_a_language_tag_is_refused() {
 fn a_new_link_still_shows_a_withdrawal() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     app.anonymous().post_empty(&format!("{path}/withdraw")).expect(303);
-    let page = app.anonymous().get(&link(&app, &hiring, 0)).expect(200).text();
+    let page = app.anonymous().get(&new_status_link(&app, &hiring, 0)).expect(200).text();
     assert!(page.contains("The application was withdrawn"), "{page}");
 }
 
@@ -120,7 +120,7 @@ fn repeating_a_request_does_not_show_the_link_again() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner")).with_header("Idempotency-Key", "once");
-    let path = path_of(&owner.post_empty(&status_link_path(&hiring, 0)).expect(200).json());
+    let path = status_link_in(&owner.post_empty(&status_link_path(&hiring, 0)).expect(200).json());
     let refused = owner.post_empty(&status_link_path(&hiring, 0)).refused(409, "conflict");
     assert!(!refused.text().contains(path.strip_prefix("/status/").unwrap()));
     app.anonymous().get(&path).expect(200);

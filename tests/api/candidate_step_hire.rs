@@ -467,9 +467,9 @@ fn authority_is_checked_before_state_and_state_before_rules() {
         set_steps(document, 1, "Not Selected", &["validated", "rejected", "pending", "pending"]);
     });
     let (member, staff) = (app.user(&hiring.staff("member")), app.user(&hiring.staff("hr_representative")));
-    let verdict = |answer: Answer| (answer.status, answer.json()["code"].as_str().unwrap().to_owned());
+    let status_and_code = |answer: Answer| (answer.status, answer.json()["code"].as_str().unwrap().to_owned());
     for candidate in 0..3 {
-        let (status, code) = verdict(member.post_empty(&hiring.hire(candidate)));
+        let (status, code) = status_and_code(member.post_empty(&hiring.hire(candidate)));
         assert_eq!((status, code.as_str()), (403, "forbidden"), "candidate {candidate}");
     }
     staff.post_empty(&hiring.hire(0)).refused(409, "conflict");

@@ -41,7 +41,7 @@ fn a_validation_returns_the_step_and_the_next_step() {
     let next = step(2, "Interview", "interview", "in_progress");
     assert_eq!(answer, json!({ "success": true, "step": validated, "nextStep": next }));
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
-    assert_eq!(at(&app, &hiring, 0), format!("In Progress|{}|{}", hiring.role_steps[2], micros(NOW)));
+    assert_eq!(current_step(&app, &hiring, 0), format!("In Progress|{}|{}", hiring.role_steps[2], micros(NOW)));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -55,7 +55,7 @@ fn validations_lead_to_the_final_step_where_only_a_hire_follows() {
     assert!(problem["detail"].as_str().unwrap().contains("/hire"), "{problem}");
     staff.post_empty(&hiring.hire(0)).expect(200);
     assert_eq!(hiring.step_statuses(&app, 0), ["validated"; 4]);
-    assert_eq!(at(&app, &hiring, 0), "Hired|null|null");
+    assert_eq!(current_step(&app, &hiring, 0), "Hired|null|null");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -146,12 +146,12 @@ fn validating_a_parallel_step_leaves_the_time_at_the_current_step() {
     let steps = ["in_progress", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
     let staff = app.user(&hiring.staff("owner"));
-    let before = at(&app, &hiring, 0);
+    let before = current_step(&app, &hiring, 0);
     app.pass(60);
     let next = staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200).json()["nextStep"].take();
     assert_eq!(next["id"], hiring.candidates[0].steps[0]);
     assert_eq!(hiring.step_statuses(&app, 0), ["in_progress", "validated", "pending", "pending"]);
-    assert_eq!(at(&app, &hiring, 0), before);
+    assert_eq!(current_step(&app, &hiring, 0), before);
 }
 
 fn long_notes_and_other_errors_are_reported_together() {
@@ -175,7 +175,7 @@ fn start() -> (App, Hiring, Client) {
 }
 
 /// An application's status, its current step, and the time it arrived there.
-fn at(app: &App, hiring: &Hiring, candidate: usize) -> String {
+fn current_step(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     app.sql(&format!("SELECT status, at_role_step_id, at_since FROM candidate_roles WHERE id = '{id}'")).join("")
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::portal_apply::apply_path;
 use crate::support::race::{Runner, race};
-use crate::support::signup::{Form, area, status_path, value};
+use crate::support::signup::{Form, input_value, status_path, text_area_value};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -195,7 +195,10 @@ fn assert_form_shown_again(answer: &Answer) -> String {
     assert_eq!(answer.status, 503, "{}", answer.text());
     assert!(answer.header("retry-after").is_some());
     let text = answer.text();
-    assert_eq!((value(&text, "name").as_deref(), area(&text, "note").as_str()), (Some("Ada Lovelace"), "Engines"));
+    assert_eq!(
+        (input_value(&text, "name").as_deref(), text_area_value(&text, "note").as_str()),
+        (Some("Ada Lovelace"), "Engines")
+    );
     text
 }
 
@@ -205,7 +208,7 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     let form = Form::for_role(&app, &hiring).with("note", "Engines");
     // The attachment was uploaded while the file could be written.
     let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
-    let form = form.with("cvToken", &value(&text, "cvToken").unwrap());
+    let form = form.with("cvToken", &input_value(&text, "cvToken").unwrap());
     let other = rusqlite::Connection::open(&app.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let in_words = |tag: &str| assert_form_shown_again(&form.sent_to(&format!("{}?lang={tag}", form.path)).send(&app));
@@ -215,7 +218,7 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     assert!(in_words("de").contains("Ihre Bewerbung kann gerade nicht angenommen werden."));
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
-    let again = Form::from_page(&text, &form.path).with("cvToken", &value(&text, "cvToken").unwrap());
+    let again = Form::from_page(&text, &form.path).with("cvToken", &input_value(&text, "cvToken").unwrap());
     status_path(&again.send(&app));
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["cv.pdf|1"]);
 }
@@ -247,7 +250,7 @@ fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
     // Forms without a file have permits of their own.
     let text = assert_form_shown_again(&answer);
     assert!(text.contains("Your application cannot be taken right now."), "{text}");
-    assert!(text.contains("Your file cannot be taken right now.") && value(&text, "cvToken").is_none(), "{text}");
+    assert!(text.contains("Your file cannot be taken right now.") && input_value(&text, "cvToken").is_none(), "{text}");
     // Without any permit left, the page explains that the input is not lost.
     held.extend(std::iter::from_fn(hold));
     let text = form.send(&app).expect(503).text();

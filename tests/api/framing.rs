@@ -88,8 +88,8 @@ fn an_invalid_host_is_a_bad_request() {
         for (path, fields) in paths.iter().chain(&[("/nothing", "")]) {
             let request = [format!("GET {path} HTTP/1.1\r\n{fields}Host: ").as_bytes(), host, b"\r\n\r\n"].concat();
             let answer = app.anonymous().raw(&request);
-            let verdict = (answer.status, answer.json()["code"].as_str().map(str::to_owned));
-            assert_eq!(verdict, (400, Some("bad_request".to_owned())), "{path} {}", host.escape_ascii());
+            let status_and_code = (answer.status, answer.json()["code"].as_str().map(str::to_owned));
+            assert_eq!(status_and_code, (400, Some("bad_request".to_owned())), "{path} {}", host.escape_ascii());
         }
         let old = [&b"GET /healthz HTTP/1.0\r\nHost: "[..], host, b"\r\n\r\n"].concat();
         assert_eq!(app.anonymous().raw(&old).status, 400, "HTTP/1.0 {}", host.escape_ascii());

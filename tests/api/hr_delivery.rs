@@ -42,7 +42,7 @@ const DELIVERIES: &str = "/api/admin/hr-deliveries";
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
 /// The time this many seconds later.
-fn at(seconds: u64) -> Value {
+fn time_after(seconds: u64) -> Value {
     json!(format!("2026-11-21T09:{:02}:{:02}.000000Z", seconds / 60, seconds % 60))
 }
 
@@ -158,13 +158,13 @@ fn pending_and_failed_deliveries_are_listed_with_their_last_attempt() {
     let id = hire(&app, &hiring, 0);
     let waiting = after_attempts(&app, &id, 1);
     assert_eq!((&waiting["state"], &waiting["held"]), (&json!("pending"), &json!(null)));
-    assert_eq!(waiting["nextAttemptAt"], at(10));
+    assert_eq!(waiting["nextAttemptAt"], time_after(10));
     assert_eq!((&waiting["lastAttempt"]["status"], &waiting["lastAttempt"]["answer"]), (&json!(503), &json!("")));
     app.pass(10);
     let failed = after_attempts(&app, &id, 2);
     assert_eq!((&failed["state"], &failed["nextAttemptAt"]), (&json!("failed"), &json!(null)));
     let last = &failed["lastAttempt"];
-    assert_eq!((&last["status"], &last["answer"], &last["at"]), (&json!(null), &json!(null), &at(10)));
+    assert_eq!((&last["status"], &last["answer"], &last["at"]), (&json!(null), &json!(null), &time_after(10)));
     assert!(last["error"].as_str().unwrap().starts_with("no answer: "), "{last}");
     assert_eq!(page(&app, "state=failed")["data"][0]["lastAttempt"], *last);
     assert_eq!(receiver.seen().len(), 2);
@@ -184,7 +184,10 @@ fn a_single_delivery_has_its_message_and_every_attempt() {
     let history = delivery["history"].as_array().unwrap();
     let seen: Vec<Value> =
         history.iter().map(|attempt| json!([attempt["at"], attempt["status"], attempt["answer"]])).collect();
-    assert_eq!(seen, [json!([at(0), 500, "no"]), json!([at(20), null, null]), json!([at(40), 204, ""])]);
+    assert_eq!(
+        seen,
+        [json!([time_after(0), 500, "no"]), json!([time_after(20), null, null]), json!([time_after(40), 204, ""])]
+    );
     assert_eq!(history[2], delivery["lastAttempt"]);
     expected["history"] = delivery["history"].clone();
     assert_eq!(delivery, expected);
@@ -296,7 +299,7 @@ fn retrying_a_failed_delivery_restarts_its_schedule_under_the_same_id() {
     for round in 0..2 {
         for (attempts, delay, next) in [(1, 10, 10), (2, 20, 30)] {
             let delivery = after_attempts(&app, &id, round * 3 + attempts);
-            let next = at(round * 30 + next);
+            let next = time_after(round * 30 + next);
             assert_eq!((&delivery["state"], &delivery["nextAttemptAt"]), (&json!("pending"), &next));
             app.pass(delay);
         }
@@ -304,7 +307,7 @@ fn retrying_a_failed_delivery_restarts_its_schedule_under_the_same_id() {
         assert_eq!((&delivery["state"], &delivery["nextAttemptAt"]), (&json!("failed"), &json!(null)));
         let mut expected = page(&app, "")["data"][0].clone();
         expected["state"] = json!("pending");
-        expected["nextAttemptAt"] = at(round * 30 + 30);
+        expected["nextAttemptAt"] = time_after(round * 30 + 30);
         assert_eq!(retry(&app, &id).expect(200).json(), json!({ "success": true, "data": expected }));
     }
     let messages = receiver.wait_for(7);

@@ -326,7 +326,7 @@ fn deleting_holds_deliveries_and_a_new_integration_sends_them() {
     app.pass(200_000);
     let made = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": false })));
     (0..2).for_each(|_| drop(after_attempts(&app, &ping(&app, &hiring), 1)));
-    assert_eq!(receiver.seen().len(), 4, "two attempts before, and the pings");
+    assert_eq!(receiver.seen().len(), 4, "the two earlier attempts and the pings");
     receiver.will([Behaviour::status(204)]);
     save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": true }));
     for id in [&first, &second] {
@@ -368,7 +368,7 @@ fn saving_an_integration_sends_waiting_deliveries_at_once() {
     let id = hire(&app, &hiring, 0);
     assert_eq!(after_attempts(&app, &id, 1)["state"], "pending");
     save(&app, &hiring, &json!({ "url": receiver.url("/repaired") }));
-    assert_eq!(after_attempts(&app, &id, 2)["state"], "pending", "its schedule starts over");
+    assert_eq!(after_attempts(&app, &id, 2)["state"], "pending", "the schedule of the delivery starts over");
     app.pass(24 * 3_600);
     assert_eq!(after_attempts(&app, &id, 3)["state"], "delivered");
     assert_eq!(receiver.seen()[1].request_line, "POST /repaired HTTP/1.1");

@@ -74,7 +74,7 @@ fn a_name_that_resolves_to_a_special_address_fails_that_attempt() {
                 "8.8.8.8" => assert_eq!(delivery["lastAttempt"]["status"], 500, "{answers:?} {nth}"),
                 _ => assert_refused(&delivery, ip),
             }
-            assert_eq!(network.looked_up().len(), nth + 1, "one look-up an attempt");
+            assert_eq!(network.looked_up().len(), nth + 1, "one lookup per attempt");
             pass_delay(&app, nth);
         }
         after_attempts(&app, &id, 4);

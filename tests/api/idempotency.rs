@@ -129,7 +129,7 @@ fn a_repeat_gets_the_first_answer_despite_later_changes() {
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     let second = repeated.post(&hiring.hire(0), &body);
     assert_replayed(&first, &second);
-    assert_eq!(second.body, first.body, "to the byte");
+    assert_eq!(second.body, first.body, "the replayed body is identical");
     assert_eq!(actions(&app), ["candidate_step.hired", "candidate_step.hire_reversed"]);
     assert_eq!(app.check(), Vec::<String>::new());
 }

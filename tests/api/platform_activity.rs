@@ -166,7 +166,11 @@ fn sign_ins_and_failed_sign_ins_are_recorded() {
     assert_eq!(states_when_recorded(&app, "session.sign_in_failed", 1), [failed(1)]);
     app.pass(3_600);
     assert_eq!(states_when_recorded(&app, "session.sign_in_failed", 2), [failed(2), failed(1)]);
-    assert_eq!(rows(&app, "session.sign_in_failed")[0]["user"], Value::Null, "the person is unknown");
+    assert_eq!(
+        rows(&app, "session.sign_in_failed")[0]["user"],
+        Value::Null,
+        "the actor of a failed sign-in is unknown"
+    );
     assert_eq!(rows(&app, "session.signed_in").len(), 1);
 }
 

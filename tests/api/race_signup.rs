@@ -9,7 +9,7 @@ use serde_json::json;
 use super::support::app::Options;
 use super::support::hiring::first_role_of;
 use super::support::race::{connected_clients, count, run_together};
-use super::support::signup::{Form, path, path_to, status_path};
+use super::support::signup::{Form, signup_path, signup_path_of, status_path};
 use super::support::{Answer, App, Hiring};
 
 crate::tests![
@@ -43,7 +43,7 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
     for round in 0..40 {
         let app = start();
         let hiring = app.hiring_with(|document| first_role_of(document)["candidates"] = json!([]));
-        let path = path(&app, &hiring);
+        let path = signup_path(&app, &hiring);
         let forms = forms(&app, &path, CANDIDATES);
         let owner = app.make_key_with_all(&hiring.staff("owner")).1;
         let close = format!("{}/close", hiring.role());
@@ -115,7 +115,7 @@ fn a_form_sent_twenty_times_concurrently_makes_one_application() {
 fn twenty_concurrent_forms_of_one_address_make_one_application() {
     let app = start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for round in 0..10 {
         let forms: Vec<Form> = forms(&app, &path, 20);
         let email = format!("ada-{round}@example.org");
@@ -140,7 +140,7 @@ fn concurrent_signups_to_eight_roles_make_one_candidate() {
         document["organizations"][0]["roles"].as_array_mut().unwrap().extend(more);
     });
     let roles = app.sql("SELECT id FROM roles");
-    let paths: Vec<String> = roles.iter().map(|role| path_to(&app, &hiring, role)).collect();
+    let paths: Vec<String> = roles.iter().map(|role| signup_path_of(&app, &hiring, role)).collect();
     for round in 0..10 {
         let forms: Vec<Form> = paths.iter().map(|path| Form::fresh(&app, path)).collect();
         app.pass(3);
@@ -158,7 +158,7 @@ fn a_signup_during_an_addition_by_staff_makes_one_application() {
     let app = start();
     let hiring = app.hiring();
     let key = app.make_key_with_all(&hiring.staff("owner")).1;
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for round in 0..40 {
         let form = Form::for_link(&app, &path).with("email", &format!("{round}@example.org"));
         let body = json!({ "name": "Ada", "email": form.value("email"), "roleId": hiring.role_id }).to_string();

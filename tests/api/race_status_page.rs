@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::rounds::rounds;
 use super::support::race::{First, Lane, connected_clients, duel, run_together};
-use super::support::stored_signup::path_of;
+use super::support::stored_signup::status_link_in;
 use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
@@ -44,7 +44,7 @@ impl RaceOrganization {
     }
 
     fn link(&self, candidate: usize) -> String {
-        path_of(&self.owner.post_empty(&self.new_link(candidate)).expect(200).json())
+        status_link_in(&self.owner.post_empty(&self.new_link(candidate)).expect(200).json())
     }
 
     fn decide(&self, candidate: usize, decision: &str) -> Lane {
@@ -155,7 +155,7 @@ fn concurrent_new_links_leave_one_that_works() {
         let answers = run_together(&mut clients, |_, client| lane.send(client));
         let alive = |answer: &Answer| {
             assert_eq!(answer.status, 200);
-            app.anonymous().get(&path_of(&answer.json())).status == 200
+            app.anonymous().get(&status_link_in(&answer.json())).status == 200
         };
         assert_eq!(answers.iter().filter(|answer| alive(answer)).count(), 1);
     }

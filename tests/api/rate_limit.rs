@@ -344,7 +344,7 @@ fn a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket() {
         }
     };
     refused();
-    assert_eq!(passing(&session, 3), 2, "the refusals took nothing");
+    assert_eq!(passing(&session, 3), 2, "refused requests do not count against the limit");
     // With an empty bucket, the refusal is the same.
     refused();
     session.get(ME).refused(429, "rate_limited");

@@ -178,7 +178,7 @@ fn the_file_stores_only_the_digest_of_a_cookie() {
     app.stop();
     let bytes = std::fs::read(&app.path).unwrap();
     for secret in [value.as_str(), PASSWORD] {
-        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "the file holds {secret}");
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "the file contains {secret}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::support::app::Options;
-use crate::support::signup::{Form, path, path_to, status_path, value};
+use crate::support::signup::{Form, input_value, signup_path, signup_path_of, status_path};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -58,7 +58,7 @@ fn assert_dead_link(answer: Answer) -> String {
 fn a_link_opens_a_form_for_the_role() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let text = page(app.anonymous().get(&path), 200);
     assert!(text.contains("<html lang=\"en\">"), "{text}");
     assert!(text.contains("<title>Apply for Engineer at Acme 1</title>"), "{text}");
@@ -74,7 +74,7 @@ fn a_link_opens_a_form_for_the_role() {
 fn every_field_has_a_label_a_type_and_autocomplete() {
     let app = App::start();
     let hiring = app.hiring();
-    let text = app.anonymous().get(&path(&app, &hiring)).expect(200).text();
+    let text = app.anonymous().get(&signup_path(&app, &hiring)).expect(200).text();
     for (id, attributes) in [
         ("name", "type=\"text\" autocomplete=\"name\" maxlength=\"255\" required"),
         ("email", "type=\"email\" autocomplete=\"email\" maxlength=\"254\" required"),
@@ -101,7 +101,7 @@ fn the_page_runs_no_scripts_and_is_not_cached() {
     let hiring = app.hiring();
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                   frame-ancestors 'none'";
-    for (path, status) in [(path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
+    for (path, status) in [(signup_path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
         let answer = app.anonymous().get(&path);
         assert_eq!(answer.header("content-security-policy"), Some(policy));
         let text = page(answer, status);
@@ -117,11 +117,11 @@ fn hostile_names_are_text() {
         document["organizations"][0]["name"] = json!("\"><img src=x onerror='alert(1)'> & {role}");
         document["organizations"][0]["roles"][0]["name"] = json!("<script>alert(1)</script> {organization}");
     });
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let form = Form::for_link(&app, &path);
     app.pass(30 * 86_400);
     let expired = page(app.anonymous().get(&path), 410);
-    for text in [expired, page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200), {
+    for text in [expired, page(app.anonymous().get(&signup_path_of(&app, &hiring, &hiring.role_id)), 200), {
         app.change("UPDATE roles SET status = 'closed'");
         page(form.send(&app), 410)
     }] {
@@ -134,7 +134,7 @@ fn hostile_names_are_text() {
 fn the_page_is_in_the_language_of_the_link_or_the_browser() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for (query, accepted, tag, words) in [
         ("", "", "en", "Send application"),
         ("?locale=de", "", "de", "Bewerbung absenden"),
@@ -157,7 +157,7 @@ fn the_page_is_in_the_language_of_the_link_or_the_browser() {
 fn the_page_links_to_every_language() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let text = page(app.anonymous().get(&format!("{path}?locale=fr")), 200);
     assert!(text.contains("<span aria-current=\"true\" lang=\"fr\">"), "{text}");
     for tag in ["en", "de", "es"] {
@@ -172,7 +172,7 @@ fn the_page_links_to_every_language() {
 fn a_link_expires_after_exactly_thirty_days() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     app.world.pass(Duration::from_secs(30 * 86_400) - Duration::from_micros(1));
     page(app.anonymous().get(&path), 200);
     app.world.pass(Duration::from_micros(1));
@@ -182,21 +182,21 @@ fn a_link_expires_after_exactly_thirty_days() {
 fn an_expired_link_points_to_the_posting() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     app.pass(30 * 86_400);
     let text = page(app.anonymous().get(&format!("{path}?locale=de")), 410);
     assert!(text.contains("<h1>Dieser Link ist abgelaufen</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}/roles/{}?lang=de\"", hiring.slug, hiring.role_id)), "{text}");
     assert!(text.contains("Engineer") && !text.contains("<form"), "{text}");
     // The role has a new link.
-    page(app.anonymous().get(&path_to(&app, &hiring, &hiring.role_id)), 200);
+    page(app.anonymous().get(&signup_path_of(&app, &hiring, &hiring.role_id)), 200);
 }
 
 fn a_link_ends_when_its_role_is_filled() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     owner.post_empty(&hiring.hire(0)).expect(200);
     page(app.anonymous().get(&path), 200);
     owner.post_empty(&hiring.hire(1)).expect(200);
@@ -213,7 +213,7 @@ fn a_link_ends_when_its_role_is_filled() {
 fn a_link_ends_when_its_role_is_closed() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     app.change("UPDATE roles SET status = 'closed'");
     page(app.anonymous().get(&path), 410);
     app.change("UPDATE roles SET status = 'draft'");
@@ -228,14 +228,14 @@ fn a_link_to_a_role_without_steps_opens_no_form() {
     });
     // An imported role can be without steps.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
-    let text = page(app.anonymous().get(&path_to(&app, &hiring, "role_bare")), 410);
+    let text = page(app.anonymous().get(&signup_path_of(&app, &hiring, "role_bare")), 410);
     assert!(text.contains("<h1>Bare takes no more applications</h1>"), "{text}");
 }
 
 fn a_link_works_again_once_its_role_and_portal_are_public_again() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for (away, back) in [
         ("UPDATE roles SET public = 0", "UPDATE roles SET public = 1"),
         ("UPDATE organizations SET portal_enabled = 0", "UPDATE organizations SET portal_enabled = 1"),
@@ -255,7 +255,7 @@ fn a_link_works_again_once_its_role_and_portal_are_public_again() {
 fn all_dead_links_get_the_same_page() {
     let app = App::start();
     let (hidden, off) = (app.hiring(), app.hiring());
-    let paths = [&hidden, &off].map(|hiring| path(&app, hiring));
+    let paths = [&hidden, &off].map(|hiring| signup_path(&app, hiring));
     app.change(&format!("UPDATE roles SET public = 0 WHERE id = '{}'", hidden.role_id));
     app.change(&format!("UPDATE organizations SET portal_enabled = 0 WHERE id = '{}'", off.organization_id));
     let dead_link_page = |path: &str| assert_dead_link(app.anonymous().get(path)).replace(path, "");
@@ -268,7 +268,7 @@ fn all_dead_links_get_the_same_page() {
 fn a_malformed_token_is_a_404_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let long = "a".repeat(4_000);
     for token in ["%00", "%C3%A4", "%20", "'%20OR%201=1--", "%3Cscript%3E", "%2e%2e%2fetc", &long] {
         let text = assert_dead_link(app.anonymous().get(&format!("/signup/{token}")));
@@ -286,7 +286,7 @@ fn a_malformed_token_is_a_404_page() {
 fn a_repeated_parameter_is_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for query in ["lang=de&lang=en", "locale=de&locale=de", "again=1&again=1"] {
         let answer = app.anonymous().get(&format!("{path}?{query}")).expect(400);
         assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
@@ -296,7 +296,7 @@ fn a_repeated_parameter_is_a_400_page() {
 fn other_methods_are_405() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for method in ["PUT", "PATCH", "DELETE", "OPTIONS"] {
         let answer = app.anonymous().send(method, &path, &[], b"").expect(405);
         assert_eq!(answer.header("allow"), Some("GET, HEAD, POST"), "{method}");
@@ -307,7 +307,7 @@ fn a_head_request_returns_the_same_fields_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
-    for (path, status) in [(path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
+    for (path, status) in [(signup_path(&app, &hiring), 200), ("/signup/nothing".to_owned(), 404)] {
         let get = client.get(&path).expect(status);
         let head = client.send("HEAD", &path, &[], b"").expect(status);
         for name in ["content-type", "content-length", "cache-control", "referrer-policy", "content-security-policy"] {
@@ -321,13 +321,13 @@ fn a_head_request_returns_the_same_fields_and_no_body() {
 fn opening_a_link_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
-    let first = path(&app, &hiring);
+    let first = signup_path(&app, &hiring);
     let before = app.sql("SELECT * FROM invitations");
     let forms: Vec<String> =
-        (0..3).map(|_| value(&app.anonymous().get(&first).expect(200).text(), "form").unwrap()).collect();
+        (0..3).map(|_| input_value(&app.anonymous().get(&first).expect(200).text(), "form").unwrap()).collect();
     assert!(forms[0] != forms[1] && forms[1] != forms[2] && forms[0] != forms[2], "{forms:?}");
     assert_eq!(app.sql("SELECT * FROM invitations"), before);
-    assert_eq!(path(&app, &hiring), first);
+    assert_eq!(signup_path(&app, &hiring), first);
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
@@ -353,7 +353,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
     // The notice appears neither for other roles nor in other browsers.
     let elsewhere = app.hiring();
-    assert!(page(browser.get(&path(&app, &elsewhere)), 200).contains("<form"));
+    assert!(page(browser.get(&signup_path(&app, &elsewhere)), 200).contains("<form"));
     assert!(page(app.anonymous().get(&form.path), 200).contains("<form"));
 }
 
@@ -389,7 +389,7 @@ fn an_invalid_cookie_is_ignored() {
         "=; ;;=".to_owned(),
     ] {
         let browser = app.anonymous().with_header("Cookie", &cookie);
-        assert!(page(browser.get(&path(&app, &other)), 200).contains("<form"), "{cookie}");
+        assert!(page(browser.get(&signup_path(&app, &other)), 200).contains("<form"), "{cookie}");
     }
     // An invalid cookie does not hide a valid one.
     let cookie = format!("applied_{0}=x; applied_{0}={token}", hiring.role_id);

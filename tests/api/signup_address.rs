@@ -1,7 +1,7 @@
 //! Signups under a known address. An address proves nothing, so the answer reveals nothing and existing data does not
 //! change.
 
-use crate::support::signup::{Form, path, path_to, status_path};
+use crate::support::signup::{Form, signup_path, signup_path_of, status_path};
 use crate::support::{Answer, App, Hiring};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let first = status_path(&Form::for_role(&app, &hiring).send(&app));
-    let form = Form::for_link(&app, &path_to(&app, &hiring, "role_more"));
+    let form = Form::for_link(&app, &signup_path_of(&app, &hiring, "role_more"));
     let other = form.with("name", "A. Byron").with("email", "ADA@Example.ORG").with("phone", "1");
     assert_ne!(status_path(&other.send(&app)), first);
     assert_eq!(
@@ -132,7 +132,7 @@ fn shape(answer: &Answer, token: &str) -> String {
 fn the_answer_is_the_same_for_known_and_unknown_addresses() {
     let app = App::start();
     let hiring = with_two_roles(&app);
-    let more = path_to(&app, &hiring, "role_more");
+    let more = signup_path_of(&app, &hiring, "role_more");
     status_path(&Form::for_link(&app, &more).with("email", "elsewhere@example.org").send(&app));
     let mut shapes = Vec::new();
     for email in ["nobody@example.org", "candidate-1@people-1.example", "elsewhere@example.org", "nobody@example.org"] {
@@ -159,7 +159,7 @@ fn the_answer_is_the_same_for_known_and_unknown_addresses() {
 fn the_api_answer_is_the_same_for_known_and_unknown_addresses() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = format!("/api/public{}", path(&app, &hiring));
+    let path = format!("/api/public{}", signup_path(&app, &hiring));
     let shapes = ["nobody@example.org", "candidate-1@people-1.example", "nobody@example.org"].map(|email| {
         let body = json!({ "name": "Ada", "email": email, "consent": true });
         let answer = app.anonymous().post(&path, &body).expect(200);
@@ -180,7 +180,7 @@ fn the_answer_takes_constant_time() {
         assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", started.elapsed());
         let body = json!({ "name": "Ada", "email": email, "consent": true });
         let started = std::time::Instant::now();
-        app.anonymous().post(&format!("/api/public{}", path(&app, &hiring)), &body).expect(200);
+        app.anonymous().post(&format!("/api/public{}", signup_path(&app, &hiring)), &body).expect(200);
         assert!(started.elapsed() >= std::time::Duration::from_millis(25), "{email}: {:?}", started.elapsed());
     }
 }
@@ -207,7 +207,7 @@ fn the_placeholder_of_an_erased_address_matches_nobody() {
     let placeholder = app.sql("SELECT email FROM candidates WHERE erased_at IS NOT NULL").remove(0);
     let before = state(&app);
     for role in [hiring.role_id.as_str(), "role_more"] {
-        let answer = Form::for_link(&app, &path_to(&app, &hiring, role)).with("email", &placeholder).send(&app);
+        let answer = Form::for_link(&app, &signup_path_of(&app, &hiring, role)).with("email", &placeholder).send(&app);
         // The placeholder is either refused as an address or changes nothing.
         assert!([303, 400].contains(&answer.status), "{}", answer.text());
     }

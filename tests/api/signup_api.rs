@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::app::Options;
-use crate::support::signup::{Form, path};
+use crate::support::signup::{Form, signup_path};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -25,7 +25,7 @@ crate::tests![
 ];
 
 fn api(app: &App, hiring: &crate::support::Hiring) -> String {
-    format!("/api/public{}", path(app, hiring))
+    format!("/api/public{}", signup_path(app, hiring))
 }
 
 fn body() -> Value {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::signup::{Form, faults, path, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, signup_path, status_path};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -38,34 +38,34 @@ fn the_file_of_an_invalid_form_is_deleted_at_once() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
-    let moved = form.sent_to(&path(&app, &other));
+    let moved = form.sent_to(&signup_path(&app, &other));
     for refused in [form.with("homepage", "x"), form.with("form", "x"), form.without("form"), moved] {
         for refused in [refused.clone(), refused.with("name", "")] {
             let text = refused.send(&app).expect(400).text();
-            assert_eq!(value(&text, "cvToken"), None, "{text}");
+            assert_eq!(input_value(&text, "cvToken"), None, "{text}");
             assert!(!text.contains("is here already"), "{text}");
             assert_eq!(counts(&app), "0|0");
         }
     }
     // A file that an earlier valid form staged stays.
     let text = form.with("name", "").send(&app).expect(400).text();
-    let token = value(&text, "cvToken").unwrap();
+    let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(counts(&app), "1|16");
     let text = form.with("cvToken", &token).with("homepage", "x").send(&app).expect(400).text();
-    assert_eq!((value(&text, "cvToken"), counts(&app)), (Some(token), "1|16".to_owned()));
+    assert_eq!((input_value(&text, "cvToken"), counts(&app)), (Some(token), "1|16".to_owned()));
 }
 
 fn the_file_of_a_form_sent_too_early_or_too_late_stays_staged() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for (nth, age) in [0, 86_401].into_iter().enumerate() {
         let form = Form::fresh(&app, &path).with("email", &format!("{nth}@example.org"));
         app.pass(age);
         let text = form.with_file("cv.pdf", PDF).send(&app).expect(400).text();
-        let token = value(&text, "cvToken").unwrap();
+        let token = input_value(&text, "cvToken").unwrap();
         app.pass(3);
-        status_path(&form.with("form", &value(&text, "form").unwrap()).with("cvToken", &token).send(&app));
+        status_path(&form.with("form", &input_value(&text, "form").unwrap()).with("cvToken", &token).send(&app));
     }
     assert_eq!(app.sql("SELECT count(*) FROM documents WHERE signup_id IS NOT NULL"), ["2"]);
 }
@@ -99,7 +99,7 @@ fn the_file_of_a_repeated_form_is_deleted_at_once() {
 fn the_file_of_a_refused_api_request_is_deleted_at_once() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large()).sent_to(&format!("/api/public{path}"));
     form.with("email", "nobody").send(&app).refused(400, "validation_error");
     assert_eq!(counts(&app), "0|0");
@@ -123,7 +123,7 @@ fn staged_files_are_limited_in_number_and_total_size() {
         ));
     };
     let apply = |client: &Client, nth: usize| {
-        let form = form.with("form", &value(&client.get(&form.path).text(), "form").unwrap());
+        let form = form.with("form", &input_value(&client.get(&form.path).text(), "form").unwrap());
         app.pass(3);
         form.with("email", &format!("{nth}@example.org")).with_file("cv.pdf", PDF).send_by(client)
     };
@@ -138,7 +138,7 @@ fn staged_files_are_limited_in_number_and_total_size() {
     status_path(&apply(&client, 3));
     waiting(1, 3);
     let text = apply(&client, 4).expect(503).text();
-    assert_eq!(faults(&text), ["cv"]);
+    assert_eq!(fields_with_errors(&text), ["cv"]);
     // Forms without a file are not affected.
     status_path(&Form::for_role(&app, &hiring).with("email", "5@example.org").send(&app));
 }

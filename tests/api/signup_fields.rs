@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::App;
-use crate::support::signup::{Form, area, faults, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, status_path, text_area_value};
 
 crate::tests![
     values_are_stored_as_they_were_typed,
@@ -66,7 +66,7 @@ fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
     ] {
         let form = Form::for_role(&app, &hiring);
         let text = form.with(name, &more).send(&app).expect(400).text();
-        assert_eq!(faults(&text), [name]);
+        assert_eq!(fields_with_errors(&text), [name]);
         let form = form.with("email", &format!("{name}{}@example.org", most.len()));
         status_path(&form.with(name, &most).send(&app));
     }
@@ -78,8 +78,8 @@ fn an_invalid_address_is_reported() {
     let form = Form::for_role(&app, &hiring);
     for email in ["", " ", "ada", "@example.org", "ada@", "a@b@c", "a b@c", "a@b c"] {
         let text = form.with("email", email).send(&app).expect(400).text();
-        assert_eq!(faults(&text), ["email"], "{email}");
-        assert_eq!(value(&text, "email").as_deref(), Some(email));
+        assert_eq!(fields_with_errors(&text), ["email"], "{email}");
+        assert_eq!(input_value(&text, "email").as_deref(), Some(email));
     }
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
@@ -101,8 +101,8 @@ fn an_invalid_link_is_reported() {
     ] {
         let links = format!("https://good.example\n{link}");
         let text = form.with("links", &links).send(&app).expect(400).text();
-        assert_eq!(faults(&text), ["links"], "{link}");
-        assert_eq!(area(&text, "links"), links);
+        assert_eq!(fields_with_errors(&text), ["links"], "{link}");
+        assert_eq!(text_area_value(&text, "links"), links);
     }
 }
 
@@ -118,11 +118,11 @@ fn control_characters_are_refused() {
                 _ => format!("a{control}b"),
             };
             let page = form.with(name, &text).send(&app).expect(400).text();
-            assert_eq!(faults(&page), [name], "{control:?}");
+            assert_eq!(fields_with_errors(&page), [name], "{control:?}");
         }
     }
     for name in ["name", "phone"] {
-        assert_eq!(faults(&form.with(name, "a\nb").send(&app).expect(400).text()), [name]);
+        assert_eq!(fields_with_errors(&form.with(name, "a\nb").send(&app).expect(400).text()), [name]);
     }
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
@@ -143,7 +143,7 @@ fn invisible_and_direction_changing_characters_are_refused() {
             let mut form = form.with(name, text);
             form.path = format!("{}?lang={tag}", form.path);
             let page = form.send(&app).expect(400).text();
-            assert_eq!(faults(&page), [name], "{text:?}");
+            assert_eq!(fields_with_errors(&page), [name], "{text:?}");
             assert!(page.contains(words), "{page}");
         }
     }
@@ -168,7 +168,7 @@ fn only_an_explicit_consent_is_accepted() {
             if is_accepted {
                 status_path(&answer);
             } else {
-                assert_eq!(faults(&answer.expect(400).text()), ["consent"], "{consent:?}");
+                assert_eq!(fields_with_errors(&answer.expect(400).text()), ["consent"], "{consent:?}");
             }
         }
     }
@@ -187,19 +187,19 @@ fn all_errors_are_shown_together_with_the_input() {
     let answer = form.send(&app).expect(400);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let text = answer.text();
-    assert_eq!(faults(&text), ["name", "email", "phone", "links", "note", "consent"]);
+    assert_eq!(fields_with_errors(&text), ["name", "email", "phone", "links", "note", "consent"]);
     for name in ["name", "email", "phone", "form"] {
-        assert_eq!(value(&text, name).as_deref(), Some(form.value(name)), "{name}");
+        assert_eq!(input_value(&text, name).as_deref(), Some(form.value(name)), "{name}");
     }
     for name in ["links", "note"] {
-        assert_eq!(area(&text, name), form.value(name), "{name}");
+        assert_eq!(text_area_value(&text, name), form.value(name), "{name}");
     }
     assert!(!text.contains(" checked"), "{text}");
     assert!(text.contains("<title>Error: Apply for Engineer at Acme 1</title>"), "{text}");
     // The corrected form is accepted, and a consent once given is preserved.
     let right = Form::from_page(&text, &form.path).with("phone", &"1".repeat(51));
     let text = right.send(&app).expect(400).text();
-    assert!(text.contains(" checked") && faults(&text) == ["phone"], "{text}");
+    assert!(text.contains(" checked") && fields_with_errors(&text) == ["phone"], "{text}");
     status_path(&right.with("phone", "").send(&app));
 }
 
@@ -209,7 +209,7 @@ fn an_error_is_also_shown_beside_its_field() {
     let form =
         Form::for_role(&app, &hiring).without("consent").with("name", "").with("email", "ada").with("phone", "\u{7}");
     let text = form.with("links", "a").with("note", "\u{7}").with_file("cv.pdf", b"").send(&app).expect(400).text();
-    for name in faults(&text) {
+    for name in fields_with_errors(&text) {
         assert!(text.contains(&format!("<p class=\"error\" id=\"{name}-error\">")), "{name}: {text}");
         let input = text.split('<').find(|tag| tag.contains(&format!("id=\"{name}\" "))).unwrap();
         let described = input.split("aria-describedby=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -221,7 +221,7 @@ fn an_error_is_also_shown_beside_its_field() {
     }
     assert_eq!(
         text.matches("class=\"field wrong\"").count() + text.matches("class=\"field check wrong\"").count(),
-        faults(&text).len()
+        fields_with_errors(&text).len()
     );
 }
 
@@ -255,8 +255,8 @@ fn markup_in_every_field_is_inert() {
     for answer in [form.send(&app), form.without_file().send_urlencoded(&app)] {
         let text = answer.expect(400).text();
         assert!(!text.contains("<script") && !text.contains("'></textarea"), "{text}");
-        assert_eq!(value(&text, "name").as_deref(), Some(canary));
-        assert_eq!(area(&text, "note"), canary);
+        assert_eq!(input_value(&text, "name").as_deref(), Some(canary));
+        assert_eq!(text_area_value(&text, "note"), canary);
         assert_eq!(text.matches("<textarea ").count(), text.matches("</textarea>").count());
     }
     // Markup that can be stored is shown to staff as text.

@@ -1,7 +1,7 @@
 //! The file of an application form: stored with the application, and staged while the form has errors.
 
 use crate::support::App;
-use crate::support::signup::{Form, faults, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, status_path};
 
 crate::tests![
     a_file_is_stored_with_the_application,
@@ -42,17 +42,17 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("Ada CV.pdf", PDF);
     let text = form.send(&app).expect(400).text();
-    assert_eq!(faults(&text), ["name"]);
+    assert_eq!(fields_with_errors(&text), ["name"]);
     assert!(text.contains("Ada CV.pdf is here already."), "{text}");
     assert!(text.contains("aria-describedby=\"cv-hint cv-kept\""), "{text}");
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|0"]);
-    let token = value(&text, "cvToken").unwrap();
+    let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(token.len(), 26);
     assert!(!app.sql("SELECT hex(digest) FROM documents")[0].to_lowercase().contains(&token));
     // The staged file survives any number of forms with errors.
     let again = Form::from_page(&text, &form.path).with("cvToken", &token).with("phone", "\u{7}");
     let text = again.send(&app).expect(400).text();
-    assert_eq!(value(&text, "cvToken"), Some(token.clone()));
+    assert_eq!(input_value(&text, "cvToken"), Some(token.clone()));
     status_path(&again.with("phone", "").send(&app));
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|1"]);
 }
@@ -61,7 +61,7 @@ fn a_new_file_replaces_the_staged_one() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("first.pdf", PDF);
-    let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
+    let token = input_value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     let form = form.with("name", "Ada").with("cvToken", &token).with_file("second.txt", b"Hello");
     status_path(&form.send(&app));
     assert_eq!(attachments(&app), ["first.pdf|application/pdf|0", "second.txt|text/plain; charset=utf-8|1"]);
@@ -78,20 +78,20 @@ fn a_refused_file_is_reported_beside_its_field() {
         ("cv.pdf", b"", "The file is empty."),
     ] {
         let text = form.with_file(name, content).send(&app).expect(400).text();
-        assert_eq!(faults(&text), ["cv"], "{name}");
+        assert_eq!(fields_with_errors(&text), ["cv"], "{name}");
         assert!(text.contains(words), "{name}: {text}");
-        assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
-        assert_eq!(value(&text, "cvToken"), None);
+        assert_eq!(input_value(&text, "name").as_deref(), Some("Ada Lovelace"));
+        assert_eq!(input_value(&text, "cvToken"), None);
     }
     assert_eq!(attachments(&app), Vec::<String>::new());
     // All errors at once, in the order of the form.
     let text = form.with("name", "").without("consent").with_file("a", b"\0").send(&app).expect(400).text();
-    assert_eq!(faults(&text), ["name", "cv", "consent"]);
+    assert_eq!(fields_with_errors(&text), ["name", "cv", "consent"]);
     // The staged file stays when another file is refused.
     let text = form.with("name", "").with_file("good.pdf", PDF).send(&app).expect(400).text();
-    let token = value(&text, "cvToken").unwrap();
+    let token = input_value(&text, "cvToken").unwrap();
     let text = form.with("cvToken", &token).with_file("bad.pdf", b"\0").send(&app).expect(400).text();
-    assert_eq!((faults(&text), value(&text, "cvToken")), (vec!["cv".to_owned()], Some(token)));
+    assert_eq!((fields_with_errors(&text), input_value(&text, "cvToken")), (vec!["cv".to_owned()], Some(token)));
     assert!(text.contains("good.pdf is here already."), "{text}");
 }
 
@@ -103,12 +103,12 @@ fn a_file_that_is_too_large_is_a_413_page_with_the_input() {
     let form = Form::for_role(&app, &hiring).without("consent").with("note", "Hello");
     let text = form.with_file("large.pdf", &content).send(&app).expect(413).text();
     // Fields after the file were not read, so they are not reported.
-    assert_eq!(faults(&text), ["cv"]);
+    assert_eq!(fields_with_errors(&text), ["cv"]);
     assert!(text.contains("The file is larger than 10 MB."), "{text}");
-    assert!(text.contains(">\nHello</textarea>") && value(&text, "email").is_some(), "{text}");
+    assert!(text.contains(">\nHello</textarea>") && input_value(&text, "email").is_some(), "{text}");
     // Fields before the file are reported.
     let text = form.with("name", "").with_file("large.pdf", &content).send(&app).expect(413).text();
-    assert_eq!(faults(&text), ["name", "cv"]);
+    assert_eq!(fields_with_errors(&text), ["name", "cv"]);
     assert_eq!(attachments(&app), Vec::<String>::new());
     content.truncate(10 * 1_024 * 1_024);
     status_path(&form.with("consent", "on").with_file("large.pdf", &content).send(&app));
@@ -119,14 +119,14 @@ fn a_staged_file_expires_after_an_hour() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
-    let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
+    let token = input_value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     app.pass(3_600);
     for token in [token.as_str(), "00000000000000000000000000"] {
         let text = form.without_file().with("name", "Ada").with("cvToken", token).send(&app).expect(400).text();
-        assert_eq!(faults(&text), ["cv"], "{token}");
+        assert_eq!(fields_with_errors(&text), ["cv"], "{token}");
         assert!(text.contains("The file is not here any more"), "{text}");
-        assert_eq!(value(&text, "cvToken"), None);
-        assert_eq!(value(&text, "form").as_deref(), Some(form.value("form")));
+        assert_eq!(input_value(&text, "cvToken"), None);
+        assert_eq!(input_value(&text, "form").as_deref(), Some(form.value("form")));
     }
     // A token in an impossible format is ignored.
     status_path(&form.without_file().with("name", "Ada").with("cvToken", "\"><script>").send(&app));
@@ -136,11 +136,11 @@ fn a_staged_file_can_be_claimed_only_once() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("cv.pdf", PDF);
-    let token = value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
+    let token = input_value(&form.send(&app).expect(400).text(), "cvToken").unwrap();
     let form = form.without_file().with("name", "Ada").with("cvToken", &token);
     status_path(&form.send(&app));
     let other = Form::for_role(&app, &hiring).with("email", "b@example.org").with("cvToken", &token);
-    assert_eq!(faults(&other.send(&app).expect(400).text()), ["cv"]);
+    assert_eq!(fields_with_errors(&other.send(&app).expect(400).text()), ["cv"]);
     assert_eq!(attachments(&app), ["cv.pdf|application/pdf|1"]);
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["1"]);
 }

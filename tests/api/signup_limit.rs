@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::app::Options;
-use crate::support::signup::{Form, area, faults, path, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, signup_path, status_path, text_area_value};
 use crate::support::{App, Client};
 
 crate::tests![
@@ -44,7 +44,7 @@ fn each_client_address_has_a_number_of_applications_an_hour() {
     let text = answer.text();
     assert!(text.contains("Many applications have come from your connection"), "{text}");
     assert!(text.contains("Nothing was sent yet.") && text.contains("again in 60 min"), "{text}");
-    assert_eq!((faults(&text).len(), value(&text, "name").as_deref()), (0, Some("Ada Lovelace")));
+    assert_eq!((fields_with_errors(&text).len(), input_value(&text, "name").as_deref()), (0, Some("Ada Lovelace")));
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["2"]);
     status_path(&form.send_by(&other));
 }
@@ -57,14 +57,14 @@ fn a_form_over_the_limit_is_shown_again_with_its_file() {
     let form = Form::for_role(&app, &hiring).with("email", "b@example.org").with("note", "Engines\n& more");
     let text = form.with_file("Ada CV.pdf", b"%PDF-1.7").send(&app).expect(429).text();
     assert_eq!(
-        (value(&text, "email").as_deref(), area(&text, "note").as_str()),
+        (input_value(&text, "email").as_deref(), text_area_value(&text, "note").as_str()),
         (Some("b@example.org"), "Engines\n& more")
     );
     assert!(text.contains("Ada CV.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
     // The page has everything that is needed to apply after the hour.
     app.pass(3_597);
     let again = Form::from_page(&text, &form.path).with("email", "b@example.org");
-    status_path(&again.with("cvToken", &value(&text, "cvToken").unwrap()).send(&app));
+    status_path(&again.with("cvToken", &input_value(&text, "cvToken").unwrap()).send(&app));
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["Ada CV.pdf|1"]);
 }
 
@@ -80,7 +80,7 @@ fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
         ("fr", "Tout ce que vous avez saisi est encore là : veuillez l’envoyer à nouveau dans 60 min."),
     ] {
         let text = form.sent_to(&format!("{}?lang={tag}", form.path)).send_urlencoded(&app).expect(429).text();
-        assert!(text.contains(words) && value(&text, "name").is_some(), "{tag}: {text}");
+        assert!(text.contains(words) && input_value(&text, "name").is_some(), "{tag}: {text}");
     }
 }
 
@@ -90,9 +90,9 @@ fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     let form = Form::for_role(&app, &hiring).with_file("cv.pdf", b"%PDF-1.7");
     status_path(&form.send(&app));
     // Within the hour, one form is accepted and one more is shown again with its file.
-    assert!(value(&form.send(&app).expect(429).text(), "cvToken").is_some());
+    assert!(input_value(&form.send(&app).expect(429).text(), "cvToken").is_some());
     let text = form.send(&app).expect(429).text();
-    assert_eq!((value(&text, "cvToken"), value(&text, "name").as_deref()), (None, Some("Ada Lovelace")));
+    assert_eq!((input_value(&text, "cvToken"), input_value(&text, "name").as_deref()), (None, Some("Ada Lovelace")));
     assert!(text.contains("Your file cannot be taken right now."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
 }
@@ -100,7 +100,7 @@ fn the_file_of_a_form_far_over_the_limit_is_not_read() {
 fn ipv6_networks_of_one_subscriber_share_twice_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let status_from = |address: &str| {
         let fields = [("Content-Type", "application/x-www-form-urlencoded")];
         from(&app, address).send("POST", &path, &fields, b"").status
@@ -165,7 +165,7 @@ fn forms_for_a_dead_link_do_not_count() {
 fn without_a_limit_every_form_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for _ in 0..100 {
         app.anonymous().send("POST", &path, &[("Content-Type", "application/x-www-form-urlencoded")], b"").expect(400);
     }

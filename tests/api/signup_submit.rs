@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::roles::last_activity;
-use crate::support::signup::{Form, faults, path, path_to, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, signup_path, signup_path_of, status_path};
 use crate::support::{App, Hiring};
 
 crate::tests![
@@ -146,7 +146,7 @@ fn a_repeated_form_gets_the_same_answer_after_the_role_was_closed() {
 fn a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     let micro = Duration::from_micros(1);
     for (number, (age, is_good)) in [
         (Duration::ZERO, false),
@@ -169,12 +169,12 @@ fn a_form_is_accepted_from_three_seconds_to_a_day_after_it_was_rendered() {
 fn a_form_sent_too_early_is_accepted_a_moment_later() {
     let app = App::start();
     let hiring = app.hiring();
-    let form = Form::fresh(&app, &path(&app, &hiring));
+    let form = Form::fresh(&app, &signup_path(&app, &hiring));
     let text = form.send(&app).expect(400).text();
-    assert!(text.contains("That was very quick.") && faults(&text).is_empty(), "{text}");
+    assert!(text.contains("That was very quick.") && fields_with_errors(&text).is_empty(), "{text}");
     assert_nothing_stored(&app);
-    assert_eq!(value(&text, "form").as_deref(), Some(form.value("form")));
-    assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
+    assert_eq!(input_value(&text, "form").as_deref(), Some(form.value("form")));
+    assert_eq!(input_value(&text, "name").as_deref(), Some("Ada Lovelace"));
     app.pass(3);
     status_path(&Form::from_page(&text, &form.path).send(&app));
 }
@@ -186,12 +186,12 @@ fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
     app.pass(86_400);
     let text = form.with("phone", "\u{7}").send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
-    assert_eq!(faults(&text), ["phone"]);
+    assert_eq!(fields_with_errors(&text), ["phone"]);
     assert_nothing_stored(&app);
-    assert_ne!(value(&text, "form").as_deref(), Some(form.value("form")));
-    assert_eq!(value(&text, "name").as_deref(), Some("Grace"));
+    assert_ne!(input_value(&text, "form").as_deref(), Some(form.value("form")));
+    assert_eq!(input_value(&text, "name").as_deref(), Some("Grace"));
     app.pass(3);
-    let renewed = form.with("form", &value(&text, "form").unwrap());
+    let renewed = form.with("form", &input_value(&text, "form").unwrap());
     status_path(&renewed.send(&app));
     // After the clock was set back, the form comes from the future.
     let form = Form::for_role(&app, &hiring).with("email", "b@example.org");
@@ -240,7 +240,7 @@ fn a_form_of_another_link_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::for_role(&app, &hiring);
-    let moved = form.sent_to(&path(&app, &other));
+    let moved = form.sent_to(&signup_path(&app, &other));
     let text = moved.send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
@@ -271,10 +271,10 @@ fn a_form_with_the_hidden_field_filled_is_refused() {
         let form = Form::for_role(&app, &hiring).with("homepage", homepage);
         let text = form.send(&app).expect(400).text();
         assert!(text.contains("A field that people do not see was filled."), "{text}");
-        assert_eq!(value(&text, "homepage"), None);
+        assert_eq!(input_value(&text, "homepage"), None);
         assert_nothing_stored(&app);
         // A person whose browser filled the field can send the form again.
-        assert_eq!(value(&text, "name").as_deref(), Some("Ada Lovelace"));
+        assert_eq!(input_value(&text, "name").as_deref(), Some("Ada Lovelace"));
     }
     status_path(&Form::for_role(&app, &hiring).with("homepage", "").send(&app));
 }
@@ -302,7 +302,7 @@ fn a_form_for_a_role_closed_meanwhile_is_refused() {
 fn a_form_for_a_link_expired_meanwhile_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     app.pass(30 * 86_400 - 4);
     let (first, second) = (Form::for_link(&app, &path), Form::fresh(&app, &path).with("email", "b@example.org"));
     app.world.pass(Duration::from_micros(999_999));
@@ -327,7 +327,7 @@ fn a_form_for_an_unknown_link_is_refused() {
 fn the_language_is_stored_with_the_application() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = path(&app, &hiring);
+    let path = signup_path(&app, &hiring);
     for (number, (query, accepted, expected)) in
         [("?lang=fr", "de", "fr"), ("?locale=es-MX", "de", "es"), ("", "de", "de"), ("?lang=gsw", "", "en")]
             .into_iter()
@@ -345,7 +345,7 @@ fn the_same_address_in_another_organization_is_another_candidate() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     for hiring in [&hiring, &other] {
-        status_path(&Form::for_link(&app, &path_to(&app, hiring, &hiring.role_id)).send(&app));
+        status_path(&Form::for_link(&app, &signup_path_of(&app, hiring, &hiring.role_id)).send(&app));
     }
     assert_eq!(
         app.sql("SELECT organization_id FROM candidates WHERE email_key = 'ada@example.org' ORDER BY number"),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::stored_signup::{add_candidate, insert_signup, link, path_of, status_link_path};
+use crate::support::stored_signup::{add_candidate, insert_signup, new_status_link, status_link_in, status_link_path};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -35,7 +35,7 @@ fn assert_dead_link(answer: Answer) -> String {
 fn the_page_shows_the_role_the_steps_and_the_available_acts() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let text = app.anonymous().get(&path).expect(200).text();
     for part in [
         "<html lang=\"en\">",
@@ -84,7 +84,7 @@ fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
 fn the_page_is_not_cached_and_runs_no_scripts() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let client = app.anonymous().with_header("Accept-Encoding", "gzip, br");
     for method in ["GET", "HEAD"] {
         let answer = client.send(method, &path, &[("If-None-Match", "*")], b"").expect(200);
@@ -125,7 +125,8 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));
-    let german = path_of(&owner.post(&status_link_path(&hiring, 0), &json!({ "locale": "de-CH" })).expect(200).json());
+    let german =
+        status_link_in(&owner.post(&status_link_path(&hiring, 0), &json!({ "locale": "de-CH" })).expect(200).json());
     let tag = |path: &str, accepted: &str| {
         let client = app.anonymous().with_header("Accept-Language", accepted);
         let answer = client.get(path).expect(200);
@@ -136,7 +137,8 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     assert_eq!(tag(&german, "fr"), "de");
     assert_eq!(tag(&format!("{german}?lang=fr"), "es"), "fr");
     assert_eq!(tag(&format!("{german}?lang=xx"), "es"), "es");
-    let italian = path_of(&owner.post(&status_link_path(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
+    let italian =
+        status_link_in(&owner.post(&status_link_path(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
     assert_eq!(tag(&italian, "fr"), "en");
     // The links of the page preserve a chosen language.
     let text = app.anonymous().get(&format!("{german}?lang=fr")).expect(200).text();
@@ -175,8 +177,8 @@ fn every_language_has_the_complete_page() {
 fn all_dead_links_get_the_same_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let old = link(&app, &hiring, 0);
-    link(&app, &hiring, 0);
+    let old = new_status_link(&app, &hiring, 0);
+    new_status_link(&app, &hiring, 0);
     let unknown = assert_dead_link(app.anonymous().get(&format!("/status/{}", "A".repeat(43))));
     let long = "a".repeat(4_000);
     for path in [old.as_str(), "/status/x", "/status/%00", "/status/%C3%A4", "/status/%3Cscript%3E"] {
@@ -195,7 +197,7 @@ fn all_dead_links_get_the_same_page() {
 fn a_repeated_parameter_is_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let before = app.sql("SELECT withdrawn_at FROM status_pages");
     let get = |path: &str| app.anonymous().get(&format!("{path}?lang=de&lang=fr"));
     let post = |path: &str| app.anonymous().post_empty(&format!("{path}?lang=de&lang=fr"));
@@ -210,7 +212,7 @@ fn a_repeated_parameter_is_a_400_page() {
 fn the_page_works_without_links_while_the_portal_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let theme = format!("/careers/{}/theme.css", hiring.slug);
     assert!(app.anonymous().get(&path).expect(200).text().contains(&theme));
     for off in ["portal_enabled = 0", "enabled = 0"] {
@@ -261,7 +263,7 @@ fn hostile_names_are_text() {
         document["organizations"][0]["roles"][0]["steps"][1]["name"] = json!("<svg onload=alert(1)>");
         document["organizations"][0]["roles"][0]["candidates"][0]["name"] = json!("</dd><script>alert(2)</script>");
     });
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let text = app.anonymous().get(&format!("{path}?new=1")).expect(200).text();
     for word in ["<script", "<img src=x", "<svg", "</dd><script"] {
         assert!(!text.contains(word), "{word}: {text}");
@@ -272,7 +274,7 @@ fn hostile_names_are_text() {
 fn the_page_of_an_erased_candidate_is_gone() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     app.user_with_all(&hiring.staff("owner")).delete(&hiring.candidate_path(0)).expect(200);
     assert_dead_link(app.anonymous().get(&path));
     assert_dead_link(app.anonymous().get(&format!("{path}/data")));
@@ -283,7 +285,7 @@ fn the_page_of_an_erased_candidate_is_gone() {
 fn opening_the_page_changes_nothing() {
     let app = App::start();
     let hiring = app.hiring();
-    let path = link(&app, &hiring, 0);
+    let path = new_status_link(&app, &hiring, 0);
     let rows = || (app.sql("SELECT * FROM status_pages"), app.sql("SELECT count(*) FROM activities"));
     let before = rows();
     let first = app.anonymous().get(&path).expect(200).text();

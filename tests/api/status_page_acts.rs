@@ -5,7 +5,7 @@ use std::time::Duration;
 use appliance::world::World as _;
 use serde_json::json;
 
-use crate::support::stored_signup::{CV, add_candidate, insert_signup, link, row_counts};
+use crate::support::stored_signup::{CV, add_candidate, insert_signup, new_status_link, row_counts};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -204,7 +204,7 @@ fn the_download_has_the_signup_and_names_its_attachments() {
 fn the_download_without_a_signup_has_the_name_and_address() {
     let app = App::start();
     let hiring = app.hiring();
-    let data = app.anonymous().get(&format!("{}/data", link(&app, &hiring, 0))).expect(200).json();
+    let data = app.anonymous().get(&format!("{}/data", new_status_link(&app, &hiring, 0))).expect(200).json();
     assert_eq!(data["candidate"], json!({ "name": "Candidate 1", "email": "candidate-1@people-1.example" }));
     assert_eq!(data["sent"], json!(null));
 }
@@ -307,7 +307,7 @@ fn a_new_link_of_a_deleted_signup_shows_nothing_that_was_typed() {
     fixture.act("delete").expect(200);
     let path = format!("/api/v1/candidate-roles/{}/status-link", fixture.application);
     let answer = fixture.owner.post_empty(&path).expect(200).json();
-    let page = fixture.app.anonymous().get(&crate::support::stored_signup::path_of(&answer)).expect(200).text();
+    let page = fixture.app.anonymous().get(&crate::support::stored_signup::status_link_in(&answer)).expect(200).text();
     assert!(page.contains("The application was withdrawn") && !page.contains("Typed"), "{page}");
 }
 
@@ -351,7 +351,7 @@ fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
     let pending = fixture.app.sql("SELECT count(*) FROM erasures_asked");
     assert_eq!((pending, fixture.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
     fixture.app.pass(61);
-    crate::attachment::until(&fixture.app, ERASED, "1");
+    crate::attachment::wait_until(&fixture.app, ERASED, "1");
     assert_eq!((fixture.status(), fixture.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
     assert_eq!(fixture.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
     assert!(
@@ -369,7 +369,7 @@ fn a_delayed_deletion_is_carried_out_once_the_hire_is_reversed() {
     assert_eq!(fixture.app.sql(ERASED), ["0"]);
     fixture.decide("reject");
     fixture.app.pass(61);
-    crate::attachment::until(&fixture.app, ERASED, "1");
+    crate::attachment::wait_until(&fixture.app, ERASED, "1");
     assert_eq!(fixture.status(), "Not Selected");
     fixture.assert_sound();
 }
@@ -389,11 +389,11 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
         fixture.candidate_id()
     ));
     fixture.app.pass(61);
-    crate::attachment::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
+    crate::attachment::wait_until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
     assert_eq!(fixture.app.sql(ERASED), ["0"], "only a wrong clock shows the hire");
     fixture.app.world.set(now.plus(Duration::from_secs(61)));
     fixture.app.pass(72 * 3_600);
-    crate::attachment::until(&fixture.app, ERASED, "1");
+    crate::attachment::wait_until(&fixture.app, ERASED, "1");
     fixture.assert_sound();
 }
 
@@ -410,7 +410,7 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is still hidden, although its page is gone");
     fixture.app.pass(73 * 3_600);
-    crate::attachment::until(&fixture.app, ERASED, "1");
+    crate::attachment::wait_until(&fixture.app, ERASED, "1");
     assert!(!fixture.contains_text("quixworth"));
     fixture.assert_sound();
 }
@@ -421,7 +421,7 @@ fn a_delayed_deletion_leaves_applications_made_since() {
     fixture.act("delete").expect(200);
     fixture.apply_elsewhere();
     fixture.app.pass(73 * 3_600);
-    crate::attachment::until(&fixture.app, "SELECT count(*) FROM erasures_asked", "0");
+    crate::attachment::wait_until(&fixture.app, "SELECT count(*) FROM erasures_asked", "0");
     assert_eq!((fixture.app.sql(ERASED), row_counts(&fixture.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
     assert_eq!(fixture.status(), "Hired");
     fixture.assert_sound();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::hiring::set_steps;
-use crate::support::stored_signup::link;
+use crate::support::stored_signup::new_status_link;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -34,7 +34,7 @@ impl Fixture {
         let app = App::start();
         let hiring = app.hiring();
         let owner = app.user_with_all(&hiring.staff("owner"));
-        let path = link(&app, &hiring, 0);
+        let path = new_status_link(&app, &hiring, 0);
         Self { app, hiring, owner, path }
     }
 
@@ -181,12 +181,12 @@ fn imported_decisions_are_shown_after_the_delay() {
         set_steps(document, 1, "Hired", &["validated", "skipped", "skipped", "validated"]);
     });
     for candidate in 0..2 {
-        let path = link(&app, &hiring, candidate);
+        let path = new_status_link(&app, &hiring, candidate);
         assert!(app.anonymous().get(&path).expect(200).text().contains(RUNNING), "{candidate}");
     }
     app.pass(72 * HOUR);
     for (candidate, heading) in [(0, "You were not selected this time"), (1, "You got the job")] {
-        let path = link(&app, &hiring, candidate);
+        let path = new_status_link(&app, &hiring, candidate);
         assert!(app.anonymous().get(&path).expect(200).text().contains(heading), "{candidate}");
     }
 }

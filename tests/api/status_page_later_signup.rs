@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::attachment::until;
-use crate::support::signup::{Form, path, path_to, status_path};
+use crate::attachment::wait_until;
+use crate::support::signup::{Form, signup_path, signup_path_of, status_path};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -53,7 +53,11 @@ impl Fixture {
     /// A person applies through the form with this address. Returns the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
-        let path = if role.is_empty() { path(&self.app, &self.hiring) } else { path_to(&self.app, &self.hiring, role) };
+        let path = if role.is_empty() {
+            signup_path(&self.app, &self.hiring)
+        } else {
+            signup_path_of(&self.app, &self.hiring, role)
+        };
         status_path(&Form::for_link(&self.app, &path).with("name", name).with("email", email).send(&self.app))
     }
 
@@ -211,7 +215,7 @@ fn a_new_link_from_staff_retains_an_emptied_application() {
     let application = fixture.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
     fixture.delete(&links[0]);
     let issue = format!("/api/v1/candidate-roles/{application}/status-link");
-    let issued = crate::support::stored_signup::path_of(&fixture.owner.post_empty(&issue).expect(200).json());
+    let issued = crate::support::stored_signup::status_link_in(&fixture.owner.post_empty(&issue).expect(200).json());
     fixture.delete(&links[1]);
     assert_eq!(fixture.candidates().len(), 2);
     fixture.delete(&issued);
@@ -393,9 +397,9 @@ fn retention_counts_from_the_last_signup() {
     fixture.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
     fixture.app.pass(600);
     // Another candidate is due and is erased a day later. By then the scan has covered everybody.
-    until(&fixture.app, "SELECT count(*) FROM retention_due", "1");
+    wait_until(&fixture.app, "SELECT count(*) FROM retention_due", "1");
     fixture.app.pass(86_400);
-    until(&fixture.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
+    wait_until(&fixture.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
     assert_eq!(fixture.app.sql("SELECT count(*) FROM retention_due"), ["0"]);
     assert!(fixture.page(&later).contains("in progress"));
     assert_eq!(fixture.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);

@@ -5,7 +5,7 @@ use appliance::domain::disk::UploadLimits;
 use serde_json::json;
 
 use crate::support::app::Options;
-use crate::support::signup::{Form, area, faults, status_path, value};
+use crate::support::signup::{Form, fields_with_errors, input_value, status_path, text_area_value};
 use crate::support::{Answer, App};
 
 crate::tests![
@@ -31,8 +31,11 @@ fn assert_form_shown_again(answer: &Answer) -> String {
     assert_eq!(answer.header("retry-after"), Some("300"));
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     let text = answer.text();
-    assert_eq!(faults(&text), ["cv"], "{text}");
-    assert_eq!((value(&text, "name").as_deref(), area(&text, "note")), (Some("Ada Lovelace"), "Engines".to_owned()));
+    assert_eq!(fields_with_errors(&text), ["cv"], "{text}");
+    assert_eq!(
+        (input_value(&text, "name").as_deref(), text_area_value(&text, "note")),
+        (Some("Ada Lovelace"), "Engines".to_owned())
+    );
     text
 }
 
@@ -79,7 +82,7 @@ fn staged_attachments_count_towards_the_total() {
     status_path(&form("a@example.org").send(&app));
     // This file is only staged, because its form has another error.
     let text = form("b@example.org").with("name", "").send(&app).expect(400).text();
-    assert!(value(&text, "cvToken").is_some(), "{text}");
+    assert!(input_value(&text, "cvToken").is_some(), "{text}");
     assert_form_shown_again(&form("c@example.org").send(&app));
     assert_eq!(app.sql("SELECT bytes FROM attachment_totals"), [(2 * PDF.len()).to_string()]);
     assert_eq!(app.check(), Vec::<String>::new());

@@ -471,7 +471,7 @@ fn reset(wire: Wire) {
 fn assert_becomes(app: &App, sql: &str, expected: &str) {
     let began = std::time::Instant::now();
     while app.sql(sql) != [expected] {
-        assert!(began.elapsed() < Duration::from_secs(60), "{sql}: {:?}, never {expected}", app.sql(sql));
+        assert!(began.elapsed() < Duration::from_secs(60), "{sql} is still {:?}, expected {expected}", app.sql(sql));
         std::thread::sleep(Duration::from_millis(5));
     }
 }

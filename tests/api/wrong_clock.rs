@@ -7,7 +7,7 @@ use appliance::domain::timestamp::Timestamp;
 use appliance::world::World as _;
 use serde_json::{Value, json};
 
-use crate::attachment::until;
+use crate::attachment::wait_until;
 use crate::hr_send::{after_attempts, delivering, eventually, hire, integrate};
 use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
@@ -57,7 +57,7 @@ fn an_unused_expired_key_stays_refused_when_the_clock_goes_back() {
     let app = App::start();
     let (id, secret) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
     app.pass(DAY_S);
-    until(&app, &format!("SELECT ended_at IS NOT NULL FROM api_keys WHERE id = '{id}'"), "1");
+    wait_until(&app, &format!("SELECT ended_at IS NOT NULL FROM api_keys WHERE id = '{id}'"), "1");
     jump(&app, -1);
     app.key(&secret).get(ME).expect(401);
 }
@@ -175,7 +175,7 @@ fn many_usage_rows_are_redated_in_slices() {
         // Some rows are in the usage index by then and others are not.
         if nth == 900 {
             let marked = "SELECT marked_to > 0 FROM api_key_usage_marking";
-            until(&app, marked, "1");
+            wait_until(&app, marked, "1");
         }
     }
     let ahead: Vec<_> = keys.iter().map(|(id, _)| rows(&app, id, 500, None)).collect();

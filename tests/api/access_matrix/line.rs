@@ -64,7 +64,7 @@ impl Request {
     }
 
     /// The request with a JSON body.
-    #[expect(clippy::needless_pass_by_value, reason = "so that lines read as what they send")]
+    #[expect(clippy::needless_pass_by_value, reason = "a line can pass a temporary value")]
     pub(crate) fn with(self, body: Value) -> Self {
         Self { body: Some((JSON, body.to_string().into_bytes())), ..self }
     }

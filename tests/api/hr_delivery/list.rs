@@ -55,7 +55,7 @@ fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String>
             (&json!(limit), &json!(next.is_some()))
         );
         assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
-        assert!(!found.is_empty() || cursor.is_empty(), "hasMore announced a page that is empty: {page}");
+        assert!(!found.is_empty() || cursor.is_empty(), "the page after hasMore is empty: {page}");
         all.extend(found);
         between();
         let Some(next) = next else { return all };

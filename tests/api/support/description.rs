@@ -144,7 +144,7 @@ fn compile(schema: &Value, strictness: Strictness) -> Validator {
     let own = if strictness == Strictness::Closed { close(schema) } else { schema.clone() };
     root.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
     let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
-    options.build(&root).unwrap_or_else(|error| panic!("{schema} is no schema: {error}"))
+    options.build(&root).unwrap_or_else(|error| panic!("invalid schema {schema}: {error}"))
 }
 
 /// A schema that refuses undescribed members.

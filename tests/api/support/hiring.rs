@@ -196,7 +196,7 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,
-        Err(findings) => panic!("the test's document is wrong: {findings}"),
+        Err(findings) => panic!("the document cannot be imported: {findings}"),
     };
     store::act_alone(path, world, |tx| interchange::import(tx, &document)).unwrap();
 }

@@ -142,7 +142,7 @@ impl Receiver {
         let began = Instant::now();
         let mut seen = self.shared.seen.lock().unwrap();
         while seen.len() < count {
-            assert!(began.elapsed() < PATIENCE, "{} messages came, not {count}: {seen:?}", seen.len());
+            assert!(began.elapsed() < PATIENCE, "{} messages arrived, expected {count}: {seen:?}", seen.len());
             seen = self.shared.changed.wait_timeout(seen, Duration::from_millis(100)).unwrap().0;
         }
         seen.clone()

@@ -49,9 +49,9 @@ pub(crate) fn findings() -> Vec<String> {
         }
     }
     for (route_name, status, code) in seen.iter() {
-        let fits = |known: &str| code.as_deref().is_none_or(|code| code == known);
-        let here = declared.iter().any(|(known, s, c)| known == route_name && s == status && fits(c));
-        let anywhere = ANYWHERE.iter().any(|(s, c)| s == status && fits(c));
+        let code_matches = |known: &str| code.as_deref().is_none_or(|code| code == known);
+        let here = declared.iter().any(|(known, s, c)| known == route_name && s == status && code_matches(c));
+        let anywhere = ANYWHERE.iter().any(|(s, c)| s == status && code_matches(c));
         if !here && !anywhere {
             findings
                 .push(format!("seen but not declared: {route_name} {status} {}", code.as_deref().unwrap_or("(page)")));
@@ -62,7 +62,7 @@ pub(crate) fn findings() -> Vec<String> {
 
 /// The method and path template of the route that a request reaches.
 pub(super) fn route_name(method: &str, path: &str) -> String {
-    let matching: Vec<_> = TABLE.routes().iter().filter(|route| fits(route.path, path)).collect();
+    let matching: Vec<_> = TABLE.routes().iter().filter(|route| matches_template(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
     match matching.iter().find(|route| route.method.as_str() == wanted) {
         Some(route) => format!("{} {}", route.method, route.path),
@@ -71,7 +71,7 @@ pub(super) fn route_name(method: &str, path: &str) -> String {
     }
 }
 
-fn fits(template: &str, path: &str) -> bool {
+fn matches_template(template: &str, path: &str) -> bool {
     let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
     let segment = |(known, given): (&&str, &&str)| known == given || (known.starts_with('{') && !given.is_empty());
     template.len() == path.len() && template.iter().zip(&path).all(segment)

@@ -17,7 +17,7 @@ pub(crate) struct Form {
 impl Form {
     /// The form behind the link of the organization's role, with the required fields filled, and old enough to be sent.
     pub(crate) fn for_role(app: &App, hiring: &Hiring) -> Self {
-        Self::for_link(app, &path(app, hiring))
+        Self::for_link(app, &signup_path(app, hiring))
     }
 
     /// The same form behind this link.
@@ -35,7 +35,7 @@ impl Form {
     /// The form in this page.
     pub(crate) fn from_page(page: &str, path: &str) -> Self {
         let form = Self { path: path.to_owned(), fields: Vec::new(), file: None };
-        let form = form.with("form", &value(page, "form").expect("the page has a form"));
+        let form = form.with("form", &input_value(page, "form").expect("the page has a form"));
         form.with("name", "Ada Lovelace").with("email", "ada@example.org").with("consent", "on")
     }
 
@@ -127,14 +127,14 @@ fn encoded(text: &str) -> String {
 }
 
 /// The value of an input of a page, unescaped.
-pub(crate) fn value(page: &str, name: &str) -> Option<String> {
+pub(crate) fn input_value(page: &str, name: &str) -> Option<String> {
     let input = page.split("<input ").skip(1).find(|input| input.contains(&format!("name=\"{name}\"")))?;
     let value = input.split('>').next()?.split(" value=\"").nth(1)?.split('"').next()?;
     Some(unescaped(value))
 }
 
 /// The text of a text area of a page.
-pub(crate) fn area(page: &str, name: &str) -> String {
+pub(crate) fn text_area_value(page: &str, name: &str) -> String {
     let area = page.split("<textarea ").skip(1).find(|area| area.contains(&format!("name=\"{name}\""))).unwrap();
     let text = area.split_once('>').unwrap().1.split("</textarea>").next().unwrap();
     // Browsers drop a line break at the start of a text area.
@@ -156,12 +156,12 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The path of the signup link of the organization's role.
-pub(crate) fn path(app: &App, hiring: &Hiring) -> String {
-    path_to(app, hiring, &hiring.role_id)
+pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
+    signup_path_of(app, hiring, &hiring.role_id)
 }
 
 /// The path of the signup link of another role.
-pub(crate) fn path_to(app: &App, hiring: &Hiring, role_id: &str) -> String {
+pub(crate) fn signup_path_of(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let path = format!("{}/apply", hiring.portal());
     let answer = app.anonymous().post(&path, &json!({ "roleId": role_id })).expect(200).json();
     let link = answer["inviteUrl"].as_str().unwrap();
@@ -176,7 +176,7 @@ pub(crate) fn status_path(answer: &Answer) -> String {
 }
 
 /// The ids of the fields that a page reports errors for, in order.
-pub(crate) fn faults(page: &str) -> Vec<String> {
+pub(crate) fn fields_with_errors(page: &str) -> Vec<String> {
     let Some(list) = page.split("id=\"errors\"").nth(1) else { return Vec::new() };
     let list = list.split("</div>").next().unwrap();
     list.split("<a href=\"#").skip(1).map(|link| link.split('"').next().unwrap().to_owned()).collect()

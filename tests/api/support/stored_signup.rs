@@ -10,14 +10,14 @@ use super::{App, Hiring};
 pub(crate) const CV: &str = "%PDF-1.7 Quixworth";
 
 /// Creates a new status link for the `candidate`-th application as an owner, and returns its path.
-pub(crate) fn link(app: &App, hiring: &Hiring, candidate: usize) -> String {
+pub(crate) fn new_status_link(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let path = status_link_path(hiring, candidate);
     let answer = app.user_with_all(&hiring.staff("owner")).post_empty(&path).expect(200).json();
-    path_of(&answer)
+    status_link_in(&answer)
 }
 
 /// The path of the status link in an answer.
-pub(crate) fn path_of(answer: &Value) -> String {
+pub(crate) fn status_link_in(answer: &Value) -> String {
     let url = answer["data"]["url"].as_str().unwrap();
     format!("/status/{}", url.rsplit('/').next().unwrap())
 }
