@@ -1,7 +1,7 @@
-//! What the service tells its operator: counters as Prometheus text, and one line a request on standard error, beside
-//! notes on defects and on attempts to deliver.
+//! Telemetry for the operator: counters as Prometheus text, and a log on standard error with one line for each request,
+//! each defect and each delivery attempt.
 //!
-//! A request's line never holds a path, a query, an address or a user agent: they hold tokens and personal data.
+//! The line of a request never has a path, query, address or user agent, because these contain tokens and personal data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,44 +15,44 @@ use crate::domain::timestamp::Timestamp;
 /// Upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// Bytes of the log that may wait to be written: some ten thousand lines.
+/// The most unwritten bytes of the log: some ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// How long lines gather before they are written.
+/// How long lines gather before one write.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// How long the end of the service waits for its last lines to be written.
+/// How long the service waits at its end until the last lines are written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Words and figures for people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object for each line.
     Json,
-    /// No line at all, for tests.
+    /// No log, for tests.
     Off,
 }
 
-/// One request, as the log shows it.
+/// The log line of a request.
 #[derive(Debug, Clone)]
-pub struct Line<'a> {
-    /// When it was answered.
+pub struct RequestLine<'a> {
+    /// When the request was answered.
     pub at: Timestamp,
     /// The request's id.
     pub request_id: &'a str,
-    /// The method, of a closed set.
+    /// The method, from a closed set.
     pub method: &'static str,
-    /// The route's template, or `-` where no route was found.
+    /// The route's template, or `-` for an unknown route.
     pub route: &'static str,
     /// The answer's status.
     pub status: u16,
-    /// From the head to the answer.
+    /// The time from the request's head to the answer.
     pub duration: Duration,
-    /// Bytes of the answer's body.
+    /// The size of the answer's body.
     pub bytes: u64,
-    /// The key's id, where a key called.
+    /// The id of the caller's API key, if any.
     pub key_id: Option<&'a str>,
 }
 
@@ -60,17 +60,17 @@ pub struct Line<'a> {
 #[derive(Debug)]
 pub struct Telemetry {
     format: LogFormat,
-    routes: Mutex<BTreeMap<Place, Figures>>,
+    routes: Mutex<BTreeMap<RouteStatus, Figures>>,
     hr_attempts: Mutex<BTreeMap<&'static str, u64>>,
     log: Option<Log>,
 }
 
 /// Method, route and status.
-type Place = (&'static str, &'static str, u16);
+type RouteStatus = (&'static str, &'static str, u16);
 
-/// The log: lines gather for a moment and are written at once by a thread of their own, because waking it for each would
-/// cost more than the rest of a request. Whoever reads standard error may be slow, or stand still: then lines are dropped
-/// and counted, and no request waits.
+/// The log. Its thread gathers lines for a moment and writes them together, because waking the thread for each line would
+/// cost more than the rest of a request. If the reader of standard error is slow or stuck, lines are dropped and counted,
+/// and no request waits.
 #[derive(Debug)]
 struct Log {
     waiting: Arc<Waiting>,
@@ -98,14 +98,14 @@ struct Figures {
 }
 
 impl Telemetry {
-    /// Nothing counted yet.
+    /// Starts with empty counters, and with the thread of the log.
     pub fn new(format: LogFormat) -> Self {
         let log = (format != LogFormat::Off).then(|| Log::start(format));
         Self { format, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
     }
 
     /// Counts a request and writes its line.
-    pub fn request(&self, line: &Line<'_>) {
+    pub fn request(&self, line: &RequestLine<'_>) {
         let seconds = line.duration.as_secs_f64();
         {
             let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,12 +124,12 @@ impl Telemetry {
         self.write(|text| write(text, line));
     }
 
-    /// Counts an attempt to deliver to an HR system, by what came of it: a word of a closed set.
+    /// Counts a delivery attempt by its outcome, a word from a closed set.
     pub fn hr_attempt(&self, outcome: &'static str) {
         *self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
     }
 
-    /// Writes a sentence about the service itself, or about a defect. `request_id` ties it to a request's answer.
+    /// Logs a sentence about the service or a defect. `request_id` links it to the answer of a request.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
         let line = match self.format {
             LogFormat::Off => return,
@@ -178,7 +178,7 @@ impl Telemetry {
             return;
         }
         let is_first = lines.text.is_empty();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = line(&mut lines.text);
         if is_first {
             log.waiting.changed.notify_one();
@@ -191,7 +191,7 @@ impl Waiting {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has gathered, and how many lines were dropped; `None` at the end.
+    /// Waits for lines and returns them with the number of dropped lines; `None` at the end of the service.
     fn take(&self, spare: String) -> Option<(String, u64)> {
         let mut lines = self.lock();
         while lines.text.is_empty() && !lines.ending {
@@ -214,7 +214,7 @@ impl Log {
         std::thread::spawn(move || {
             let mut spare = String::new();
             while let Some((mut text, dropped)) = ours.take(std::mem::take(&mut spare)) {
-                // A closed standard error is no reason to stop.
+                // The service must go on if standard error is closed.
                 let mut out = std::io::stderr().lock();
                 let _ = out.write_all(text.as_bytes());
                 if dropped > 0 {
@@ -233,7 +233,7 @@ impl Log {
     }
 }
 
-/// What is queued is written before the service ends, unless nobody reads it.
+/// Waits until the queued lines are written, unless nobody reads them.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;
@@ -242,9 +242,9 @@ impl Drop for Log {
     }
 }
 
-/// Piece by piece: one format for all of it costs twice as much, and every request has a line.
-fn text_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
-    // Of a millisecond, rounded.
+/// Appends the parts one by one: a single format string costs twice as much, and every request has a line.
+fn text_line(text: &mut String, line: &RequestLine<'_>) -> std::fmt::Result {
+    // Tenths of a millisecond, rounded.
     let tenths = (line.duration.as_micros() + 50) / 100;
     write!(text, "{}", line.at)?;
     for word in [line.request_id, line.method, line.route] {
@@ -257,7 +257,7 @@ fn text_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-fn json_line(text: &mut String, line: &Line<'_>) -> std::fmt::Result {
+fn json_line(text: &mut String, line: &RequestLine<'_>) -> std::fmt::Result {
     writeln!(
         text,
         "{{\"time\":\"{}\",\"requestId\":{},\"method\":{},\"route\":{},\"status\":{},\"durationMs\":{:.3},\"bytes\":{},\"keyId\":{}}}",
@@ -276,7 +276,7 @@ fn one_line(message: &str) -> String {
     message.replace(['\n', '\r'], " ")
 }
 
-/// A JSON string (RFC 8259 §7). By hand, because this floor has no serializer.
+/// Encodes a JSON string (RFC 8259 §7). This floor has no serializer.
 fn json_string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
@@ -297,14 +297,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_json_line_stays_one_object_whatever_is_in_it() {
+    fn json_strings_escape_quotes_backslashes_and_control_characters() {
         assert_eq!(json_string("a\"b\\c\n\u{1}ä"), "\"a\\\"b\\\\c\\u000a\\u0001ä\"");
     }
 
     #[test]
-    fn counters_are_shown_as_a_histogram() {
+    fn counters_are_reported_as_a_histogram() {
         let telemetry = Telemetry::new(LogFormat::Off);
-        let line = Line {
+        let line = RequestLine {
             at: Timestamp::from_micros(0),
             request_id: "req_1",
             method: "GET",

@@ -1,7 +1,7 @@
-//! What comes from outside: the time, the zones that it is told in, random bytes, and the cost of hashing a password. Real,
-//! or scripted by tests.
+//! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real, or
+//! scripted by tests.
 //!
-//! The only place that reads a clock, the system's time zones or its random source, and the only one that knows argon2.
+//! Only this module reads a clock, the system's time zones or its random source, and only it uses argon2.
 
 mod hashing;
 
@@ -21,7 +21,7 @@ use crate::domain::disk::DiskSpace;
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
 use crate::domain::timestamp::Timestamp;
 
-/// Bytes of salt of a password's hash (RFC 9106 §3.1).
+/// The bytes of salt in a password hash (RFC 9106 §3.1).
 const SALT_BYTES: usize = 16;
 
 /// Time, randomness and password hashing.
@@ -29,62 +29,62 @@ pub trait World: Send + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;
 
-    /// Time since some fixed point, which never steps back.
+    /// The time since some fixed point. It never steps back.
     fn monotonic(&self) -> Duration;
 
-    /// Fills the bytes from a source that nobody can guess.
+    /// Fills the bytes from an unpredictable source.
     fn fill(&self, bytes: &mut [u8]);
 
-    /// Fills the bytes of an id: from the same source, which need not be asked each time.
+    /// Fills the bytes of an id from the same source, possibly from a pool.
     fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
         self.fill(bytes);
     }
 
-    /// The time zone of this name (IANA's, in any case) as the machine spells it; `None` for one that it does not know.
+    /// Looks up an IANA time zone without regard to case, and returns its canonical spelling; `None` for an unknown zone.
     fn time_zone(&self, name: &str) -> Option<String>;
 
-    /// The beginning of a local day in this time zone: so many days before the day that `at` is in. `None` where the zone is
-    /// not known, or no calendar has the day.
+    /// The beginning of the local day that is `days` days before the local day of `at`. `None` for an unknown zone, or a
+    /// day outside the calendar.
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
 
-    /// The local day in this time zone that `at` is in. `None` where the zone is not known.
+    /// The local day of `at` in this time zone; `None` for an unknown zone.
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
 
-    /// The cost of hashing a password: memory in KiB, passes.
+    /// The cost of a password hash: memory in KiB, and passes.
     fn hashing_cost(&self) -> (u32, u32);
 
-    /// The space of the file system that this directory is on; `None` where the system does not tell it.
+    /// The space of the file system of this directory; `None` if the system does not report it.
     fn disk(&self, directory: &Path) -> Option<DiskSpace>;
 }
 
-/// The local day that `at` is in.
+/// The local day of `at`.
 fn day(zone: &TimeZone, at: Timestamp) -> Option<Date> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
     Some(zone.to_datetime(at).date())
 }
 
-/// The beginning of the local day that is so many days before the one that `at` is in.
+/// The beginning of the local day that is `days` days before the local day of `at`.
 fn days_before(zone: TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
     let date = zone.to_datetime(at).date().checked_sub(Span::new().try_days(days).ok()?).ok()?;
-    // Where clocks go forward at midnight, the day begins when they have.
+    // If clocks go forward at midnight, the day begins after the change.
     Some(Timestamp::from_micros(date.to_zoned(zone).ok()?.timestamp().as_microsecond()))
 }
 
 impl dyn World + '_ {
-    /// A new id.
+    /// Makes a new id.
     pub fn id<I: Id>(&self) -> I {
         let mut random = [0; ID_RANDOM_BYTES];
         self.fill_id(&mut random);
         I::from_parts(self.now(), random)
     }
 
-    /// The argon2id hash of a password, as PHC text with its own salt and cost.
+    /// Hashes a password with argon2id. The PHC text has the salt and the cost.
     pub fn hash_password(&self, password: &str) -> String {
         self.hash_password_in(password, &mut HashMemory::default())
     }
 
-    /// The same in this memory.
+    /// Hashes a password in reusable memory.
     pub fn hash_password_in(&self, password: &str, memory: &mut HashMemory) -> String {
         let mut salt = [0; SALT_BYTES];
         self.fill(&mut salt);
@@ -101,7 +101,7 @@ impl dyn World + '_ {
         hash.to_string()
     }
 
-    /// Whether the password is the one that was hashed. A hash that cannot be read matches nothing.
+    /// Whether the password matches the hash. An unreadable hash matches nothing.
     pub fn password_matches(&self, password: &str, hash: &str, memory: &mut HashMemory) -> bool {
         let Ok(hash) = PasswordHash::new(hash) else { return false };
         let is_ours = hash.algorithm == Algorithm::Argon2id.ident() && hash.version == Some(Version::V0x13.into());
@@ -113,15 +113,15 @@ impl dyn World + '_ {
     }
 }
 
-/// The world as it is.
+/// The machine's clocks, time zones, random source and disk.
 #[derive(Debug)]
 pub struct Real {
     started: Instant,
     for_ids: Mutex<Pool>,
 }
 
-/// Random bytes for ids of which each is used once. Asking the system for ten at a time would be a tenth of what a request
-/// that only reads costs.
+/// A pool of random bytes for ids; each byte is used once. Asking the system for ten bytes at a time would take a tenth of
+/// the CPU time of a read request.
 #[derive(Debug)]
 struct Pool {
     bytes: [u8; POOL_BYTES],
@@ -131,7 +131,7 @@ struct Pool {
 const POOL_BYTES: usize = 100 * ID_RANDOM_BYTES;
 
 impl Real {
-    /// The machine's clocks and the system's random source.
+    /// Starts the monotonic clock.
     pub fn new() -> Self {
         let for_ids = Mutex::new(Pool { bytes: [0; POOL_BYTES], used: POOL_BYTES });
         Self { started: Instant::now(), for_ids }
@@ -169,11 +169,11 @@ impl World for Real {
         bytes.copy_from_slice(&pool.bytes[next]);
     }
 
-    /// The system's own database (`/usr/share/zoneinfo`, or where `TZDIR` says), which is kept up to date with it; none is
-    /// in the binary. UTC is known without one.
+    /// Uses the system's database (`/usr/share/zoneinfo` or `TZDIR`), which system updates maintain. The binary has no
+    /// database. UTC works without one.
     fn time_zone(&self, name: &str) -> Option<String> {
         let zone = TimeZone::get(name).ok()?;
-        // The machine's own zone, and files beside the zones, are in lower case.
+        // `localtime` and files beside the zones have lower-case names.
         let name = zone.iana_name().filter(|name| name.starts_with(|first: char| first.is_ascii_uppercase()))?;
         (!zone.is_unknown()).then(|| name.to_owned())
     }
@@ -186,7 +186,7 @@ impl World for Real {
         day(&TimeZone::get(zone).ok()?, at)
     }
 
-    /// What RFC 9106 and OWASP name for a server that signs people in: 19 MiB, 2 passes.
+    /// The cost that OWASP recommends for sign-ins: 19 MiB, 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
     }
@@ -198,8 +198,8 @@ impl World for Real {
     }
 }
 
-/// A world that a test moves by hand. Random bytes are a running number, spread out, so they differ and repeat in
-/// each run; hashing costs next to nothing.
+/// A world that a test controls. Random bytes derive from a counter, so they differ within a run and are the same in each
+/// run. Hashing costs almost nothing.
 #[derive(Debug)]
 pub struct Scripted {
     now: Mutex<Timestamp>,
@@ -210,7 +210,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A world at this time.
+    /// Makes a world with this wall clock.
     pub fn at(now: Timestamp) -> Self {
         Self {
             now: Mutex::new(now),
@@ -221,29 +221,29 @@ impl Scripted {
         }
     }
 
-    /// From now on every random byte is this one, but for those of ids, which always differ; `None`: they differ again.
+    /// Makes all random bytes equal to this one, except those of ids. With `None` they differ again.
     pub fn fix_random(&self, byte: Option<u8>) {
         *self.fixed.lock().expect("no test holds this lock while it fails") = byte;
     }
 
-    /// Sets the space of the disk; `None`: it is not known, as at first.
+    /// Sets the disk space. `None`, the initial state, means that it is unknown.
     pub fn set_disk(&self, disk: Option<DiskSpace>) {
         *self.disk.lock().expect("no test holds this lock while it fails") = disk;
     }
 
-    /// Lets this much time pass.
+    /// Advances both clocks.
     pub fn pass(&self, duration: Duration) {
         let mut now = self.now.lock().expect("no test holds this lock while it fails");
         *now = now.plus(duration);
         *self.monotonic.lock().expect("no test holds this lock while it fails") += duration;
     }
 
-    /// Sets the wall clock, back too. The time that never steps back does not move.
+    /// Sets the wall clock, also backwards. The monotonic clock does not change.
     pub fn set(&self, now: Timestamp) {
         *self.now.lock().expect("no test holds this lock while it fails") = now;
     }
 
-    /// Fills with the next numbers.
+    /// Fills the bytes from the counter.
     fn spread(&self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             let number = self.random.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -253,7 +253,7 @@ impl Scripted {
     }
 }
 
-/// The zones of a scripted world, and their rules (POSIX `TZ`).
+/// The time zones of a scripted world with their rules (POSIX `TZ`).
 const ZONES: [(&str, &str); 4] = [
     ("UTC", "UTC0"),
     ("Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3"),
@@ -281,7 +281,7 @@ impl World for Scripted {
         self.spread(bytes);
     }
 
-    /// A world of few zones, whatever the machine knows.
+    /// Knows only a few zones, so that tests do not depend on the machine.
     fn time_zone(&self, name: &str) -> Option<String> {
         ZONES.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(known, _)| known.to_owned())
     }
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn utc_is_known_on_every_machine_and_what_is_no_zone_on_none() {
+    fn utc_is_always_known_and_invalid_zones_never_are() {
         let world = Real::new();
         assert_eq!(world.time_zone("UTC").as_deref(), Some("UTC"));
         assert_eq!(world.time_zone("utc").as_deref(), Some("UTC"));
@@ -321,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn days_begin_where_the_zone_has_them_begin() {
+    fn days_begin_by_the_rules_of_their_zone() {
         let at = |text: &str| Timestamp::parse(text, crate::domain::timestamp::Rounding::Down).unwrap();
         let world = Scripted::at(at("2026-11-21"));
         for (zone, now, days, begin) in [
             ("UTC", "2026-11-21T00:00:00Z", 0, "2026-11-21T00:00:00Z"),
             ("UTC", "2026-11-21T23:59:59Z", 21, "2026-10-31T00:00:00Z"),
             ("Europe/Berlin", "2026-11-20T23:30:00Z", 0, "2026-11-20T23:00:00Z"),
-            // Across the end of the summer time, and its beginning.
+            // Across the end of daylight saving time, and across its beginning.
             ("Europe/Berlin", "2026-11-21T12:00:00Z", 30, "2026-10-21T22:00:00Z"),
             ("Europe/Berlin", "2026-04-01T12:00:00Z", 7, "2026-03-24T23:00:00Z"),
             ("America/New_York", "2026-11-21T04:59:59Z", 1, "2026-11-19T05:00:00Z"),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_matches_its_own_hash_and_no_other() {
+    fn only_the_hashed_password_matches() {
         let world: &dyn World = &Scripted::at(Timestamp::from_micros(0));
         let hash = world.hash_password("correct horse battery");
         assert!(hash.starts_with("$argon2id$"));
@@ -359,6 +359,6 @@ mod tests {
         assert!(world.password_matches("correct horse battery", &hash, &mut memory));
         assert!(!world.password_matches("correct horse batterz", &hash, &mut memory));
         assert!(!world.password_matches("correct horse battery", "no hash", &mut memory));
-        assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has a salt of its own");
+        assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has its own salt");
     }
 }

@@ -1,8 +1,8 @@
-//! Activities: what was done, and the chain that shows that none of it was changed afterwards.
+//! Activities: the record of every act, and the hash chain that reveals later changes.
 //!
-//! Each row carries the SHA-256 (FIPS 180-4) of itself and of the row before. The detail of a row may hold personal data,
-//! so the chain has only its digest behind a random salt: where detail and salt are erased, the chain stays whole and the
-//! digest tells nothing.
+//! Each row has the SHA-256 (FIPS 180-4) of itself and of the previous row's hash. The detail of a row may hold personal
+//! data, so the chain has only a salted digest of it. An erasure removes detail and salt: the chain stays valid, and the
+//! digest reveals nothing.
 
 use sha2::{Digest, Sha256};
 
@@ -10,38 +10,38 @@ use super::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepI
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// Bytes of the salt of a detail's digest: as many as nobody can guess.
+/// The bytes of the salt in a detail's digest: too many to guess.
 pub const SALT_BYTES: usize = 16;
 
 /// The hash before the first row.
 pub const CHAIN_START: [u8; 32] = [0; 32];
 
 words! {
-    /// What was done.
+    /// The kind of an act.
     Action {
-        /// An organization was made.
+        /// An admin created an organization.
         OrganizationCreated = "organization.created",
-        /// Its settings were changed.
+        /// An admin changed an organization's settings.
         OrganizationChanged = "organization.changed",
-        /// It was given a logo.
+        /// An admin uploaded an organization's logo.
         LogoPut = "logo.put",
-        /// Its logo was taken away.
+        /// An admin removed an organization's logo.
         LogoRemoved = "logo.removed",
-        /// An admin confirmed whom its retention erases, or the clock.
+        /// An admin confirmed the clock, or the candidates that the retention erases.
         RetentionConfirmed = "retention.confirmed",
-        /// A user became a member, or another kind of one.
+        /// A user became a member, or got another organization role.
         MembershipPut = "membership.put",
-        /// A user is no member any more.
+        /// A user's membership ended.
         MembershipRemoved = "membership.removed",
-        /// A role was made, as a draft.
+        /// A role was created as a draft.
         RoleCreated = "role.created",
-        /// A role was changed, its positions too.
+        /// A role or its positions were changed.
         RoleChanged = "role.changed",
         /// A draft was opened.
         RoleOpened = "role.opened",
         /// A role was closed.
         RoleClosed = "role.closed",
-        /// A closed role was opened again.
+        /// A closed role was reopened.
         RoleReopened = "role.reopened",
         /// A draft was deleted.
         RoleDeleted = "role.deleted",
@@ -49,36 +49,36 @@ words! {
         RoleStepAdded = "role_step.added",
         /// A step of the pipeline was changed.
         RoleStepChanged = "role_step.changed",
-        /// The steps of the pipeline were put in another order.
+        /// The steps of the pipeline were reordered.
         RoleStepsReordered = "role_step.reordered",
-        /// A step was taken out of the pipeline.
+        /// A step was removed from the pipeline.
         RoleStepRemoved = "role_step.removed",
         /// A candidate was added.
         CandidateAdded = "candidate.added",
         /// A candidate's name or address was changed.
         CandidateChanged = "candidate.changed",
-        /// A candidate's data was handed out.
+        /// Staff exported a candidate's data.
         CandidateExported = "candidate.exported",
-        /// A candidate is held: not erased, whatever the retention says.
+        /// A legal hold was placed on a candidate, so that neither staff nor retention erase them.
         CandidateHeld = "candidate.held",
-        /// A candidate is not held any more.
+        /// A legal hold was released.
         CandidateReleased = "candidate.released",
-        /// A candidate who is held, or whose hire they cannot see yet, asked for their data to be erased.
+        /// A candidate under a legal hold, or with a hidden hire, asked for the erasure of their data.
         CandidateErasureAsked = "candidate.erasure_asked",
         /// A candidate's personal data was erased.
         CandidateErased = "candidate.erased",
         /// A candidate applied to a role.
         CandidateRoleAdded = "candidate_role.added",
-        /// A new link was made to the page where an application's candidate sees where they stand.
+        /// Staff issued a new link to the status page of an application.
         StatusLinkIssued = "candidate_role.status_link_issued",
-        /// What a candidate applied with was deleted, because they wanted it.
+        /// A signup was deleted at the applicant's request.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
-        /// Whoever applied under the address of a candidate who is held wanted what they sent deleted; or a candidate did
-        /// whose hire they cannot see yet. It is kept for now.
+        /// The sender of a later signup to a candidate under a legal hold, or a candidate with a hidden hire, asked for the
+        /// deletion of a signup. The signup stays for now.
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
-        /// A candidate applied to a role by themselves.
+        /// A candidate applied to a role through the form.
         CandidateRoleSignedUp = "candidate_role.signed_up",
-        /// Somebody applied under the address of a candidate who had applied to the role, which changed nothing.
+        /// A later signup came under the address of a candidate of the role. It changed nothing.
         CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
@@ -90,21 +90,21 @@ words! {
         Reopened = "candidate_step.reopened",
         /// A candidate was hired at a step.
         Hired = "candidate_step.hired",
-        /// A candidate who was hired was rejected at a step.
+        /// A hired candidate was rejected at a step.
         HireReversed = "candidate_step.hire_reversed",
         /// Staff opened an attachment of a candidate.
         DocumentOpened = "document.opened",
-        /// An organization was given an HR integration, or another one.
+        /// An organization's HR integration was created or changed.
         HrIntegrationPut = "hr_integration.put",
-        /// An organization's HR integration was taken away.
+        /// An organization's HR integration was removed.
         HrIntegrationRemoved = "hr_integration.removed",
-        /// A key was made.
+        /// An API key was created.
         ApiKeyCreated = "api_key.created",
-        /// A key was revoked.
+        /// An API key was revoked.
         ApiKeyRevoked = "api_key.revoked",
-        /// Requests were refused because their key is revoked, has expired, or acts as a user who is disabled.
+        /// Requests were refused because their key was revoked, has expired, or belongs to a disabled user.
         ApiKeyRefused = "api_key.refused",
-        /// A user was made.
+        /// A user was created.
         UserCreated = "user.created",
         /// A user's address, name or platform role was changed, or they were disabled or enabled.
         UserChanged = "user.changed",
@@ -117,23 +117,23 @@ words! {
     }
 }
 
-/// What something was done to: an organization and whatever of it is concerned, or the appliance itself.
+/// The subject of an activity: an organization and its affected records, or the service itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The organization; none where it was done to the appliance.
+    /// The affected organization; `None` for platform activity.
     pub organization_id: Option<OrganizationId>,
-    /// The role.
+    /// The affected role.
     pub role_id: Option<RoleId>,
-    /// The candidate.
+    /// The affected candidate.
     pub candidate_id: Option<CandidateId>,
-    /// The candidate's application.
+    /// The affected application.
     pub candidate_role_id: Option<ApplicationId>,
-    /// The application's step.
+    /// The affected candidate step.
     pub candidate_role_step_id: Option<CandidateStepId>,
 }
 
 impl Subject {
-    /// The appliance: platform activity.
+    /// The service itself: platform activity.
     pub fn of_platform() -> Self {
         Self {
             organization_id: None,
@@ -160,39 +160,39 @@ impl Subject {
     }
 }
 
-/// What is new about each row: its id and the salt of its detail's digest.
+/// The random parts of a row: its id and the salt of its detail's digest.
 #[derive(Clone)]
 pub struct Stamp {
-    /// The row's id.
+    /// The id of the new row.
     pub id: ActivityId,
-    /// The salt.
+    /// The salt of the detail's digest.
     pub salt: [u8; SALT_BYTES],
 }
 
-/// One row as the chain sees it.
+/// The hashed part of a row.
 #[derive(Debug, Clone)]
 pub struct ChainLink<'a> {
-    /// The order in which it happened, from 1.
+    /// The number of the row in the chain, from 1.
     pub number: i64,
     /// The row's id.
     pub id: &'a ActivityId,
-    /// When.
+    /// The time of the act.
     pub at: Timestamp,
-    /// What was done, as it is spelled: a word of an older program stays what it was.
+    /// The word of the action. It is text, because a row of another program version can have an unknown word.
     pub action: &'a str,
-    /// By whom; nobody where the service did it by itself.
+    /// The user who acted; `None` for acts of the service itself.
     pub user_id: Option<&'a UserId>,
-    /// With which key.
+    /// The API key that was used.
     pub api_key_id: Option<&'a ApiKeyId>,
-    /// To what.
+    /// The affected records.
     pub subject: &'a Subject,
-    /// The digest of its detail.
+    /// The digest of the detail.
     pub detail_hash: &'a [u8; 32],
 }
 
 impl ChainLink<'_> {
-    /// The hash of this row behind the one with the hash `previous`. Every column is told with its length, so no two rows
-    /// read the same.
+    /// The hash of this row after the row with the hash `previous`. Each column is preceded by its length, so different
+    /// rows never give the same input.
     pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(previous);
@@ -211,7 +211,7 @@ impl ChainLink<'_> {
             subject.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
         ];
         for column in columns {
-            // A column that is not there has no length, and no text has this one.
+            // A missing column gets a length that no text can have.
             let bytes = column.map_or(u64::MAX, |text| text.len() as u64);
             digest.update(bytes.to_be_bytes());
             digest.update(column.unwrap_or_default());
@@ -221,18 +221,18 @@ impl ChainLink<'_> {
     }
 }
 
-/// The head of the chain: the number and the hash of its last row. Whoever noted it can show later that a file still has
-/// the row, and so every row before it as it was.
+/// The head of the chain: the number and hash of the newest row. A person who noted it can prove later that a file still
+/// has this row, and therefore all earlier rows unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
-    /// The row's number; 0 where there is none yet.
+    /// The row's number; 0 for an empty chain.
     pub number: i64,
     /// The row's hash.
     pub hash: [u8; 32],
 }
 
 impl ChainHead {
-    /// The head that a text is: `NUMBER:HASH`, the hash in hexadecimal.
+    /// Parses `NUMBER:HASH`, with the hash in hexadecimal.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, hex) = text.split_once(':')?;
         let number = number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
@@ -258,7 +258,7 @@ impl std::fmt::Display for ChainHead {
     }
 }
 
-/// The digest of a detail, which is all of it that the chain has.
+/// The salted digest of a detail, which represents the detail in the chain.
 pub fn detail_hash(salt: &[u8; SALT_BYTES], detail: &str) -> [u8; 32] {
     Sha256::new().chain_update(salt).chain_update(detail).finalize().into()
 }
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_depends_on_every_column_and_on_the_row_before() {
+    fn a_hash_depends_on_each_column_and_the_previous_row() {
         let id = ActivityId::parse("act_1").unwrap();
         let user = UserId::parse("user_1").unwrap();
         let subject = Subject::of_organization(OrganizationId::parse("org_1").unwrap());
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_reads_back_and_nothing_else_does() {
+    fn only_complete_chain_heads_are_parsed() {
         let head = ChainHead { number: 12, hash: [0xa7; 32] };
         assert_eq!(ChainHead::parse(&head.to_string()), Some(head));
         assert_eq!(ChainHead::parse(&head.to_string().to_uppercase()), Some(head));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_detail_without_its_salt_tells_nothing() {
+    fn the_digest_of_a_detail_depends_on_its_salt() {
         assert_ne!(detail_hash(&[1; SALT_BYTES], "{}"), detail_hash(&[2; SALT_BYTES], "{}"));
         assert_ne!(detail_hash(&[1; SALT_BYTES], "{}"), detail_hash(&[1; SALT_BYTES], "{ }"));
     }

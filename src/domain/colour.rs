@@ -1,21 +1,21 @@
-//! Colours: what is made of an organization's one colour so that its pages can be read, whatever the colour is. The measure is
-//! the contrast of WCAG 2.2, of which text needs 4.5.
+//! Colours: derives a readable palette from an organization's brand colour. Readable means a contrast of at least 4.5, as
+//! WCAG 2.2 defines it.
 
 use std::fmt;
 
-/// The contrast that text is to have with what it stands on (WCAG 2.2, success criterion 1.4.3).
+/// The minimum contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
 pub const TEXT_CONTRAST_MIN: f64 = 4.5;
 
-/// What text stands on where the reader wants it light: the page, and what is raised from it. The style has the same.
+/// The backgrounds of the light style: the page and raised areas. The style sheet has the same colours.
 pub const ON_LIGHT: [Colour; 2] = [Colour::new(0xff, 0xff, 0xff), Colour::new(0xf4, 0xf6, 0xf8)];
 
-/// The same where the reader wants it dark.
+/// The backgrounds of the dark style.
 pub const ON_DARK: [Colour; 2] = [Colour::new(0x14, 0x17, 0x1a), Colour::new(0x1e, 0x23, 0x27)];
 
 const WHITE: Colour = Colour::new(0xff, 0xff, 0xff);
 const BLACK: Colour = Colour::new(0, 0, 0);
 
-/// A colour of sRGB.
+/// An sRGB colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
     red: u8,
@@ -24,13 +24,12 @@ pub struct Colour {
 }
 
 impl Colour {
-    /// Of its three parts.
+    /// Makes a colour from its three components.
     pub const fn new(red: u8, green: u8, blue: u8) -> Self {
         Self { red, green, blue }
     }
 
-    /// The colour that a theme names: `#` and 3, 6 or 8 hexadecimal digits. One that can be seen through is what it is on
-    /// white.
+    /// Parses the colour of a theme: `#` and 3, 6 or 8 hexadecimal digits. A transparent colour is blended with white.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix('#').filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         let part = |from: usize, to: usize| u8::from_str_radix(&hex[from..to], 16).ok();
@@ -56,7 +55,7 @@ impl Colour {
         0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
 
-    /// So many 255ths of the way to another colour.
+    /// Mixes in another colour, by `way` 255ths.
     fn towards(self, other: Self, way: u8) -> Self {
         let part = |from: u8, to: u8| {
             let (from, to, way) = (i32::from(from), i32::from(to), i32::from(way));
@@ -65,14 +64,14 @@ impl Colour {
         Self::new(part(self.red, other.red), part(self.green, other.green), part(self.blue, other.blue))
     }
 
-    fn is_read_on(self, grounds: [Self; 2]) -> bool {
+    fn is_readable_on(self, grounds: [Self; 2]) -> bool {
         grounds.iter().all(|ground| self.contrast(*ground) >= TEXT_CONTRAST_MIN)
     }
 
-    /// The nearest colour, on the way to another one, in which text can be read on all of these.
-    fn read_on(self, grounds: [Self; 2], by_way_of: Self) -> Self {
-        let tried = (0..=u8::MAX).map(|way| self.towards(by_way_of, way));
-        tried.into_iter().find(|colour| colour.is_read_on(grounds)).unwrap_or(by_way_of)
+    /// The first mixture with `target` in which text is readable on all these backgrounds.
+    fn readable_on(self, grounds: [Self; 2], target: Self) -> Self {
+        let mixtures = (0..=u8::MAX).map(|way| self.towards(target, way));
+        mixtures.into_iter().find(|colour| colour.is_readable_on(grounds)).unwrap_or(target)
     }
 }
 
@@ -83,28 +82,28 @@ impl fmt::Display for Colour {
     }
 }
 
-/// What pages are coloured with.
+/// The colours of an organization's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Palette {
-    /// The colour itself, for areas.
+    /// The brand colour, for areas.
     pub brand: Colour,
-    /// Text on it.
+    /// Text on areas in the brand colour.
     pub on_brand: Colour,
-    /// Text in the colour on a light page.
+    /// Text in the brand colour, or near it, on a light page.
     pub text_on_light: Colour,
-    /// Text in the colour on a dark page.
+    /// Text in the brand colour, or near it, on a dark page.
     pub text_on_dark: Colour,
 }
 
 impl Palette {
-    /// What is made of one colour: itself where it can be read, else the nearest that can.
+    /// Derives the palette. Text has the brand colour itself if it is readable, or the nearest readable colour.
     pub fn of(brand: Colour) -> Self {
         let on_brand = if brand.contrast(WHITE) >= TEXT_CONTRAST_MIN { WHITE } else { BLACK };
         Self {
             brand,
             on_brand,
-            text_on_light: brand.read_on(ON_LIGHT, BLACK),
-            text_on_dark: brand.read_on(ON_DARK, WHITE),
+            text_on_light: brand.readable_on(ON_LIGHT, BLACK),
+            text_on_dark: brand.readable_on(ON_DARK, WHITE),
         }
     }
 }
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_read_as_themes_write_them() {
+    fn theme_colours_are_parsed() {
         for (text, shown) in [
             ("#fff", "#ffffff"),
             ("#0aF", "#00aaff"),
@@ -137,31 +136,31 @@ mod tests {
     }
 
     #[test]
-    fn contrasts_are_those_of_the_guidelines() {
+    fn contrasts_match_the_guidelines() {
         assert!((WHITE.contrast(BLACK) - 21.0).abs() < 1e-9);
         assert!((WHITE.contrast(WHITE) - 1.0).abs() < 1e-9);
-        // The two greys that everybody knows: the lightest that passes on white, and the next.
+        // The well-known greys: the lightest one that passes on white, and the next lighter one.
         assert!(colour("#767676").contrast(WHITE) >= TEXT_CONTRAST_MIN);
         assert!(colour("#777777").contrast(WHITE) < TEXT_CONTRAST_MIN);
     }
 
     #[test]
-    fn a_colour_that_can_be_read_stays_what_it_is() {
+    fn a_readable_colour_is_unchanged() {
         let palette = Palette::of(colour("#0f766e"));
         assert_eq!((palette.brand, palette.on_brand, palette.text_on_light), (colour("#0f766e"), WHITE, palette.brand));
         assert_eq!(Palette::of(colour("#ffe600")).on_brand, BLACK);
         assert_eq!(Palette::of(colour("#ffe600")).text_on_dark, colour("#ffe600"));
     }
 
-    /// Whether all text that pages have in a colour, or on it, can be read.
+    /// Whether all text in a brand colour, or on it, is readable.
     fn is_readable(palette: Palette) -> bool {
         palette.on_brand.contrast(palette.brand) >= TEXT_CONTRAST_MIN
-            && palette.text_on_light.is_read_on(ON_LIGHT)
-            && palette.text_on_dark.is_read_on(ON_DARK)
+            && palette.text_on_light.is_readable_on(ON_LIGHT)
+            && palette.text_on_dark.is_readable_on(ON_DARK)
     }
 
     #[test]
-    fn the_corners_of_all_colours_and_every_grey_can_be_read() {
+    fn palettes_of_extreme_colours_and_greys_are_readable() {
         for corner in 0..8 {
             let part = |bit: u8| if corner >> bit & 1 == 1 { u8::MAX } else { 0 };
             let corner = Colour::new(part(0), part(1), part(2));
@@ -174,13 +173,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_colour_is_its_pages_can_be_read(red: u8, green: u8, blue: u8) {
+        fn palettes_of_any_colour_are_readable(red: u8, green: u8, blue: u8) {
             let palette = Palette::of(Colour::new(red, green, blue));
             prop_assert!(is_readable(palette), "{palette:?}");
         }
 
         #[test]
-        fn any_text_is_a_colour_or_none(text: String, hex in "#[0-9a-fA-F]{0,9}") {
+        fn parsing_any_text_does_not_panic(text: String, hex in "#[0-9a-fA-F]{0,9}") {
             let _ = Colour::parse(&text);
             prop_assert_eq!(Colour::parse(&hex).is_some(), [3, 6, 8].contains(&(hex.len() - 1)));
         }

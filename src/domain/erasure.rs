@@ -1,5 +1,4 @@
-//! Erasing a candidate's personal data, and holding a candidate so that nobody does: what may be done when, and what is left
-//! in the place of a name and an address.
+//! Rules for erasures and legal holds, and the values that replace an erased name and address.
 
 use super::candidate_step::ApplicationStatus;
 use super::id::CandidateId;
@@ -7,92 +6,94 @@ use super::refusal::Refusal;
 use super::text::Email;
 use super::timestamp::Timestamp;
 
-/// The longest reason of a hold, in characters.
+/// The longest reason of a legal hold, in characters.
 pub const REASON_CHARACTERS_MAX: usize = 1_000;
 
-/// What stands where a candidate's name was.
+/// The name of an erased candidate.
 pub const ERASED_NAME: &str = "Erased";
 
-/// Where the addresses of erased candidates are: nobody can have one there (RFC 2606 §2).
+/// The domain of erased addresses. It is reserved, so nobody can have an address there (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
 
-/// Whether an address can only stand for one that was erased.
+/// Whether an address is in the domain of erased addresses.
 pub fn is_erased_address(email: &Email) -> bool {
     email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'))
 }
 
-/// Whether a candidate is held or erased, as a document tells it.
+/// The legal hold and the erasure of a candidate in an interchange document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Privacy {
-    /// Why they are held, where they are.
+    /// The reason of the legal hold, if there is one.
     pub hold_reason: Option<String>,
-    /// When they were erased, where they were.
+    /// The time of the erasure, if the candidate was erased.
     pub erased_at: Option<Timestamp>,
 }
 
 impl Privacy {
-    /// What is wrong with it beside a candidate's name and address, and where their application is; `None` where they agree.
-    /// What an erasure leaves agrees, so whatever the service writes it also takes back.
+    /// The contradiction between these values and the candidate's name, address and application; `None` if they agree.
+    /// The state after an erasure passes, so an import accepts each export.
     pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
         self.erased_at?;
         if self.hold_reason.is_some() {
-            Some("a candidate who is erased has nothing left to hold, and no holdReason")
+            Some("an erased candidate cannot have a holdReason")
         } else if name != ERASED_NAME || !is_erased_address(email) {
-            Some("a candidate who is erased has the name Erased and an address at erased.invalid")
+            Some("an erased candidate must have the name Erased and an address at erased.invalid")
         } else if status == ApplicationStatus::InProgress {
-            Some("the application of a candidate who is erased does not go on; one like that is Withdrawn")
+            Some("the application of an erased candidate cannot be In Progress; its status must be Withdrawn")
         } else {
             None
         }
     }
 }
 
-/// What is known of a candidate who is to be erased, held or released.
+/// The facts for an erasure or a legal hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureFacts {
     /// The candidate's number in the file.
     pub number: i64,
-    /// Why they are held, where they are.
+    /// The reason of the legal hold, if there is one.
     pub hold_reason: Option<String>,
-    /// When they were erased, where they were.
+    /// The time of the erasure, if the candidate was erased.
     pub erased_at: Option<Timestamp>,
 }
 
-/// How far a candidate has changed: when something about them last did, and the last activity about them.
+/// The last change of a candidate, by time and by activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastChange {
     /// The time of the last change.
     pub at: Timestamp,
-    /// The number of the last activity, 0 without one. A clock that was wrong does not alter it.
+    /// The number of the last activity; 0 without one. A wrong clock does not affect it.
     pub activity: i64,
 }
 
 impl LastChange {
-    /// The later of each of the two.
+    /// The later value of each part.
     pub fn or_later(self, other: Self) -> Self {
         Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
     }
 
-    /// Whether the candidate has changed since. In an older copy of the file they have not: it is erased again. Where they
-    /// have, somebody decided about them after the erasure was recorded, and only a person can say which of the two counts.
+    /// Whether the candidate has changed since the recorded erasure. In an older copy of the file they have not, so the
+    /// service erases them again. Otherwise staff acted after the erasure was recorded, and a person must decide which of
+    /// the two is right.
     pub fn is_beyond(self, recorded: Self) -> bool {
         self.at > recorded.at || self.activity > recorded.activity
     }
 }
 
-/// What an erasure comes to.
+/// The decision about an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasureDecision {
-    /// It is to be carried out.
+    /// Erase the candidate now.
     Now,
-    /// It was, at this time.
+    /// The candidate was erased at this time.
     Before(Timestamp),
 }
 
-/// `DELETE /api/v1/candidates/{id}`: whoever is not held is erased, wherever their applications are. Once is enough.
+/// `DELETE /api/v1/candidates/{id}`: erases a candidate without a legal hold, at any status of their applications. A
+/// repetition changes nothing.
 ///
 /// # Errors
-/// `conflict` where the candidate is held.
+/// `conflict` if the candidate is under a legal hold.
 pub fn erase(facts: &ErasureFacts) -> Result<ErasureDecision, Refusal> {
     match facts.erased_at {
         Some(at) => Ok(ErasureDecision::Before(at)),
@@ -103,21 +104,21 @@ pub fn erase(facts: &ErasureFacts) -> Result<ErasureDecision, Refusal> {
     }
 }
 
-/// `PUT /api/v1/candidates/{id}/hold`: whether anything changes by it.
+/// `PUT /api/v1/candidates/{id}/hold`: returns whether the legal hold changes.
 ///
 /// # Errors
-/// `conflict` where the candidate is erased: there is nothing left to hold.
+/// `conflict` if the candidate was erased.
 pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
     if facts.erased_at.is_some() {
-        return Err(Refusal::Conflict("the candidate is erased; there is nothing left to hold"));
+        return Err(Refusal::Conflict("the candidate was erased; there is nothing left to hold"));
     }
     Ok(facts.hold_reason.as_deref() != Some(reason))
 }
 
-/// The address that a candidate has once erased. It tells who it was only to whoever knows their id. Another candidate may
-/// have been given the very same: the next `attempt` makes another.
+/// The address of an erased candidate. Only the id identifies the person. If another candidate already has the address,
+/// the next `attempt` gives another one.
 pub fn erased_address(id: &CandidateId, number: i64, attempt: usize) -> String {
-    // Ids are told apart by case and addresses are not.
+    // Ids are case-sensitive, and addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
     match attempt {
         0 if is_plain => format!("{id}@{DOMAIN}"),
@@ -140,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_held_is_erased_and_only_once() {
+    fn candidates_without_a_hold_are_erased_once() {
         assert_eq!(erase(&facts(None, None)), Ok(ErasureDecision::Now));
         assert_eq!(erase(&facts(None, Some(5))), Ok(ErasureDecision::Before(Timestamp::from_micros(5))));
         assert!(matches!(erase(&facts(Some("a case"), None)), Err(Refusal::Conflict(_))));
     }
 
     #[test]
-    fn a_candidate_has_changed_since_by_time_or_by_activity() {
+    fn later_times_and_later_activities_are_changes() {
         let changed = |at, activity| LastChange { at: Timestamp::from_micros(at), activity };
         let recorded = changed(5, 7);
         for (now, is_beyond) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_changes_something_where_its_reason_is_another() {
+    fn a_hold_changes_only_with_another_reason() {
         assert_eq!(hold(&facts(None, None), "a case"), Ok(true));
         assert_eq!(hold(&facts(Some("a case"), None), "a case"), Ok(false));
         assert_eq!(hold(&facts(Some("a case"), None), "another"), Ok(true));
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_erased_has_nothing_left_to_tell_or_to_hold() {
+    fn erased_candidates_have_no_name_address_hold_or_running_application() {
         use ApplicationStatus::{Hired, InProgress};
         let erased = |hold: Option<&str>| Privacy {
             hold_reason: hold.map(str::to_owned),
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_erased_are_addresses_and_no_two_are_the_same() {
+    fn erased_addresses_are_valid_and_unique() {
         let shown = |id: &str, number, attempt| erased_address(&CandidateId::parse(id).unwrap(), number, attempt);
         assert_eq!(shown("cand_01", 7, 0), "cand_01@erased.invalid");
         let all = [shown("a", 1, 0), shown("A", 2, 0), shown("a", 1, 1), shown("A", 2, 1), shown("a", 1, 2)];

@@ -1,5 +1,5 @@
-//! Forms that prove when they were made, and for which link: signed with the file's secret, so that nothing is kept of one
-//! until it is sent, also behind a restart.
+//! Signed forms: each form proves when the service made it and for which link. The signature uses the file's secret, so
+//! the service stores nothing about a form until it is sent, and forms survive a restart.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,46 +10,46 @@ use sha2::Sha256;
 use super::id;
 use super::timestamp::Timestamp;
 
-/// Random bytes of a form's id: 128 bits, because the link to what it was sent for is made of it.
+/// The random bytes of a form's id: 128 bits, because the token of the status page is derived from it.
 pub const ID_RANDOM_BYTES: usize = 16;
 
-/// Nobody reads and fills a form in less than this; programs do.
+/// The youngest form that is accepted. People need longer to read and fill in a form; programs do not.
 pub const FORM_AGE_MIN: Duration = Duration::from_secs(3);
 
-/// A form is good for this long: a day is enough to look for one's papers.
+/// The oldest form that is accepted: a day leaves time to collect one's papers.
 pub const FORM_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Characters of a signed form: whatever is longer is none.
+/// The longest text of a signed form. Longer texts are refused unread.
 const SIGNED_CHARACTERS_MAX: usize = 128;
 
-/// A form as it was made.
+/// The identity of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedForm {
-    /// What tells it from every other one.
+    /// A random, unique id.
     pub id: String,
-    /// When it was made.
+    /// When the service made the form.
     pub made_at: Timestamp,
 }
 
-/// How a form's age is.
+/// The assessment of a form's age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormAge {
-    /// It was sent sooner than anybody fills one.
+    /// The form was sent faster than a person can fill it in.
     TooYoung,
-    /// It was made within the last day.
+    /// The age is within the limits.
     Good,
-    /// It is older, or from a time that has not come: the clock was set back.
+    /// The form is older than a day, or from the future, because the clock was set back.
     TooOld,
 }
 
 impl SignedForm {
-    /// A new one, of random bytes that nobody can guess.
+    /// Makes a form from unpredictable random bytes.
     pub fn new(random: &[u8; ID_RANDOM_BYTES], now: Timestamp) -> Self {
         Self { id: id::token(random), made_at: now }
     }
 
-    /// The form that a text says it is, where this secret has signed it for this link.
-    pub fn read(secret: &[u8; 32], link: &str, text: &str) -> Option<Self> {
+    /// Parses a form and verifies that this secret signed it for this link.
+    pub fn verify(secret: &[u8; 32], link: &str, text: &str) -> Option<Self> {
         if text.len() > SIGNED_CHARACTERS_MAX {
             return None;
         }
@@ -59,12 +59,12 @@ impl SignedForm {
             return None;
         }
         let form = Self { id: id.to_owned(), made_at: Timestamp::from_micros(made_at.parse().ok()?) };
-        // In constant time; what does not read back as it was written is no form of ours.
+        // The comparison takes constant time. A text in any other spelling than ours is refused, too.
         form.mac(secret, link).verify_slice(&bytes(signature)?).ok()?;
         (form.signed(secret, link) == text).then_some(form)
     }
 
-    /// As text: the id, the time, and what signs both for this link.
+    /// The text for the page: the id, the time, and the signature of both for this link.
     pub fn signed(&self, secret: &[u8; 32], link: &str) -> String {
         let mut text = format!("{}.{}.", self.id, self.made_at.micros());
         for byte in self.mac(secret, link).finalize().into_bytes() {
@@ -73,7 +73,7 @@ impl SignedForm {
         text
     }
 
-    /// How its age is.
+    /// Assesses the form's age.
     pub fn age(&self, now: Timestamp) -> FormAge {
         let age = now.since(self.made_at);
         match age {
@@ -86,7 +86,7 @@ impl SignedForm {
 
     fn mac(&self, secret: &[u8; 32], link: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
-        // No part has a zero byte, so no two forms read the same.
+        // No part has a zero byte, so different forms never give the same input.
         for part in ["form", &self.id, &self.made_at.micros().to_string(), link] {
             mac.update(part.as_bytes());
             mac.update(&[0]);
@@ -95,7 +95,7 @@ impl SignedForm {
     }
 }
 
-/// The bytes of a text in base 16.
+/// Decodes hexadecimal text.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_read_back_and_nothing_like_it_is() {
+    fn only_unchanged_forms_are_verified() {
         let form = SignedForm::new(&[3; ID_RANDOM_BYTES], at(1_700_000_000_000_000));
         let text = form.signed(&SECRET, "link");
-        assert_eq!(SignedForm::read(&SECRET, "link", &text), Some(form.clone()));
+        assert_eq!(SignedForm::verify(&SECRET, "link", &text), Some(form.clone()));
         assert!(text.len() <= SIGNED_CHARACTERS_MAX, "{text}");
-        assert_eq!(SignedForm::read(&[8; 32], "link", &text), None, "another file's secret");
-        assert_eq!(SignedForm::read(&SECRET, "other", &text), None, "another link");
+        assert_eq!(SignedForm::verify(&[8; 32], "link", &text), None, "another file's secret");
+        assert_eq!(SignedForm::verify(&SECRET, "other", &text), None, "another link");
         let later = SignedForm { made_at: at(1_700_000_000_000_001), ..form.clone() };
         let (id, rest) = text.split_once('.').unwrap();
         let (time, signature) = rest.split_once('.').unwrap();
@@ -137,12 +137,12 @@ mod tests {
             format!("{}{text}", "0".repeat(200)),
             format!("{id}.{time}.é{}", &signature[2..]),
         ] {
-            assert_eq!(SignedForm::read(&SECRET, "link", &forged), None, "{forged}");
+            assert_eq!(SignedForm::verify(&SECRET, "link", &forged), None, "{forged}");
         }
     }
 
     #[test]
-    fn a_form_is_good_from_three_seconds_to_a_day() {
+    fn forms_are_good_from_three_seconds_to_a_day() {
         let form = SignedForm { id: "f".to_owned(), made_at: at(0) };
         let (least, most) = (FORM_AGE_MIN.as_micros() as i64, FORM_AGE_MAX.as_micros() as i64);
         for (now, age) in [

@@ -1,16 +1,16 @@
-//! Which of the languages that pages speak a reader gets. The texts themselves are on the HTTP floor.
+//! The choice of a page's language for a reader. The HTTP floor has the texts.
 
-/// Entries of an `Accept-Language` that are looked at: more than any browser sends.
+/// The checked entries of `Accept-Language`: more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
-/// The place, among `known` tags of one subtag each, of the language that a page speaks: the one that was asked for by name,
-/// else the best of an `Accept-Language` (RFC 9110 §12.5.4), else the first. A tag such as `de-CH` is `de` (BCP 47).
+/// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference: the named
+/// language, the best match of `Accept-Language` (RFC 9110 §12.5.4), the first language. `de-CH` counts as `de` (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
     named.or_else(|| accepted.and_then(|list| best(known, list))).unwrap_or(0)
 }
 
-/// The place of a tag's language among the known ones.
+/// The index of a tag's language in the known ones.
 pub fn find(known: &[&str], tag: &str) -> Option<usize> {
     let primary = tag.split('-').next().unwrap_or_default();
     known.iter().position(|known| known.eq_ignore_ascii_case(primary))
@@ -21,12 +21,12 @@ fn best(known: &[&str], list: &str) -> Option<usize> {
     for entry in list.split(',').take(ENTRIES_MAX) {
         let (tag, weight) = entry.split_once(';').unwrap_or((entry, ""));
         let weight = weight.trim().strip_prefix("q=").map_or(1.0, |q| q.trim().parse().unwrap_or(0.0));
-        let Some(place) = find(known, tag.trim()) else { continue };
+        let Some(index) = find(known, tag.trim()) else { continue };
         if weight > 0.0 && best.is_none_or(|(most, _)| weight > most) {
-            best = Some((weight, place));
+            best = Some((weight, index));
         }
     }
-    best.map(|(_, place)| place)
+    best.map(|(_, index)| index)
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_gets_what_the_link_names_then_what_the_browser_wants_then_the_first() {
+    fn the_link_decides_before_the_browser_and_the_first_language_is_the_default() {
         let known = ["en", "de", "fr", "es"];
         for (named, accepted, expected) in [
             (None, None, "en"),

@@ -1,20 +1,20 @@
-//! Organizations: the figures of the status cache, and how one decision moves them.
+//! Organizations: limits of their settings, and the figures of the status cache.
 
 use super::candidate_step::ApplicationStatus;
 use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The days that a candidate may be kept after the last decision, at most ten years.
+/// The allowed retention in days after the last decision: at most ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
-/// Where the days of an organization begin that says nothing.
+/// The default time zone, in which an organization's days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The hours after which a decision shows to its candidate, at most a year; 0 for at once.
+/// The allowed delay in hours before a candidate sees a decision: 0 for no delay, at most a year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
-/// What an organization has that says nothing: three days to change its mind, or to call first.
+/// The default delay: three days for staff to change their minds, or to call the candidate first.
 pub const DECISION_VISIBLE_AFTER_HOURS_DEFAULT: i64 = 72;
 
 /// The longest privacy notice, in characters: some eight printed pages.
@@ -26,14 +26,13 @@ pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 /// The longest `logo`, as any URL.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The longest theme, as JSON text: every answer of the portal has it.
+/// The longest theme as JSON text, because each answer of the portal API has it.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
-/// Two organizations cannot have one slug: their portals would have one address.
-pub const SLUG_TAKEN: Refusal =
-    Refusal::Conflict("an organization with this slug is there already; choose another slug");
+/// The refusal of a slug that another organization has: both portals would have the same address.
+pub const SLUG_TAKEN: Refusal = Refusal::Conflict("another organization has this slug; choose another one");
 
-/// An organization's figures. As a cache they are moved by the difference of a decision, and always equal a recount.
+/// The figures of an organization. Each decision adds its difference to the cached figures, which always equal a recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatusCounts {
     /// Roles that are open.
@@ -51,7 +50,7 @@ pub struct StatusCounts {
 }
 
 impl StatusCounts {
-    /// What one role adds to the figures.
+    /// The figures of one role.
     pub fn of_role(seats: Seats) -> Self {
         if seats.status == RoleStatus::Open {
             Self { open_roles: 1, open_positions: seats.positions - seats.hired, ..Self::default() }
@@ -60,7 +59,7 @@ impl StatusCounts {
         }
     }
 
-    /// What one application adds to the figures.
+    /// The figures of one application.
     pub fn of_application(status: ApplicationStatus) -> Self {
         let mut counts = Self::default();
         match status {
@@ -72,13 +71,13 @@ impl StatusCounts {
         counts
     }
 
-    /// Both together.
+    /// Adds the figures of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.combine(other, |a, b| a + b)
     }
 
-    /// Without the other.
+    /// Subtracts the other figures.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.combine(other, |a, b| a - b)
@@ -96,12 +95,12 @@ impl StatusCounts {
     }
 }
 
-/// Whether a text is what a portal can show as a logo: the URL of a picture, or nothing.
+/// Whether a portal can use the text as its logo: a URL, or nothing.
 pub fn is_logo(text: &str) -> bool {
     text.is_empty() || TargetUrl::parse(text).is_some()
 }
 
-/// Whether a text is a colour as a portal's theme has it: `#` and 3, 6 or 8 hexadecimal digits.
+/// Whether a portal's theme can use the text as a colour: `#` and 3, 6 or 8 hexadecimal digits.
 pub fn is_hex_color(text: &str) -> bool {
     text.strip_prefix('#')
         .is_some_and(|hex| matches!(hex.len(), 3 | 6 | 8) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hire_for_the_last_position_moves_every_figure_it_touches() {
+    fn a_hire_for_the_last_position_changes_all_its_figures() {
         let before = Seats { status: RoleStatus::Open, positions: 3, hired: 2 };
         let moved = StatusCounts::of_role(before.taken())
             .plus(StatusCounts::of_application(ApplicationStatus::Hired))

@@ -1,14 +1,14 @@
-//! How slowly a body may arrive while it holds a permit.
+//! The minimum speed of a request body that holds a permit.
 //!
-//! A sender has a credit of waiting time. Waiting uses it up and bytes restore it, so a sender who stops for a moment and
-//! goes on is not cut off, and one who sends a byte now and then is.
+//! A sender has a credit of waiting time. Waiting uses up credit, and received bytes restore it. A sender who pauses for
+//! a moment may continue, and a sender who trickles single bytes is cut off.
 
 use std::time::Duration;
 
-/// The slowest sender: a quarter of what a telephone line carries.
+/// The minimum speed: a quarter of a dial-up line.
 pub const BYTES_PER_S_MIN: u32 = 1_024;
 
-/// What is left of a sender's waiting time.
+/// The remaining credit of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     credit: Duration,
@@ -16,17 +16,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A sender who may pause for so long.
+    /// Starts with the full credit.
     pub fn new(credit_max: Duration) -> Self {
         Self { credit: credit_max, credit_max }
     }
 
-    /// How long the next byte may be waited for.
+    /// How long the service may wait for the next byte.
     pub fn credit(self) -> Duration {
         self.credit
     }
 
-    /// After so much waiting, for so many bytes.
+    /// The credit after this wait for this number of bytes.
     #[must_use]
     pub fn after(self, waited: Duration, bytes: usize) -> Self {
         let restored = Duration::from_secs_f64(bytes as f64 / f64::from(BYTES_PER_S_MIN));
@@ -40,7 +40,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// How many seconds a sender lasts that sends so many bytes every so many seconds, an hour at the most.
+    /// The seconds until a sender with this rhythm is cut off, at most an hour.
     fn lasts(every_s: u64, bytes: usize) -> u64 {
         let (mut pace, mut passed) = (Pace::new(30 * SECOND), 0);
         while passed < 3_600 && pace.credit() > Duration::from_secs(every_s) {
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_telephone_line_lasts_and_a_trickle_does_not() {
+    fn slow_lines_may_finish_and_trickles_are_cut_off() {
         assert_eq!(lasts(1, 1), 30, "a byte a second");
         assert_eq!(lasts(29, 1), 29, "a byte now and then");
         assert_eq!(lasts(1, 512), 58, "half of the pace");
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_early_does_not_buy_a_longer_pause() {
+    fn fast_bytes_do_not_raise_the_credit_above_its_maximum() {
         let pace = Pace::new(30 * SECOND).after(SECOND, 10_000_000);
         assert_eq!(pace.credit(), 30 * SECOND);
     }

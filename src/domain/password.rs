@@ -1,24 +1,25 @@
-//! Passwords that are easily guessed.
+//! Refuses passwords that are easy to guess.
 //!
-//! A password is cut into the fewest pieces: common words, parts of the user's address and name, repeated characters, runs of
-//! neighbours (digits, the alphabet, keys), years, and single characters for the rest. A guesser tries few pieces first, so a
-//! password of fewer than five is refused, however long it is. The list is in `password/common.txt`.
+//! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
+//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations of
+//! few pieces first, so a password with fewer than five pieces is refused at any length. `password/common.txt` has the
+//! common words.
 
 use super::text::Email;
 
 /// The shortest password, in characters.
 pub const CHARACTERS_MIN: usize = 12;
 
-/// The longest password, in characters: hashing a longer one would only cost time.
+/// The longest password, in characters. Longer ones are not safer and cost time to hash.
 pub const CHARACTERS_MAX: usize = 1_000;
 
-/// Pieces of the simplest password that is taken.
+/// The fewest pieces of an accepted password.
 const PIECES_MIN: usize = 5;
 
-/// Words that guessers try first.
+/// The words that guessers try first.
 const COMMON: &str = include_str!("password/common.txt");
 
-/// Characters that follow each other on keyboards, in the alphabet and among the digits. They count backwards too.
+/// Sequences of neighbours on keyboards, in the alphabet and among digits. They count in both directions.
 const ROWS: [&str; 20] = [
     "01234567890",
     "abcdefghijklmnopqrstuvwxyz",
@@ -45,43 +46,43 @@ const ROWS: [&str; 20] = [
 /// The shortest run that counts as one piece.
 const RUN_CHARACTERS_MIN: usize = 3;
 
-/// What is wrong with a password.
+/// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordFault {
-    /// It has this many characters, fewer or more than are taken.
+    /// The password is too short or too long. Holds its number of characters.
     Length(usize),
-    /// It repeats fewer than twelve characters.
+    /// The password repeats fewer than twelve characters.
     Repeats,
-    /// It is made of little else than the user's address or name.
+    /// The password is little more than the user's address or name.
     OfUser,
-    /// It is a common one, or made of few common words and runs.
+    /// The password is common, or a combination of few common words and runs.
     Common,
 }
 
 impl PasswordFault {
-    /// What is wrong, in words for the user.
+    /// The reason in words for the user.
     pub fn sentence(self) -> String {
         match self {
             Self::Length(characters) => {
                 format!("a password has {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, this one has {characters}")
             }
             Self::Repeats => {
-                format!("this password repeats fewer than {CHARACTERS_MIN} characters, so it is easily guessed; take another one")
+                format!("this password repeats fewer than {CHARACTERS_MIN} characters, so it is easy to guess; choose another one")
             }
             Self::OfUser => {
-                "this password is little else than the user's address or name, so it is easily guessed; take another one".to_owned()
+                "this password is little more than the user's address or name, so it is easy to guess; choose another one".to_owned()
             }
-            Self::Common => "this password is one of those that are guessed first: common words, or runs of digits or keys; \
-                             take several words that do not belong together"
+            Self::Common => "this password is among the first that guessers try: common words, or runs of digits or keys; \
+                             choose several unrelated words"
                 .to_owned(),
         }
     }
 }
 
-/// Passes for a password that is long enough and not easily guessed.
+/// Passes for a password that is long enough and hard to guess.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The first reason to refuse the password.
 pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
@@ -96,7 +97,7 @@ pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFa
     if pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
-/// Passes for a password that is neither too short nor too long: this needs nothing of the user.
+/// Passes for a password with an allowed length. Callers can check this before they know the user.
 ///
 /// # Errors
 /// [`PasswordFault::Length`].
@@ -109,7 +110,7 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// The user's address and name, whole and in parts.
+/// The words of the user's address and name, whole and in parts.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];
@@ -124,7 +125,7 @@ fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
     texts.map(|text| text.chars().collect()).collect()
 }
 
-/// Whether the whole is one unit of fewer than twelve characters, over and over.
+/// Whether the password is a repetition of fewer than twelve characters.
 fn repeats(characters: &[char]) -> bool {
     let count = characters.len();
     (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))
@@ -132,7 +133,7 @@ fn repeats(characters: &[char]) -> bool {
 
 /// The fewest pieces that make up the characters.
 fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
-    // The fewest pieces of what stands before each place.
+    // The fewest pieces of each prefix.
     let mut fewest = vec![usize::MAX; characters.len() + 1];
     fewest[0] = 0;
     for start in 0..characters.len() {
@@ -146,13 +147,13 @@ fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
     fewest[characters.len()]
 }
 
-/// Whether a word stands at the beginning, as it is or with some letters replaced in the ways that everybody knows.
+/// Whether the characters begin with a word, literally or with well-known substitutions of letters.
 fn begins_with(rest: &[char], word: &[char]) -> bool {
     rest.len() >= word.len()
         && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmasked(*given))
 }
 
-/// The letter that a digit or a sign stands for.
+/// The letter that a digit or sign usually replaces.
 fn unmasked(character: char) -> char {
     match character {
         '@' | '4' => 'a',
@@ -165,8 +166,8 @@ fn unmasked(character: char) -> char {
     }
 }
 
-/// Characters of the run that the rest begins with: the same character again, or neighbours in one row. A character that
-/// is there twice counts as a run, other runs need three.
+/// The length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal characters
+/// are a run; other runs need three.
 fn run(rest: &[char]) -> usize {
     let same = rest.iter().take_while(|c| **c == rest[0]).count();
     let of_row = |row: &str, forward: bool| {
@@ -178,7 +179,7 @@ fn run(rest: &[char]) -> usize {
     same.max(if longest >= RUN_CHARACTERS_MIN { longest } else { 0 })
 }
 
-/// 4 where the rest begins with a year that people put behind words.
+/// 4 if the characters begin with a year that people append to words, otherwise 0.
 fn year(rest: &[char]) -> usize {
     let digits: String = rest.iter().take(4).collect();
     let is_year = digits.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_are_refused_however_long_they_are() {
+    fn common_passwords_are_refused_at_any_length() {
         for password in [
             "123456789012",
             "1234567890123456",
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn other_passwords_are_taken() {
+    fn other_passwords_are_accepted() {
         for password in [
             "correct horse battery",
             "a raven counts nine lanterns",
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_sorted_and_in_lower_case() {
+    fn the_list_of_common_words_is_sorted_and_lower_case() {
         let lines: Vec<&str> = COMMON.lines().filter(|line| !line.starts_with('#')).collect();
         assert!(lines.is_sorted() && lines.len() > 300);
         assert!(lines.iter().all(|line| line.len() >= 3 && **line == line.to_lowercase() && line.trim() == *line));

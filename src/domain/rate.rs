@@ -1,34 +1,34 @@
-//! The rate limit: a token bucket that refills evenly over a minute. And an allowance by the hour, for what is rare.
+//! Rate limits: a token bucket that refills evenly over a minute, and an hourly allowance for rare requests.
 
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// How many requests a caller has a minute.
+/// The rate limit of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RatePolicy {
-    /// Tokens that a full bucket holds, and that come back each minute. At least 1.
+    /// The tokens of a full bucket, which is also the refill per minute. At least 1.
     pub per_minute: u32,
 }
 
-/// One caller's bucket, as the time at which it is full again: one number, from which everything else follows.
+/// The bucket of one caller. It stores only the time at which it is full again, from which everything else follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
     full_at: Duration,
 }
 
-/// What an answer says of the bucket.
+/// The state of a bucket, for the header fields of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemainingTokens {
-    /// Whole tokens that are left.
+    /// The remaining whole tokens.
     pub remaining: u32,
-    /// Whole seconds, rounded up, until the bucket is full again.
+    /// The whole seconds, rounded up, until the bucket is full.
     pub reset_s: u64,
 }
 
 impl TokenBucket {
-    /// A full bucket.
+    /// Makes a full bucket.
     pub fn full(now: Duration) -> Self {
         Self { full_at: now }
     }
@@ -36,11 +36,11 @@ impl TokenBucket {
     /// Takes one token. `now` is time since any fixed point that never steps back.
     ///
     /// # Errors
-    /// The whole seconds, at least 1, after which one token is there again; nothing is taken.
+    /// The whole seconds, at least 1, until a token is available. The bucket does not change.
     pub fn take(&mut self, policy: RatePolicy, now: Duration) -> Result<RemainingTokens, u64> {
         let token = MINUTE / policy.per_minute;
         let after = self.full_at.max(now) + token;
-        // The division above rounds down, so a full bucket holds exactly its tokens and a rest below one of them.
+        // The division above rounds down. The capacity is a multiple of the token, so a full bucket has exactly its tokens.
         let capacity = token * policy.per_minute;
         let missing = after - now;
         if missing > capacity {
@@ -50,7 +50,7 @@ impl TokenBucket {
         Ok(self.left(policy, now))
     }
 
-    /// What is left without taking anything, for an answer that takes nothing.
+    /// The state without taking a token.
     pub fn left(&self, policy: RatePolicy, now: Duration) -> RemainingTokens {
         let token = MINUTE / policy.per_minute;
         let capacity = token * policy.per_minute;
@@ -60,35 +60,35 @@ impl TokenBucket {
     }
 }
 
-/// What somebody has taken of an allowance within an hour, which begins with the first.
+/// The used part of an hourly allowance. The hour begins with the first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HourlyAllowance {
-    /// When it began, by a time that never steps back.
+    /// The beginning of the hour, by a clock that never steps back.
     pub began_at: Duration,
     taken: u32,
 }
 
 impl HourlyAllowance {
-    /// An hour that begins now.
+    /// Begins an hour.
     pub fn beginning(now: Duration) -> Self {
         Self { began_at: now, taken: 0 }
     }
 
-    /// Whether it has passed.
+    /// Whether the hour has passed.
     pub fn is_over(&self, now: Duration) -> bool {
         now.saturating_sub(self.began_at) >= HOUR
     }
 
-    /// The whole seconds, at least 1, after which one may be taken again; `None` where one may be taken now.
+    /// The whole seconds, at least 1, until the allowance is available; `None` if it is available now.
     pub fn wait(&self, per_hour: u32, now: Duration) -> Option<u64> {
         let is_used_up = !self.is_over(now) && self.taken >= per_hour;
         is_used_up.then(|| whole_seconds((self.began_at + HOUR).saturating_sub(now)).max(1))
     }
 
-    /// Takes one.
+    /// Uses the allowance once.
     ///
     /// # Errors
-    /// As [`HourlyAllowance::wait`]; nothing is taken.
+    /// The result of [`HourlyAllowance::wait`]. The allowance does not change.
     pub fn take(&mut self, per_hour: u32, now: Duration) -> Result<(), u64> {
         if let Some(wait) = self.wait(per_hour, now) {
             return Err(wait);
@@ -100,7 +100,7 @@ impl HourlyAllowance {
         Ok(())
     }
 
-    /// Gives one back.
+    /// Reverses one use.
     pub fn give_back(&mut self) {
         self.taken = self.taken.saturating_sub(1);
     }
@@ -117,7 +117,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_bucket_holds_its_tokens_and_not_one_more() {
+    fn a_full_bucket_has_exactly_its_tokens() {
         for per_minute in [1, 2, 7, 60, 1_200, 1_000_000, 60_000_000] {
             let policy = RatePolicy { per_minute };
             let mut bucket = TokenBucket::full(SECOND);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_after_the_told_seconds_passes() {
+    fn a_request_passes_after_the_announced_seconds() {
         for per_minute in [1, 7, 60, 1_200] {
             let policy = RatePolicy { per_minute };
             let mut bucket = TokenBucket::full(SECOND);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_back_evenly() {
+    fn tokens_refill_evenly() {
         let policy = RatePolicy { per_minute: 60 };
         let mut bucket = TokenBucket::full(SECOND);
         while bucket.take(policy, SECOND).is_ok() {}
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_begins_with_the_first_and_then_all_are_there_again() {
+    fn an_allowance_is_restored_an_hour_after_its_first_use() {
         let mut hour = HourlyAllowance::beginning(SECOND);
         assert_eq!((hour.take(2, SECOND), hour.take(2, SECOND * 11)), (Ok(()), Ok(())));
         assert_eq!(hour.take(2, SECOND * 61), Err(3_540));

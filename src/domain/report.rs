@@ -1,16 +1,16 @@
-//! What a role's recruiting came to: how long hires took, and who ended the applications that led to none.
+//! The report of a role: how long hires took, and who ended the rejected applications.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// Who ended an application: the values of `outcomeType` that are documented. Others are kept as they came.
+/// The documented values of `outcomeType`, which says who ended an application. Other values are stored as given.
 pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_candidate", "other"];
 
-/// How many further values of `outcomeType` a report names, the most frequent first: whatever callers send becomes one.
+/// The most further values of `outcomeType` in a report, most frequent first. Callers can send any value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
-/// How many applications there are.
+/// The number of applications by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
     /// In progress.
@@ -24,7 +24,7 @@ pub struct ApplicationCounts {
 }
 
 impl ApplicationCounts {
-    /// All of them.
+    /// The number of all applications.
     pub fn total(self) -> i64 {
         self.in_progress + self.hired + self.not_selected + self.withdrawn
     }
@@ -33,9 +33,9 @@ impl ApplicationCounts {
 /// How long hires took, from the application to the day of the hire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToHire {
-    /// The one in the middle; of an even number, the mean of the two in the middle.
+    /// The median; for an even number of hires, the mean of the two middle ones.
     pub median: Duration,
-    /// The mean.
+    /// The arithmetic mean.
     pub mean: Duration,
     /// The shortest.
     pub fastest: Duration,
@@ -43,8 +43,8 @@ pub struct TimeToHire {
     pub slowest: Duration,
 }
 
-/// How long hires took, of which each is known by when the candidate applied and when they were hired. A hire that is dated
-/// before the application took no time. `None` where there are none.
+/// Computes how long hires took, from pairs of application and hire times. A hire dated before the application took no
+/// time. `None` without hires.
 pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
     let mut took: Vec<Duration> = hires.iter().map(|(applied_at, hired_at)| hired_at.since(*applied_at)).collect();
     took.sort_unstable();
@@ -58,19 +58,19 @@ pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
     })
 }
 
-/// Who ended the applications that were not selected.
+/// The rejected applications by `outcomeType`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endings {
-    /// Each `outcomeType` with how many it was: the documented ones, then at most [`OUTCOME_TYPES_MAX`] others, those
-    /// that are more first.
+    /// The count of each `outcomeType`: the documented ones, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
+    /// first.
     pub outcome_types: Vec<(String, i64)>,
-    /// Those with any of the others that are not named.
+    /// The count of all remaining values.
     pub further: i64,
-    /// Those without one, or with a blank one.
+    /// The count of applications without an `outcomeType`, or with a blank one.
     pub unspecified: i64,
 }
 
-/// Orders what was counted by `outcomeType`.
+/// Orders counts by `outcomeType` for the report.
 pub fn endings(counted: Vec<(Option<String>, i64)>) -> Endings {
     let mut outcome_types = OUTCOME_TYPES.map(|known| (known.to_owned(), 0)).to_vec();
     let (mut others, mut unspecified) = (Vec::new(), 0);
@@ -95,20 +95,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_to_hire_is_that_of_the_one_in_the_middle() {
+    fn the_time_to_hire_has_a_median_a_mean_and_extremes() {
         let hires = |took: &[i64]| -> Vec<_> {
             took.iter().map(|took| (Timestamp::from_micros(100), Timestamp::from_micros(100 + took))).collect()
         };
-        let told = |took: &[i64]| {
+        let summary = |took: &[i64]| {
             let time = time_to_hire(&hires(took))?;
             Some([time.median, time.mean, time.fastest, time.slowest].map(|time| time.as_micros()))
         };
-        assert_eq!(told(&[]), None);
-        assert_eq!(told(&[7]), Some([7, 7, 7, 7]));
-        assert_eq!(told(&[30, 10]), Some([20, 20, 10, 30]));
-        assert_eq!(told(&[90, 10, 20]), Some([20, 40, 10, 90]));
-        assert_eq!(told(&[4, 1, 100, 3]), Some([3, 27, 1, 100]));
-        assert_eq!(told(&[-50, 10, -1]), Some([0, 3, 0, 10]), "a hire before the application took no time");
+        assert_eq!(summary(&[]), None);
+        assert_eq!(summary(&[7]), Some([7, 7, 7, 7]));
+        assert_eq!(summary(&[30, 10]), Some([20, 20, 10, 30]));
+        assert_eq!(summary(&[90, 10, 20]), Some([20, 40, 10, 90]));
+        assert_eq!(summary(&[4, 1, 100, 3]), Some([3, 27, 1, 100]));
+        assert_eq!(summary(&[-50, 10, -1]), Some([0, 3, 0, 10]), "a hire before the application took no time");
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_other_types_are_named_and_the_rest_is_counted() {
+    fn outcome_types_beyond_the_maximum_are_only_counted() {
         for (others, named, further) in [(50, 53, 0), (51, 53, 1), (60, 53, 10)] {
             let found = endings((0..others).map(|nth| (Some(format!("type {nth}")), 1)).collect());
             assert_eq!((found.outcome_types.len(), found.further), (named, further));

@@ -1,40 +1,40 @@
-//! Sessions of signed-in browsers: how long they live, where their requests may come from.
+//! Sessions of signed-in browsers: their lifetime, and the origin of their requests.
 
 use std::time::Duration;
 
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// A session ends when it was not used for this long.
+/// An unused session ends after this time.
 pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// A session ends this long after the sign-in, used or not.
+/// Each session ends this long after the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Whether a session counts.
+/// Whether a session is valid.
 pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
 
-/// Where a request says that it comes from.
+/// The header fields that state a request's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOrigin<'a> {
-    /// `Sec-Fetch-Site`, which a browser sets and no page can.
+    /// `Sec-Fetch-Site`, which browsers set and pages cannot.
     pub sec_fetch_site: Option<&'a str>,
-    /// `Origin`.
+    /// `Origin`, for browsers without the other field.
     pub origin: Option<&'a str>,
 }
 
 impl RequestOrigin<'_> {
-    /// Whether the request says anything of where it comes from.
-    pub fn is_told(&self) -> bool {
+    /// Whether the request states its origin.
+    pub fn is_stated(&self) -> bool {
         self.sec_fetch_site.is_some() || self.origin.is_some()
     }
 
-    /// Passes for a request of our own pages: `Sec-Fetch-Site` decides, else `Origin`.
+    /// Passes for a request from the service's own pages. `Sec-Fetch-Site` decides; without it, `Origin` does.
     ///
     /// # Errors
-    /// `forbidden` for another site's request, and for one that carries neither.
+    /// `forbidden` for a request from another site, or without both fields.
     pub fn require_same(&self, own_origin: &str) -> Result<(), Refusal> {
         let same = match (self.sec_fetch_site, self.origin) {
             (Some(site), _) => site == "same-origin",
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_origin_passes_and_silence_does_not() {
+    fn only_a_stated_same_origin_passes() {
         let own = "https://jobs.example.com";
         let verdict = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
         assert!(verdict(Some("same-origin"), None));

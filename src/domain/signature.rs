@@ -1,5 +1,5 @@
-//! Signatures of deliveries, as the Standard Webhooks specification has them: symmetric, version `v1`, that is
-//! HMAC-SHA256 over `id.timestamp.body`; and the secret that makes them, `whsec_` and base 64.
+//! Signatures of deliveries by the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256 over
+//! `id.timestamp.body`. Their secrets are `whsec_` and base 64.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use sha2::Sha256;
 use super::id::DeliveryId;
 use super::timestamp::Timestamp;
 
-/// What every secret begins with.
+/// The prefix of each secret.
 pub const SECRET_PREFIX: &str = "whsec_";
 
-/// The longest secret, in characters: several times the 64 bytes that the specification recommends at most.
+/// The longest secret, in characters: several times the 64 bytes that the specification recommends as a maximum.
 pub const SECRET_CHARACTERS_MAX: usize = 255;
 
-/// The fewest bytes of a secret that an admin may give: what the specification recommends at least (192 bits).
+/// The fewest bytes of a secret that an admin may give: the minimum that the specification recommends (192 bits).
 pub const SECRET_BYTES_MIN: usize = 24;
 
-/// Bytes of a secret that the service makes.
+/// The bytes of a secret that the service generates.
 const SECRET_BYTES: usize = 32;
 
-/// Reads the base 64 of a secret with its padding or without, and whatever the unused bits of its last character are.
+/// Decodes base 64 with or without padding, and ignores the unused bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -33,32 +33,32 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What signs a delivery, shared with the HR system. Its `Debug` prints nothing of it.
+/// The secret that signs deliveries, shared with the HR system. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(String);
 
 impl SigningSecret {
-    /// The secret that a text holds: `whsec_` and the base 64 of at least one byte, 255 characters in all at most.
+    /// Parses a secret: `whsec_` and the base 64 of at least one byte, at most 255 characters in total.
     pub fn parse(text: &str) -> Option<Self> {
         let is_short_enough = text.len() <= SECRET_CHARACTERS_MAX;
         let secret = Self(text.to_owned());
         (is_short_enough && !secret.key()?.is_empty()).then_some(secret)
     }
 
-    /// A new one. `fill` gives random bytes that nobody can guess.
+    /// Generates a secret. `fill` must supply unpredictable random bytes.
     pub fn generate(fill: impl FnOnce(&mut [u8])) -> Self {
         let mut key = [0; SECRET_BYTES];
         fill(&mut key);
         Self(format!("{SECRET_PREFIX}{}", STANDARD.encode(key)))
     }
 
-    /// The text itself: for the file, for the one answer that shows it, and for a document that is to have it.
+    /// The text: for the file, for the one answer that shows it, and for an export with secrets.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is long enough to be given by an admin. A document may bring a shorter one along: it is the one that
-    /// the HR system already has.
+    /// Whether the secret is long enough for an admin to give. An import may bring a shorter one, which the HR system
+    /// already has.
     pub fn is_strong(&self) -> bool {
         self.key().is_some_and(|key| key.len() >= SECRET_BYTES_MIN)
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_specification_is_signed_as_it_says() {
+    fn the_signature_matches_the_example_of_the_specification() {
         let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let id = DeliveryId::parse("msg_p5jXN8AQM9LWM0D4loKWxJek").unwrap();
         let at = Timestamp::from_micros(1_614_265_330_999_999);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_made_of_32_bytes_and_not_printed() {
+    fn a_generated_secret_has_32_bytes_and_is_not_printed() {
         let secret = SigningSecret::generate(|bytes| bytes.fill(0xff));
         assert_eq!(secret.reveal(), "whsec_//////////////////////////////////////////8=");
         assert!(secret.is_strong() && SigningSecret::parse(secret.reveal()) == Some(secret.clone()));

@@ -1,12 +1,12 @@
-//! What somebody applies with: which fields can be at fault and how, and what becomes of it.
+//! Signups: validation of the form's fields, and the outcome of a valid signup.
 //!
-//! A fault is one of a closed list, so that pages say it in the reader's words and programs are told in English.
+//! Faults are a closed list, so that pages can translate them. API callers get them in English.
 
 use super::erasure;
 use super::plain::{self, Flaw};
 use super::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
 
-/// The longest telephone number, with all that people write around one.
+/// The longest telephone number, including separators and remarks.
 pub const PHONE_CHARACTERS_MAX: usize = 50;
 
 /// The most links: a profile, some work, and room for more.
@@ -18,33 +18,33 @@ pub const LINK_CHARACTERS_MAX: usize = 500;
 /// The longest note: some two pages.
 pub const NOTE_CHARACTERS_MAX: usize = 5_000;
 
-/// Characters that no address has as they are (RFC 3986 §2); markup would begin with them.
+/// Characters that URLs cannot have unescaped (RFC 3986 §2). Markup could begin with them.
 const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
 
 /// A field of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FormField {
-    /// Who applies.
+    /// The applicant's name.
     Name,
-    /// Where they are reached.
+    /// The email address.
     Email,
-    /// Where they are reached, too.
+    /// The telephone number.
     Phone,
-    /// Where more is to be seen of them.
+    /// Links to profiles and work samples.
     Links,
-    /// What they say.
+    /// A note to the organization.
     Note,
-    /// Their CV, as a file.
+    /// The CV, as a file.
     Cv,
-    /// That they agree to the organization's notice.
+    /// The consent to the privacy notice.
     Consent,
 }
 
 impl FormField {
-    /// All of them, in the order of the form.
+    /// All fields, in the order of the form.
     pub const ALL: [Self; 7] = [Self::Name, Self::Email, Self::Phone, Self::Links, Self::Note, Self::Cv, Self::Consent];
 
-    /// Its name in a form and in JSON.
+    /// The field's name in forms and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -58,25 +58,25 @@ impl FormField {
     }
 }
 
-/// What can be wrong with a field.
+/// The fault of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldFault {
-    /// It is not there, or blank.
+    /// The field is missing or blank.
     Missing,
-    /// It has too many characters; a list: one of its entries. Holds how many it may have.
+    /// The text, or an entry of the list, has more characters than this.
     TooLong(usize),
-    /// It has characters that cannot be shown, or are there to hide how a line reads.
+    /// The text has characters that are invisible or change how it reads.
     Unreadable(Flaw),
-    /// It is no email address.
+    /// The text is no email address.
     NoAddress,
-    /// It has more entries than this.
+    /// The list has more entries than this.
     TooMany(usize),
-    /// An entry is no address on the web.
+    /// An entry is no http or https URL.
     NoLink,
 }
 
 impl FieldFault {
-    /// What is wrong, for programs: a sentence without its subject.
+    /// The fault for API callers, as a sentence without its subject.
     pub fn sentence(self) -> String {
         match self {
             Self::Missing => "is required".to_owned(),
@@ -89,43 +89,43 @@ impl FieldFault {
     }
 }
 
-/// The fields as they were typed.
+/// The fields as the applicant typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedSignup {
-    /// Who applies.
+    /// The applicant's name.
     pub name: String,
-    /// Where they are reached.
+    /// The email address.
     pub email: String,
-    /// Where they are reached, too.
+    /// The telephone number.
     pub phone: String,
-    /// Where more is to be seen of them.
+    /// Links to profiles and work samples.
     pub links: Vec<String>,
-    /// What they say.
+    /// A note to the organization.
     pub note: String,
-    /// Whether they agree to the organization's notice.
+    /// Whether the applicant consents to the privacy notice.
     pub consents: bool,
 }
 
-/// What somebody applies with, once nothing is at fault.
+/// A signup without faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedSignup {
-    /// Who applies.
+    /// The applicant's name.
     pub name: String,
-    /// Where they are reached.
+    /// The email address.
     pub email: Email,
-    /// Where they are reached, too; blank where they did not say.
+    /// The telephone number; blank if the applicant gave none.
     pub phone: String,
-    /// Where more is to be seen of them.
+    /// Links to profiles and work samples.
     pub links: Vec<String>,
-    /// What they say; blank where they said nothing.
+    /// A note to the organization; blank if the applicant wrote none.
     pub note: String,
 }
 
 impl TypedSignup {
-    /// What was typed, without the blanks around it.
+    /// Validates all fields and trims their texts.
     ///
     /// # Errors
-    /// Every field that is at fault, once, in the order of the form.
+    /// All faulty fields with one fault each, in the order of the form.
     pub fn check(&self) -> Result<CheckedSignup, Vec<(FormField, FieldFault)>> {
         let mut faults = Vec::new();
         let mut note = |field, fault: Option<FieldFault>| faults.extend(fault.map(|fault| (field, fault)));
@@ -157,7 +157,7 @@ fn required(text: &str, characters_max: usize) -> Option<FieldFault> {
     if text.is_empty() { Some(FieldFault::Missing) } else { line(text, characters_max) }
 }
 
-/// A text of one line, which reads as it is stored.
+/// Checks a single-line text.
 fn line(text: &str, characters_max: usize) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > characters_max => Some(FieldFault::TooLong(characters_max)),
@@ -185,8 +185,8 @@ fn all_links(links: &[&str]) -> Option<FieldFault> {
     }
 }
 
-/// Whether a text is an address on the web that says where it leads: http or https, a host, and nobody's name before it,
-/// which would look like the host.
+/// Whether a text is an http or https URL that shows where it leads: it has a host and no user information, which could
+/// look like the host.
 fn is_link(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -195,8 +195,8 @@ fn is_link(text: &str) -> bool {
     is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
 }
 
-/// A text of many lines, each ended by one newline however the browser ends them, with blanks for tabs, which no page shows
-/// otherwise.
+/// Normalizes a multi-line text: one newline for each line break, whichever a browser sends, and spaces for tabs, which
+/// pages would show as spaces anyway.
 fn lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
@@ -208,33 +208,34 @@ fn paragraphs(text: &str) -> Option<FieldFault> {
     }
 }
 
-/// What becomes of an application that nothing is wrong with.
+/// The outcome of a signup without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignupOutcome {
-    /// A new candidate, and their application.
+    /// Create a candidate and an application.
     NewCandidate,
-    /// The application of a candidate who has that address; what they are called stays.
+    /// Create an application of the candidate who has the address. Their name does not change.
     NewApplication,
-    /// Nothing but what was sent: whoever has that address has applied to the role, or was erased under it. An address
-    /// alone proves nothing, so nothing of theirs changes, and nothing of it is told. Staff see it beside the application.
+    /// Only store the signup as a later signup: the address belongs to a candidate who has applied to the role, or who
+    /// was erased. An address alone proves nothing, so their data does not change and the answer does not mention them.
+    /// Staff see the later signup beside the application.
     Later,
 }
 
-/// Who has the address that was typed.
+/// The holder of the typed address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressHolder {
-    /// Nobody.
+    /// The organization has no candidate with this address.
     Nobody,
     /// A candidate of the organization.
     Candidate {
-        /// Whether they have applied to this role.
+        /// Whether the candidate has applied to this role.
         has_applied: bool,
-        /// Whether they were erased: what stands for their address is nobody's.
+        /// Whether the candidate was erased.
         is_erased: bool,
     },
 }
 
-/// What becomes of it.
+/// Decides the outcome by the holder of the address.
 pub fn decide(holder: AddressHolder) -> SignupOutcome {
     match holder {
         AddressHolder::Nobody => SignupOutcome::NewCandidate,
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_kept_without_the_blanks_around_it() {
+    fn typed_texts_are_trimmed_and_normalized() {
         let checked = TypedSignup {
             name: "  Ada ".to_owned(),
             email: " Ada@Example.org\n".to_owned(),
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once_in_the_order_of_the_form() {
+    fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
         let none = TypedSignup::default();
         assert_eq!(
             faults(&none),
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_reads_as_it_is_stored() {
+    fn single_line_fields_refuse_invisible_characters() {
         for c in
             "\u{200b}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}".chars()
         {
@@ -360,7 +361,7 @@ mod tests {
                     "{c:?}: {found:?}"
                 );
             }
-            // Nobody is told apart by their note.
+            // Nobody is identified by a note.
             assert_eq!(faults(&TypedSignup { note: text, ..typed() }), []);
         }
         for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_says_where_it_leads() {
+    fn links_are_http_urls_that_show_their_host() {
         for good in ["https://a", "http://a.example/b?c=d#e", "HTTPS://ä.example/ü", "https://[::1]/", "https://a:1"]
         {
             assert!(is_link(good), "{good}");
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_alone_changes_nothing_of_an_application() {
+    fn a_later_signup_changes_no_application() {
         assert_eq!(decide(AddressHolder::Nobody), SignupOutcome::NewCandidate);
         for (has_applied, is_erased, outcome) in [
             (false, false, SignupOutcome::NewApplication),

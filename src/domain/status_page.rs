@@ -1,6 +1,6 @@
-//! Links to the page where a candidate sees where they stand (`/status/{token}`): what their tokens are.
+//! Tokens of the links to status pages (`/status/{token}`).
 //!
-//! Whoever has the token is shown the page, so it cannot be guessed, and the file has only its digest.
+//! The token alone opens the page, so it is too long to guess, and the file has only its digest.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 /// Bytes of a token: 256 bits, 43 characters in base 64.
 pub const STATUS_TOKEN_BYTES: usize = 32;
 
-/// The token of the page that a form leads to. The same form always leads to the same, so one that is sent twice (a double
-/// click, a lost answer) is one application with one link. `secret` signs the forms; what it makes of a form here is
-/// nothing that a form carries.
+/// The token of the status page for a form. A form always gives the same token, so a form that is sent twice (a double
+/// click, a lost answer) leads to one application with one link. The token uses the secret that signs forms, with another
+/// purpose, so it cannot be derived from the form.
 pub fn token_of_form(secret: &[u8; 32], form_id: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
     mac.update(b"status");
@@ -20,12 +20,12 @@ pub fn token_of_form(secret: &[u8; 32], form_id: &str) -> String {
     URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
 }
 
-/// The token of a link that staff make, from random bytes.
+/// The token of a link that staff issue, from random bytes.
 pub fn random_token(random: &[u8; STATUS_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// What the file has of a token: its SHA-256. A text that is no token has one as well, and nothing is found by it.
+/// The SHA-256 of a token, which the file stores. A text that is no token has a digest, too, which matches nothing.
 pub fn token_digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_leads_to_one_page_and_another_form_to_another() {
+    fn each_form_has_its_own_token() {
         let link = token_of_form(&[7; 32], "form_1");
         assert_eq!(link, token_of_form(&[7; 32], "form_1"));
         assert_ne!(link, token_of_form(&[7; 32], "form_2"));
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_the_sha_256_of_the_text() {
+    fn a_token_digest_is_its_sha_256() {
         // FIPS 180-4's own example.
         let known = [0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea];
         assert_eq!(token_digest("abc")[..8], known);

@@ -1,25 +1,24 @@
-//! Sign-ins that failed: how long the next attempt has to wait.
+//! Failed sign-ins: how long the next attempt must wait.
 //!
-//! Failures count for each network by itself: for an account from that network after 5, for all accounts together after 50.
-//! The wait is 1 s, then twice as long each time, 15 minutes at the most, forgotten after an hour. So somebody who guesses
-//! keeps out their own network, not the owner of the account. From all networks together, an account takes 100 failures
-//! an hour, which bounds what a botnet can guess; a network or device from which the account has succeeded lately is not
-//! bound by that. An attempt counts as failed from its beginning, so that attempts in parallel are counted one by one; a
-//! success takes it back.
+//! Failures count per network: from 5 for one account, and from 50 for all accounts together. The wait is 1 s and doubles
+//! with each failure, up to 15 minutes. An hour without a failure resets it. So a guesser locks out their own network and
+//! not the owner of the account. From all networks together, an account allows 100 failures an hour, which limits a
+//! botnet. Networks and devices from which the account has signed in lately are exempt from that limit. An attempt counts
+//! as failed from its start, so that parallel attempts are counted one by one. A success removes its failure.
 
 use std::time::Duration;
 
-/// Failures of one account from one network that are free of a wait.
+/// Failures of one account from one network before the first wait.
 pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 
-/// Failures from one network that are free of a wait.
+/// Failures from one network before the first wait.
 pub const NETWORK_FAILURES_FREE: u32 = 50;
 
-/// Failures of one account within an hour from all networks that it does not know. One line alone reaches fewer than 20 an
-/// hour, so it cannot use them up; 2,400 guesses a day find no password of 12 characters that is not a common one.
+/// Failures of one account within an hour from all unfamiliar networks. A single line reaches fewer than 20 an hour, so it
+/// cannot exhaust them. 2,400 guesses a day do not find a password of 12 characters that is not a common one.
 pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
-/// How long an account knows a network or device from which it has succeeded.
+/// How long a network or device stays familiar to an account after a successful sign-in.
 pub const FAMILIAR_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const WAIT_FIRST: Duration = Duration::from_secs(1);
@@ -31,7 +30,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 pub struct Failures {
     count: u32,
     last_at: Duration,
-    /// When the one before the last was, for taking the last one back.
+    /// The time of the failure before the last one, to undo the last one.
     before_at: Duration,
 }
 
@@ -39,7 +38,7 @@ impl Failures {
     /// No failure yet.
     pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO, before_at: Duration::ZERO };
 
-    /// How long an attempt now would have to wait; `None` where it may go ahead. `now` never steps back.
+    /// How long an attempt must wait now; `None` if it may proceed. `now` never steps back.
     pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
         let since = now.saturating_sub(self.last_at);
         if self.is_forgotten(now) || self.count < free {
@@ -50,25 +49,25 @@ impl Failures {
         wait.checked_sub(since).filter(|left| !left.is_zero())
     }
 
-    /// With one more failure, at `now`.
+    /// Adds a failure.
     #[must_use]
     pub fn plus_one(self, now: Duration) -> Self {
         let count = if self.is_forgotten(now) { 0 } else { self.count };
         Self { count: count.saturating_add(1), last_at: now, before_at: self.last_at }
     }
 
-    /// With the last failure taken back, because that attempt succeeded after all: nobody waits for a success.
+    /// Removes the last failure, because its attempt succeeded.
     #[must_use]
     pub fn less_one(self) -> Self {
         Self { count: self.count.saturating_sub(1), last_at: self.before_at, before_at: self.before_at }
     }
 
-    /// When the last one was.
+    /// The time of the last failure.
     pub fn last_at(&self) -> Duration {
         self.last_at
     }
 
-    /// Whether an hour has passed since the last failure, or there was none.
+    /// Whether there was no failure within the last hour.
     pub fn is_forgotten(&self, now: Duration) -> bool {
         self.count == 0 || now.saturating_sub(self.last_at) >= FORGOTTEN_AFTER
     }
@@ -102,12 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_forgets_and_a_success_takes_its_attempt_back() {
+    fn an_hour_resets_failures_and_a_success_removes_its_own() {
         let failures = failed(12, at(0));
         assert!(!failures.is_forgotten(at(3_599)) && failures.is_forgotten(at(3_600)));
         assert_eq!(failures.plus_one(at(3_600)), failed(1, at(3_600)));
         assert_eq!(failed(5, at(0)).less_one().wait(5, at(0)), None);
         let after_its_wait = failed(9, at(0)).plus_one(at(100)).less_one();
-        assert_eq!(after_its_wait.wait(5, at(100)), None, "a success makes nobody wait again");
+        assert_eq!(after_its_wait.wait(5, at(100)), None, "a success restores the time before its attempt");
     }
 }

@@ -1,10 +1,10 @@
-//! The memory that passwords are hashed in.
+//! The memory for password hashing.
 
 use argon2::password_hash::phc::Output;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// The memory that hashes of passwords are made in, one at a time. It grows to the largest of them and stays, and holds
-/// nothing of a password between two of them.
+/// Reusable memory for one password hash at a time. It grows to the largest hash and is never freed in between. It is
+/// cleared after each hash, so it never holds anything of a password between two hashes.
 #[derive(Default)]
 pub struct HashMemory {
     blocks: Vec<Block>,
@@ -20,7 +20,7 @@ impl HashMemory {
         let bytes = &mut bytes[..params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let hashed = argon2.hash_password_into_with_memory(password.as_bytes(), salt, bytes, &mut self.blocks);
-        // The last block leads to the hash, and any other one is a shorter way to try passwords.
+        // The last block reveals the hash, and any other block makes it cheaper to try passwords.
         self.blocks.fill(Block::new());
         let output = hashed.ok().and_then(|()| Output::new(bytes).ok());
         bytes.fill(0);
@@ -36,20 +36,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_memory_of_hashes_holds_nothing_afterwards_and_is_used_again() {
+    fn the_memory_is_cleared_and_reused_after_each_hash() {
         let (world, mut memory): (Box<dyn World>, _) = (Box::new(Real::new()), HashMemory::default());
         let hash = world.hash_password_in("correct horse battery", &mut memory);
-        let (place, count) = (memory.blocks.as_ptr(), memory.blocks.len());
+        let (address, count) = (memory.blocks.as_ptr(), memory.blocks.len());
         assert_eq!(count, 19 * 1_024);
         for password in ["correct horse battery", "another horse battery"] {
             assert_eq!(world.password_matches(password, &hash, &mut memory), password.starts_with("correct"));
             assert!(memory.blocks.iter().all(|block| block.as_ref().iter().all(|word| *word == 0)));
         }
-        assert_eq!((memory.blocks.as_ptr(), memory.blocks.len()), (place, count));
+        assert_eq!((memory.blocks.as_ptr(), memory.blocks.len()), (address, count));
     }
 
     #[test]
-    fn a_hash_of_another_cost_is_read_with_its_own() {
+    fn a_hash_is_verified_with_its_own_cost() {
         let world: Box<dyn World> = Box::new(Real::new());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(256, 3, 2, None).unwrap());
         let mut output = [0; 32];

@@ -155,10 +155,10 @@ fn easily_guessed_passwords_are_refused() {
     dir.imported("a.db");
     let owner = "owner@acme.example";
     for (input, why) in [
-        ("password1234", "guessed first"),
-        ("Summer2026!!", "guessed first"),
-        ("123456789012", "guessed first"),
-        ("qwertyuiop12", "guessed first"),
+        ("password1234", "first that guessers try"),
+        ("Summer2026!!", "first that guessers try"),
+        ("123456789012", "first that guessers try"),
+        ("qwertyuiop12", "first that guessers try"),
         ("ääääääääääää", "repeats"),
         ("letmeinletmein\n", "repeats"),
         ("owner@acme.example", "address or name"),

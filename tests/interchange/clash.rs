@@ -251,5 +251,5 @@ fn whoever_is_erased_has_nothing_left_to_tell_or_to_hold() {
     let mut running = with(&format!("{CANDIDATES}/0/erasedAt"), json!("2026-11-01"));
     set(&mut running, &format!("{CANDIDATES}/0/name"), json!("Erased"));
     set(&mut running, &format!("{CANDIDATES}/0/email"), json!("cand_1@erased.invalid"));
-    assert_refused(&running, &format!("{CANDIDATES}/0"), "does not go on");
+    assert_refused(&running, &format!("{CANDIDATES}/0"), "cannot be In Progress");
 }

@@ -69,7 +69,7 @@ fn note(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
 
 /// Looks at the password. An unknown address takes as long, fails the same way and waits like a known one.
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
-    if request.origin().is_told() {
+    if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;
     }
     let mut fields = request.object()?;

@@ -130,7 +130,7 @@ fn typed(form: &sent::Form) -> TypedSignup {
 /// followed by a new one; one that came too soon stays, and is good a moment later.
 fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> Option<SignedForm> {
     let text = form.texts(FORM_FIELD).next().unwrap_or_default();
-    let made = SignedForm::read(ctx.store.form_secret(), &visit.token, text);
+    let made = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
     let age = made.as_ref().map_or(FormAge::TooOld, |made| made.age(ctx.world.now()));
     sheet.signed = if age == FormAge::TooOld { form::signed(ctx, visit) } else { text.to_owned() };
     sheet.problem = match age {

@@ -56,7 +56,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::pages::texts::{self, Texts};
 use crate::store::usage::LogEntry;
 use crate::store::{Error, KnownKey};
-use crate::telemetry::Line;
+use crate::telemetry::RequestLine;
 
 /// What the credentials of this service open (RFC 9110 §11.5).
 const REALM: &str = "appliance";
@@ -175,7 +175,7 @@ fn kept_from_now_on(ctx: &Ctx, path: &str, trail: &Trail, asked: &Asked, kept: K
 
 /// Counts a request and writes its line.
 fn told(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<impl Body>) {
-    ctx.telemetry.request(&Line {
+    ctx.telemetry.request(&RequestLine {
         at: ctx.world.now(),
         request_id: trail.request_id.as_str(),
         method: trail.method,
