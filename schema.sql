@@ -1,12 +1,12 @@
--- The whole file, in the order in which one table needs another.
+-- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text made by the program, times are integer microseconds since 1970 in UTC, truth is 0 or 1, JSON is
--- text. Checks and constraints hold what the rules hold, so a defect in a rule is an error and not a wrong row.
+-- Ids are text that the program makes, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
+-- text. Constraints repeat the rules of the program, so a defect in a rule causes an error and not a wrong row.
 
--- A company on this appliance. Everything but users belongs to exactly one. One that is switched off has no portal, and
--- only admins see it. `retention_days`: that long after the last decision a candidate is erased; null for never.
--- `privacy_notice`: what candidates consent to, Markdown; blank for the service's own words.
--- `decision_visible_after_hours`: that long after a decision its candidate sees it; null for never.
+-- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
+-- portal, and only admins see it. `retention_days`: candidates are erased this long after the last decision; null for
+-- never. `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
+-- `decision_visible_after_hours`: candidates see a decision after this delay; null for never.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE organizations (
 ) STRICT;
 CREATE INDEX organizations_by_time ON organizations (created_at, id);
 
--- The picture that an organization's pages show, so that nothing of them is loaded from elsewhere.
+-- The logo of an organization. The service serves it itself, so that its pages load nothing from other hosts.
 CREATE TABLE organization_logos (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
@@ -38,9 +38,9 @@ CREATE TABLE organization_logos (
   updated_at INTEGER NOT NULL
 ) STRICT;
 
--- Where an organization's HR system listens. A row without a secret is never enabled. After a rotation the previous
--- secret signs too, until its time. `disabled_reason` is there where the service itself has disabled it. `timed_out`:
--- its last attempt did, so it waits behind others.
+-- An organization's settings for its HR system. A row without a secret is never enabled. After a rotation, the previous
+-- secret signs too until `previous_secret_until`. `disabled_reason` is set if the service itself disabled the
+-- integration. `timed_out`: the last attempt timed out, so the next one waits behind those of other organizations.
 CREATE TABLE hr_integrations (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   url TEXT NOT NULL CHECK (url <> ''),
@@ -67,8 +67,8 @@ CREATE TABLE organization_statuses (
   withdrawn INTEGER NOT NULL CHECK (withdrawn >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- A person of staff. `email_key` is the lower-cased copy that addresses are compared by. Keys and sessions of a user who is
--- disabled do not count.
+-- A person who can sign in. `email_key` is the lower-cased copy by which addresses are compared. Keys and sessions of a
+-- disabled user are not valid.
 CREATE TABLE users (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   email TEXT NOT NULL,
@@ -82,8 +82,8 @@ CREATE TABLE users (
 ) STRICT;
 CREATE INDEX users_by_time ON users (created_at, id);
 
--- What a user is in one organization. The oldest by `created_at` is the one that key owners show, so a document
--- that brings several gives them increasing times.
+-- A user's role in one organization. Lists of keys show the owner's oldest membership by `created_at`, so an import of
+-- several memberships gives them increasing times.
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -93,7 +93,7 @@ CREATE TABLE memberships (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
--- A signed-in browser. Only the SHA-256 of the cookie's value is here.
+-- A signed-in browser. The file has only the SHA-256 of the cookie's value.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -102,9 +102,9 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
--- A key that acts as a user. Only the SHA-256 of its text is here. Revoked keys stay, for the audit. `scopes_explicit`:
--- the key's maker named its scopes, so they say whether it enters `/api/admin`. `ended_at`: when the
--- service saw that the key had expired. It stays expired then, also where the clock goes back.
+-- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
+-- the key's maker named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw that
+-- the key had expired. From then on it stays expired, even if the clock goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -122,9 +122,9 @@ CREATE TABLE api_keys (
 ) STRICT;
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
--- One row a request that a key authenticated. `at` only ever grows, over all keys, so a row is an append. `number` counts
--- within the key, so its newest row is its statistics, and `previous_at` is the key's row before, so a page follows the rows
--- of one key from any of them on.
+-- One row for each request that a key authenticated. `at` always increases over all keys, so each insert is an append.
+-- `number` counts within the key, so the newest row has the key's statistics. `previous_at` is the key's previous row, so
+-- a page can follow the rows of one key from any of them.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
@@ -137,9 +137,10 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- Where to begin to follow: one row in many of each key (marks), and the newest of each. Made for many rows at once, so that
--- a request pays next to nothing for them. Rows behind `api_key_usage_marking.marked_to` may have neither. Rows up to
--- `pruned_to` are gone, with their marks; the newest of each key still tells how many requests there were.
+-- The usage index: starting points from which to follow the rows of a key, namely one row in many (marks) and the newest
+-- row. The service adds entries for many rows at once, so that they cost a request almost nothing. Rows after
+-- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The newest
+-- entry of each key still has the number of its requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -157,15 +158,15 @@ CREATE TABLE api_key_usage_marking (
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
 
--- Rows of the usage log that a wrong clock had dated in the future, by the time that they had then: a page that was begun at
--- such a time goes on from where its row is now.
+-- Usage rows that a wrong clock had dated in the future, by their original time. A cursor with such a time continues at
+-- the corrected time of its row.
 CREATE TABLE api_key_usage_moves (
   moved_from INTEGER NOT NULL PRIMARY KEY,
   at INTEGER NOT NULL
 ) STRICT;
 
--- What a request with an Idempotency-Key was answered, for a day. `fingerprint` is the SHA-256 of what was asked. An answer
--- that holds a secret is not kept, only the id of what was made; of an answer about a candidate who was erased nothing is.
+-- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. Of an
+-- answer with a secret, only the id of the created record is stored. Of an answer about an erased candidate, nothing is.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -180,9 +181,9 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
--- A job that the organization recruits for. `hired` is how many of its `positions` are taken: never more than
--- there are, all of them when it is filled, not all of them while it is open. `close_reason`: why it was closed by hand.
--- `shown_since`: when staff last changed what its portal shows of it. A decision, which shows later, does not move it.
+-- An open position, or several equal ones. `hired` is the number of filled `positions`: all of them in a filled role, and
+-- fewer in an open one. `close_reason`: why staff closed the role. `shown_since`: when staff last changed the public part
+-- of the role. Decisions do not change it, because they become visible later.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -218,7 +219,7 @@ CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, 
 CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
--- One step of a role's pipeline. One that was removed has no place in it any more; applications that have it keep it.
+-- One step of a role's pipeline. A removed step has no `step_order`; it stays for the applications that have it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -229,7 +230,7 @@ CREATE TABLE role_steps (
   UNIQUE (role_id, step_order)
 ) STRICT;
 
--- A link by which candidates sign up for a role. It ends with its time, or when the role stops being open.
+-- A link by which people apply for a role. It ends when it expires, or when the role is no longer open.
 CREATE TABLE invitations (
   token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -239,8 +240,8 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
 
--- A person who applies to one organization, unique there by address. `number` is the order in which they came. One who is
--- held (`hold_reason`) is not erased; of one who was erased only the applications' figures are left.
+-- A person who applies to one organization, with a unique address there. `number` is the order of creation. A candidate
+-- under a legal hold (`hold_reason`) is not erased. Of an erased candidate, only a tombstone is left.
 CREATE TABLE candidates (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -259,10 +260,10 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
--- The words that candidates are found by, folded (without case and accents): those of their names, and the parts of their
--- addresses that are not. Words of names are by themselves, so that who looks for a name never reads what all addresses
--- have. A rare word is found by itself; one that many have is looked for in one `block` of candidates after the other, from
--- the newest on, so that a page of them costs the same however many there are.
+-- The words by which a search finds candidates, folded (without case and accents): the words of names, and the other
+-- words of addresses. Words of names are separate, so that a search for a name does not read the words that all addresses
+-- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after the other,
+-- newest first, so that a page costs the same for any number of candidates.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
@@ -273,10 +274,10 @@ CREATE TABLE candidate_words (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_name, block, word, candidate_number);
 
--- A candidate's application to one role, of the same organization. The hire fields are there only while hired.
--- `candidate_number` is the candidate's, so that lists of candidates come in their order. While it is in progress,
--- `at_role_step_id` is the step where the candidate is, since `at_since`: one of the application's own, which hold on to
--- the role's, so that a step which nobody has can be deleted without a look at every application.
+-- A candidate's application to one role of the same organization. Only a hired application has the hire columns.
+-- `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in progress,
+-- `at_role_step_id` is the candidate's step since `at_since`. It is one of the application's own steps. These reference
+-- the role steps, so an unused role step can be deleted without a scan of all applications.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -307,7 +308,7 @@ CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id
 CREATE INDEX candidate_roles_at_step ON candidate_roles (role_id, at_role_step_id, at_since, id)
 WHERE status = 'In Progress';
 
--- One step of an application, copied from the role's steps when the application was made.
+-- One step of an application, copied from the role step when the application was created.
 CREATE TABLE candidate_role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   candidate_role_id TEXT NOT NULL REFERENCES candidate_roles (id),
@@ -331,10 +332,10 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- What somebody applied with, as they typed it (`/signup/{token}`). One without an application has changed nothing: the same
--- address had applied to the role already (`later_of`), and an address alone proves nothing. Its page tells whoever sent it no
--- more than what they sent, beside `steps`, the names of the role's steps when they did. `links` and `steps` are JSON arrays
--- of texts, `locale` the language of the page that it was sent from.
+-- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the same
+-- address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows only
+-- what the sender sent, and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
+-- texts; `locale` is the language of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -360,10 +361,9 @@ CREATE TABLE signups (
 ) STRICT;
 CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
--- The page where a candidate sees where they stand (`/status/{token}`): of an application, or of a signup that has none. Only
--- the SHA-256 of the token is here; a new link takes the place of the old one. `is_trusted`: whoever has the link is the
--- candidate, as far as anybody knows, because what they sent made the candidate, or staff gave it to them. `withdrawn_at`:
--- when they took it back.
+-- The status page (`/status/{token}`) of an application, or of a later signup. The file has only the SHA-256 of the token;
+-- a new link replaces the old one. `is_trusted`: the holder of the link counts as the candidate, because their signup
+-- created the candidate, or staff gave them the link. `withdrawn_at`: when the holder withdrew the application.
 CREATE TABLE status_pages (
   number INTEGER NOT NULL PRIMARY KEY,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
@@ -376,25 +376,25 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of tokens whose pages are gone, for the day in which the form that made one may come again.
+-- The SHA-256 of the tokens of spent links, for the day in which their forms could be sent again.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
--- Candidates who had themselves deleted by the link of their page while a hire was still hidden from them, and by which
--- application's page: they are erased once no hire is hidden any more.
+-- Candidates who asked for their erasure on a status page while a hire was still hidden from them, with the application of
+-- that page. They are erased once none of their hires is hidden.
 CREATE TABLE erasures_asked (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   candidate_role_id TEXT REFERENCES candidate_roles (id),
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- What was uploaded, in pieces of at most 64 KiB, each its own short write. Without a signup it is staged: sent, and not yet
--- applied with, under a token of which the SHA-256 is here. What stays staged goes after an hour. `bytes` and `media_type`
--- are there once all of it is. Where what it came with was deleted, it is nobody's, made at 0, and swept in slices.
--- `sha256` is the digest of the whole content. The last chunk of an upload sets it; downloads and `check` compare it.
+-- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged under
+-- a token, of which `digest` is the SHA-256. Staged attachments are deleted after an hour. `bytes` and `media_type` are set
+-- when the upload is complete. After the deletion of its signup, an attachment belongs to nobody, has `created_at` 0, and
+-- is swept in slices. `sha256` is the digest of the whole content. The last chunk sets it; downloads and `check` compare it.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -417,13 +417,13 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
--- A random mark of the service that runs on the file, by which it knows the file again when somebody writes over it.
+-- A random mark by which the running service notices that somebody has replaced the file.
 CREATE TABLE service_marks (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   mark BLOB NOT NULL CHECK (length(mark) = 16)
 ) STRICT;
 
--- Bytes of the content of all attachments, staged ones too. Triggers move the sum with each chunk.
+-- The total size of all attachments, including staged ones. Triggers update it with each chunk.
 CREATE TABLE attachment_totals (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   bytes INTEGER NOT NULL CHECK (bytes >= 0)
@@ -445,19 +445,19 @@ BEGIN
   UPDATE attachment_totals SET bytes = bytes - length(old.content) WHERE id = 1;
 END;
 
--- What forms are signed with, so that a form proves when it was made, also behind a restart.
+-- The secret that signs forms, so that a form proves its age even after a restart.
 CREATE TABLE form_secrets (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   secret BLOB NOT NULL CHECK (length(secret) = 32)
 ) STRICT;
 
--- What was done: who (a user and the key they used; nobody where the service does it by itself), when, to what, and the
--- facts as JSON. `number` is the order in which it happened. Rows are a chain: `hash` is the SHA-256 of the row's own
--- columns with `detail_hash` in place of the detail, and of the hash of the row before. The detail may hold personal data
--- and so stands outside: `detail_hash` is the SHA-256 of it behind a random salt, and an erasure takes both, without which
--- the hash tells nothing. A role that was deleted as a draft leaves its id. A row without an organization is platform
--- activity: keys, users, sign-ins, commands on the file. Only the rows of a candidate who was erased lose their detail, and
--- those that name a candidate as a signup did that was deleted since; `check` reports any other.
+-- The activities: who acted (a user and their key, or nobody if the service itself did), when, on which records, and the
+-- facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of
+-- the row's columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the
+-- chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals nothing.
+-- A deleted draft leaves its id. A row without an organization is platform activity: keys, users, sign-ins, commands on the
+-- file. Only two kinds of rows lose their detail: those of an erased candidate, and those that have a candidate's name from
+-- a signup that was deleted since. `check` reports any other row without its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -509,19 +509,19 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
--- How far the outbox has taken up the activities: the `number` of the last one. What comes behind it is in the outbox as
--- well, only not yet as messages: whatever a hire writes besides, the person who hires waits for.
+-- The `number` of the last activity that the outbox has turned into deliveries. Later activities are owed as well. Their
+-- deliveries are written a moment later, because the person who hires waits for each additional write of a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
 ) STRICT;
 INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
--- The outbox: the messages that an organization's HR system is owed. `number` is the order within an application; a
--- `ping` belongs to none. `attempts` counts all there were, `failed_attempts` those since it was queued or sent again: its
--- place in the schedule. A pending row has a time for its next attempt unless an earlier row of its application has not
--- arrived. Whether its integration lets it go is not told here. Two of the indexes are filled with the first attempt, so
--- that taking up stays cheap; what was not tried yet is found among the pending.
+-- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
+-- belongs to none. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery was queued or
+-- retried, which is its position in the retry schedule. A pending row has a time for its next attempt, unless an earlier
+-- delivery of its application has not arrived. The row does not say whether the integration is enabled. Two of the indexes
+-- get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are among the pending.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -545,8 +545,8 @@ CREATE INDEX hr_deliveries_pending ON hr_deliveries (organization_id, next_attem
 CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_failed ON hr_deliveries (number) WHERE state = 'failed';
 
--- What came of each attempt: the answer's status, what went wrong, and the beginning of the answer's body. The newest
--- fifty of a delivery are kept. `duration` is in microseconds.
+-- The attempts: the status of the answer, the error, and the beginning of the answer's body. The newest fifty of each
+-- delivery are retained. `duration` is in microseconds.
 CREATE TABLE hr_attempts (
   delivery_number INTEGER NOT NULL REFERENCES hr_deliveries (number),
   number INTEGER NOT NULL CHECK (number >= 1),
@@ -559,10 +559,10 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Imports that came beside a running service and are not done. One that was not decided leaves nothing: its rows are dropped.
--- One that was comes whole: its rows are brought to where they belong, a few in a transaction. `skipped` counts those that the
--- file did not allow any more. An import that is not decided and has `skipped` was dropped, and waits until its pages are wiped.
--- `application` is JSON with the application, its steps and its candidate.
+-- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows; if it has `skipped`,
+-- it was dropped and waits for its page wiping. A decided import will be complete: the service moves its rows to their
+-- tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is JSON with
+-- the application, its steps and its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,
@@ -582,8 +582,8 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- What memory keeps of the file stays true by two kinds of numbers, which triggers move whoever changes something: a
--- portal's, by what it shows, and the one of all keys, by what they and their users may do.
+-- Change numbers, by which caches in memory notice changes. Triggers move them for each process that changes the file: one
+-- number for each portal, for its public content, and one for all credentials, for the rights of keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -662,16 +662,17 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The heartbeat: the believed time, written every few minutes and when the service ends. `confirmations` counts how often an
--- admin has said that the machine's clock is right.
+-- The believed time, written every few minutes and when the service ends. `confirmations` counts how often an admin has
+-- confirmed that the machine's clock is right.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   believed_at INTEGER NOT NULL,
   confirmations INTEGER NOT NULL CHECK (confirmations >= 0)
 ) STRICT;
 
--- Candidates whom the retention has found due: since when, and since when their time counted then (`counted_from`). They are
--- erased on a later day, if that has not changed. `confirmed`: an admin has confirmed it, however many they are.
+-- Due candidates: when the retention scan found them (`due_since`), and the start of their retention time at that scan
+-- (`counted_from`). They are erased on a later day if `counted_from` has not changed. `confirmed`: an admin has confirmed
+-- their erasure, so the daily limit does not apply.
 CREATE TABLE retention_due (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -681,14 +682,15 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- How many candidates of an organization the retention has erased without a confirmation in its last day, which began at `day`.
+-- The number of candidates whom the retention erased without confirmation on an organization's last day, which began at
+-- `day`.
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   day INTEGER NOT NULL,
   erased INTEGER NOT NULL CHECK (erased >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- One row that `GET /readyz` writes, to know that the file can be written.
+-- The row that `GET /readyz` writes to prove that the file is writable.
 CREATE TABLE readiness (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   at INTEGER NOT NULL

@@ -1,0 +1,153 @@
+//! Tests of the form's validation and of signup outcomes.
+
+use super::*;
+
+fn typed() -> TypedSignup {
+    TypedSignup {
+        name: "Ada Lovelace".to_owned(),
+        email: "ada@example.org".to_owned(),
+        consents: true,
+        ..TypedSignup::default()
+    }
+}
+
+fn faults(typed: &TypedSignup) -> Vec<(FormField, FieldFault)> {
+    typed.check().err().unwrap_or_default()
+}
+
+#[test]
+fn typed_texts_are_trimmed_and_normalized() {
+    let checked = TypedSignup {
+        name: "  Ada ".to_owned(),
+        email: " Ada@Example.org\n".to_owned(),
+        phone: " +44 20 ".to_owned(),
+        links: vec![" https://a.example ".to_owned(), " ".to_owned(), "HTTP://b.example:8080/x?y#z".to_owned()],
+        note: "\r\none\r\n\r\ntwo\tthree\rfour\n".to_owned(),
+        consents: true,
+    }
+    .check()
+    .unwrap();
+    assert_eq!(
+        (checked.name.as_str(), checked.email.as_str(), checked.phone.as_str()),
+        ("Ada", "Ada@Example.org", "+44 20")
+    );
+    assert_eq!(checked.links, ["https://a.example", "HTTP://b.example:8080/x?y#z"]);
+    assert_eq!(checked.note, "one\n\ntwo three\nfour");
+}
+
+#[test]
+fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
+    let none = TypedSignup::default();
+    assert_eq!(
+        faults(&none),
+        [
+            (FormField::Name, FieldFault::Missing),
+            (FormField::Email, FieldFault::Missing),
+            (FormField::Consent, FieldFault::Missing)
+        ]
+    );
+    let all = TypedSignup {
+        name: "a\0".to_owned(),
+        email: "ada".to_owned(),
+        phone: "1\u{7}".to_owned(),
+        links: vec!["javascript:alert(1)".to_owned()],
+        note: "\u{1b}".to_owned(),
+        consents: false,
+    };
+    let fields: Vec<FormField> = faults(&all).into_iter().map(|(field, _)| field).collect();
+    assert_eq!(
+        fields,
+        [FormField::Name, FormField::Email, FormField::Phone, FormField::Links, FormField::Note, FormField::Consent]
+    );
+}
+
+#[test]
+fn each_text_has_its_limit_in_characters() {
+    let long = |count: usize| "ä".repeat(count);
+    for (typed, fault) in [
+        (TypedSignup { name: long(255), ..typed() }, None),
+        (TypedSignup { name: long(256), ..typed() }, Some((FormField::Name, FieldFault::TooLong(255)))),
+        (TypedSignup { email: format!("{}@b", long(252)), ..typed() }, None),
+        (
+            TypedSignup { email: format!("{}@b", long(253)), ..typed() },
+            Some((FormField::Email, FieldFault::TooLong(254))),
+        ),
+        (TypedSignup { phone: long(50), ..typed() }, None),
+        (TypedSignup { phone: long(51), ..typed() }, Some((FormField::Phone, FieldFault::TooLong(50)))),
+        (TypedSignup { note: long(5_000), ..typed() }, None),
+        (TypedSignup { note: long(5_001), ..typed() }, Some((FormField::Note, FieldFault::TooLong(5_000)))),
+        (TypedSignup { links: vec![format!("https://{}", long(492))], ..typed() }, None),
+        (
+            TypedSignup { links: vec![format!("https://{}", long(493))], ..typed() },
+            Some((FormField::Links, FieldFault::TooLong(500))),
+        ),
+        (TypedSignup { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
+        (
+            TypedSignup { links: vec!["http://a".to_owned(); 6], ..typed() },
+            Some((FormField::Links, FieldFault::TooMany(5))),
+        ),
+    ] {
+        assert_eq!(faults(&typed), fault.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn single_line_fields_refuse_invisible_characters() {
+    for c in "\u{200b}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}".chars()
+    {
+        let text = format!("a{c}b");
+        for (typed, field) in [
+            (TypedSignup { name: text.clone(), ..typed() }, FormField::Name),
+            (TypedSignup { email: format!("{text}@b.example"), ..typed() }, FormField::Email),
+            (TypedSignup { phone: text.clone(), ..typed() }, FormField::Phone),
+        ] {
+            let found = faults(&typed);
+            assert!(matches!(found[..], [(found, FieldFault::Unreadable(_))] if found == field), "{c:?}: {found:?}");
+        }
+        // Nobody is identified by a note.
+        assert_eq!(faults(&TypedSignup { note: text, ..typed() }), []);
+    }
+    for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
+        let typed = TypedSignup { name: good.to_owned(), phone: good.to_owned(), ..typed() };
+        assert_eq!(faults(&typed), [], "{good}");
+    }
+}
+
+#[test]
+fn links_are_http_urls_that_show_their_host() {
+    for good in ["https://a", "http://a.example/b?c=d#e", "HTTPS://ä.example/ü", "https://[::1]/", "https://a:1"] {
+        assert!(is_link(good), "{good}");
+    }
+    for bad in [
+        "a.example",
+        "//a.example",
+        "https:a",
+        "https://",
+        "https:///a",
+        "https://:80",
+        "ftp://a",
+        "javascript://a/%0aalert(1)",
+        "data:text/html,a",
+        "https://bank.example@evil.example",
+        "https://a b",
+        "https://a/<script>",
+        "https://a/\"x",
+        "https://a\\b",
+        "https://a\0",
+    ] {
+        assert!(!is_link(bad), "{bad}");
+    }
+}
+
+#[test]
+fn a_later_signup_changes_no_application() {
+    assert_eq!(decide(AddressHolder::Nobody), SignupOutcome::NewCandidate);
+    for (has_applied, is_erased, outcome) in [
+        (false, false, SignupOutcome::NewApplication),
+        (true, false, SignupOutcome::Later),
+        (false, true, SignupOutcome::Later),
+        (true, true, SignupOutcome::Later),
+    ] {
+        assert_eq!(decide(AddressHolder::Candidate { has_applied, is_erased }), outcome);
+    }
+}
