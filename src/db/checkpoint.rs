@@ -7,10 +7,10 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
-use super::file;
 use super::halt::{Broken, Halt};
 use super::health::{Health, Job};
 use super::identity::Identity;
+use super::path;
 use super::thread::Periodic;
 use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
@@ -53,7 +53,7 @@ impl Checkpoints {
     ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
-        let wal = file::beside(path, "-wal");
+        let wal = path::beside(path, "-wal");
         let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         let mut turn = Turn {
             connection,

@@ -17,6 +17,7 @@ pub(crate) mod idle;
 pub(crate) mod job;
 pub(crate) mod notice;
 pub(crate) mod page;
+pub(crate) mod path;
 mod pending;
 pub(crate) mod reserve;
 mod same;

@@ -8,7 +8,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::check;
 use super::connection::{self, Use};
-use super::file::{self, Companion};
+use super::file::backup::{Companion, backup_if};
+use super::path::beside;
 use super::same::is_copy_of;
 use super::tx::{self, Error};
 
@@ -107,7 +108,7 @@ fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
     let mut names = Vec::new();
     loop {
         let nth = names.len() + 1;
-        let name = file::beside(path, &if nth == 1 { suffix.clone() } else { format!("{suffix}.{nth}") });
+        let name = beside(path, &if nth == 1 { suffix.clone() } else { format!("{suffix}.{nth}") });
         let is_free = !name.exists();
         names.push(name);
         if is_free {
@@ -120,8 +121,7 @@ fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
 fn keep_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
     let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
     let copy = names.pop().ok_or_else(|| unavailable("every name is taken".to_owned()))?;
-    file::backup_if(path, &copy, schema.companions, check::require_intact)
-        .map_err(|error| unavailable(error.to_string()))?;
+    backup_if(path, &copy, schema.companions, check::require_intact).map_err(|error| unavailable(error.to_string()))?;
     Ok(copy)
 }
 
@@ -212,16 +212,16 @@ mod tests {
         upgrade(&path, &THIRD, 1).unwrap();
         assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 3);
         assert_eq!(columns(&path), 2);
-        assert_eq!(columns(&file::beside(&path, ".before-version-3")), 1);
+        assert_eq!(columns(&beside(&path, ".before-version-3")), 1);
     }
 
     #[test]
     fn a_copy_of_an_earlier_upgrade_is_kept() {
         let (_dir, path) = first_file();
-        std::fs::write(file::beside(&path, ".before-version-3"), "earlier").unwrap();
+        std::fs::write(beside(&path, ".before-version-3"), "earlier").unwrap();
         upgrade(&path, &THIRD, 1).unwrap();
-        assert_eq!(std::fs::read(file::beside(&path, ".before-version-3")).unwrap(), b"earlier");
-        assert_eq!(columns(&file::beside(&path, ".before-version-3.2")), 1);
+        assert_eq!(std::fs::read(beside(&path, ".before-version-3")).unwrap(), b"earlier");
+        assert_eq!(columns(&beside(&path, ".before-version-3.2")), 1);
     }
 
     #[test]
@@ -237,9 +237,9 @@ mod tests {
         keep_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         insert("UPDATE a SET x = 5 WHERE x = 2");
         let connection = connection::open(&path, Use::Write).unwrap();
-        assert!(!is_copy_of(&connection, &file::beside(&path, ".before-version-3")));
+        assert!(!is_copy_of(&connection, &beside(&path, ".before-version-3")));
         let copy = keep_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
-        assert_eq!((copy.clone(), count()), (file::beside(&path, ".before-version-3.2"), 2));
+        assert_eq!((copy.clone(), count()), (beside(&path, ".before-version-3.2"), 2));
         assert!(is_copy_of(&connection, &copy));
         drop(connection);
         let mut damaged = std::fs::read(&copy).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{activity, candidate, document, erasure, organization};
 use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
-use crate::db::file;
+use crate::db::path;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
@@ -53,10 +53,10 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
 /// # Errors
 /// When the file cannot be read.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
-    let path = &file::resolve(path);
+    let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
     let now = crate::domain::timestamp::Timestamp::from_micros(0);
-    let list = file::beside(path, ".erased");
+    let list = path::beside(path, ".erased");
     Ok(match tx::snapshot(&connection, now, |tx| erasure::reported(tx, path))? {
         Ok(changed) => changed.iter().map(|candidate| changed_since_erased(candidate, &list.display())).collect(),
         Err(error) => vec![error.to_string()],

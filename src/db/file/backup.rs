@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::connection::{self, Use};
+use super::super::path::{beside, resolve};
 use super::super::thread::Periodic;
 use super::super::tx::Error;
+use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, is_there};
-use super::{OpenError, beside, failed, resolve};
 
 /// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
 /// whoever writes, and that is the service.
@@ -58,7 +59,7 @@ pub(crate) fn backup_if(
     // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
     let whole = &resolve(target);
     let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
-    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| failed(target, &error))?;
+    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
     // Read after the copy, and renamed before it: a companion is never older than the copy that it stands beside.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };

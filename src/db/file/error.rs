@@ -1,6 +1,6 @@
 //! Why a file cannot be used: each is one sentence for the person at the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::tx::Error;
 
@@ -75,6 +75,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// The failure of an operation on the file.
+    pub(crate) fn failed(path: &Path, error: &Error) -> Self {
+        Self::Failed { path: path.to_owned(), why: error.to_string() }
+    }
+
     /// Whether starting again could help: not for a file that is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))

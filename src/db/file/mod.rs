@@ -1,23 +1,23 @@
 //! The database file: made, recognized, refused or upgraded before anything else touches it.
 
-mod backup;
+pub(crate) mod backup;
 mod error;
 pub(crate) mod partial;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, MAIN_DB};
 
-pub(crate) use self::backup::{Companion, backup, backup_if};
+pub(crate) use self::backup::{Companion, backup};
 pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
 use super::connection;
+pub use super::path::{beside, resolve};
 use super::schema::{self, Schema};
-use super::tx::Error;
 
 /// What to do where there is no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
     if !is_there(path)? {
         return Err(OpenError::Missing(path.to_owned()));
     }
-    let connection = connection::look_to_read(path).map_err(|error| failed(path, &error))?;
+    let connection = connection::look_to_read(path).map_err(|error| OpenError::failed(path, &error))?;
     match inspect(path, &connection)? {
         Found::Empty => Err(OpenError::Foreign(path.to_owned())),
         Found::Version(found) => {
@@ -172,27 +172,6 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
         Older::Refuse => Err(OpenError::Older { path, found, known }),
         Older::Upgrade => schema::upgrade(&path, schema, found)
             .map_err(|error| OpenError::NotUpgraded { path, why: error.to_string() }),
-    }
-}
-
-/// The path of the file itself: absolute, with links followed, so that a link to a file and the file are one.
-pub fn resolve(path: &Path) -> PathBuf {
-    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    path.canonicalize().unwrap_or_else(|_| absolute())
-}
-
-/// A path with something behind its last part.
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-/// Makes a new name survive a power cut: the directory is what holds it.
-pub(crate) fn keep_name(path: &Path) -> std::io::Result<()> {
-    match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
-        None => Ok(()),
     }
 }
 
@@ -259,9 +238,5 @@ fn fill(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let private = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     private.map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;
     let connection = connection::open(path, connection::Use::Write)?;
-    schema::create(&connection, schema).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &Error) -> OpenError {
-    OpenError::Failed { path: path.to_owned(), why: error.to_string() }
+    schema::create(&connection, schema).map_err(|error| OpenError::failed(path, &error))
 }

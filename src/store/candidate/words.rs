@@ -3,8 +3,8 @@
 
 use rusqlite::Row;
 
+use crate::db::tx::{Error, Tx};
 use crate::domain::search;
-use crate::store::tx::{Error, Tx};
 
 /// Candidates of one block: so few that to read all of a common beginning in one is next to nothing, so many that a page of
 /// a beginning too common to be sorted is found in some tens of blocks.
