@@ -7,15 +7,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
-use super::file;
 use super::halt::{Broken, Halt};
 use super::health::{Health, Job};
 use super::identity::Identity;
-use super::schema;
+use super::path;
 use super::thread::Periodic;
 use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
-use crate::store::erasure::Erasures;
 use crate::world::World;
 
 /// How often the log's size is looked at.
@@ -43,20 +41,29 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Starts the thread. It does nothing any more once the writer says that it is broken.
+    /// Starts the thread. It does nothing any more once the writer says that it is broken. `cut_if_due` runs the cut of the log
+    /// that it is handed, where one is due, and returns its outcome; otherwise `None`.
     pub(crate) fn start(
         path: &Path,
         world: Arc<dyn World>,
         broken: Broken,
-        erasures: Arc<Erasures>,
+        cut_if_due: impl Fn(&mut dyn FnMut() -> bool) -> Option<bool> + Send + 'static,
         identity: Arc<Identity>,
         health: Arc<Health>,
     ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         connection.busy_timeout(Duration::ZERO)?;
-        let wal = file::beside(path, "-wal");
-        let mut turn =
-            Turn { connection, world: Arc::clone(&world), health, wal: wal.clone(), tried_at: None, stamped_at: None };
+        let wal = path::beside(path, "-wal");
+        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let mut turn = Turn {
+            connection,
+            version,
+            world: Arc::clone(&world),
+            health,
+            wal: wal.clone(),
+            tried_at: None,
+            stamped_at: None,
+        };
         let look = move || {
             if broken.get().is_some() {
                 return;
@@ -67,7 +74,7 @@ impl Checkpoints {
             if let Some(why) = changed {
                 let _ = broken.set(Halt::Lost(why));
             } else {
-                turn.look(&erasures);
+                turn.look(&cut_if_due);
             }
         };
         Ok(Self { wal, thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
@@ -85,6 +92,8 @@ impl Checkpoints {
 /// What the thread works with.
 struct Turn {
     connection: Connection,
+    /// The version of the file's schema.
+    version: i64,
     world: Arc<dyn World>,
     health: Arc<Health>,
     wal: PathBuf,
@@ -95,14 +104,14 @@ struct Turn {
 
 impl Turn {
     /// What fails now, because of a reader or a full disk, is tried again at the next look.
-    fn look(&mut self, erasures: &Erasures) {
+    fn look(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
         if let Some(relieved) = self.relieve().transpose() {
             if relieved.is_err() {
                 self.tried_at = None;
             }
             self.health.report(Job::Checkpoint, &relieved);
         }
-        if let Some(is_cut) = erasures.cut(|| cut(&self.connection)) {
+        if let Some(is_cut) = cut_if_due(&mut || cut(&self.connection)) {
             let held = || Error::Unavailable("another process reads, and holds what was erased in the log".to_owned());
             self.health.report(Job::LogCut, &is_cut.then_some(()).ok_or_else(held));
         }
@@ -156,7 +165,7 @@ impl Turn {
     /// copy of the file that is written over it is known. Now and then only: each time the writer's pages are read anew.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
-            let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", schema::CURRENT.version));
+            let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
             // Where the writer is at work just now, it is done the next time.
             self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
         }

@@ -10,13 +10,11 @@ use rusqlite::Connection;
 use super::connection::{self, Use};
 use super::health::{Health, Job};
 use super::job::Grade;
-use super::notice::Notices;
 use super::thread::Periodic;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
 use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
-use crate::store::{api_key, session};
 use crate::world::World;
 
 /// How often the thread reads the clocks. A jump that is shorter is not seen, and does nothing.
@@ -26,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// start waits.
 const BEAT_EVERY: Duration = Duration::from_secs(300);
 
-/// Looks between two sweeps for keys and sessions that have come to their end.
+/// Looks between two sweeps.
 const LOOKS_OF_SWEEP: u32 = 10;
 
 /// The believed clock.
@@ -148,38 +146,49 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The thread that reads the clocks, writes the heartbeat, and writes the ends that have come.
+/// What a look at the clocks found.
+pub(crate) enum ClockEvent {
+    /// The wall clock agrees with the believed time again, or it does not any more.
+    Agreement(ClockReading),
+    /// An admin has confirmed that this wall clock is right.
+    Confirmed(Timestamp),
+}
+
+/// The thread that reads the clocks and writes the heartbeat. On a clock that agrees, it calls `sweep`
+/// every few looks, and again at the next look where that failed.
 pub(crate) fn start(
     path: &Path,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
-    notices: Arc<Notices>,
     health: &Arc<Health>,
+    report: impl Fn(ClockEvent) + Send + 'static,
+    sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
 ) -> Result<Periodic, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let mut worker =
-        Worker { connection, clock, writer, notices, agreed: true, looks_until_sweep: LOOKS_OF_SWEEP, is_owing: false };
+    let (agreed, looks_until_sweep, is_owing) = (true, LOOKS_OF_SWEEP, false);
+    let mut worker = Worker { connection, clock, writer, report, sweep, agreed, looks_until_sweep, is_owing };
     Periodic::reporting(health, Job::Clock, LOOK_EVERY, move || worker.look())
 }
 
-struct Worker {
+struct Worker<R, S> {
     connection: Connection,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
-    notices: Arc<Notices>,
+    report: R,
+    sweep: S,
     agreed: bool,
     looks_until_sweep: u32,
     /// The last sweep failed.
     is_owing: bool,
 }
 
-impl Worker {
+impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> Worker<R, S> {
     /// How the look went; `None` while a sweep that failed waits for a clock that agrees.
     fn look(&mut self) -> Option<Result<(), Error>> {
         let reading = self.clock.read();
         if reading.agrees() != self.agreed {
             self.agreed = reading.agrees();
-            self.notices.say(told(&reading));
+            (self.report)(ClockEvent::Agreement(reading));
         }
         // Each of these is tried at every look, whether or not another one fails.
         let outcome: Result<(), Error> =
@@ -190,7 +199,7 @@ impl Worker {
     fn heed(&self, now: Timestamp) -> Result<(), Error> {
         let heartbeat = tx::snapshot(&self.connection, now, heartbeat)?;
         if heartbeat.is_some_and(|heartbeat| self.clock.heed(&heartbeat)) {
-            self.notices.say(format!("an admin has confirmed the clock: it is {now}"));
+            (self.report)(ClockEvent::Confirmed(now));
         }
         Ok(())
     }
@@ -209,7 +218,7 @@ impl Worker {
             return Ok(());
         }
         self.looks_until_sweep = LOOKS_OF_SWEEP;
-        let swept = sweep(&self.connection, &self.writer, reading.wall);
+        let swept = (self.sweep)(reading.wall);
         self.is_owing = swept.is_err();
         swept
     }
@@ -221,28 +230,4 @@ pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());
     }
-}
-
-/// Writes the ends of keys and sessions that have come, so that they stay where the clock goes back.
-fn sweep(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
-    let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_expired(tx)? || session::any_has_ended(tx)?);
-    if !tx::snapshot(connection, now, has_ended)? {
-        return Ok(());
-    }
-    writer.run_as(Grade::Durable, |tx| {
-        api_key::end_expired(tx, None)?;
-        session::delete_ended(tx, None)
-    })
-}
-
-fn told(reading: &ClockReading) -> String {
-    let ClockReading { wall, believed, .. } = reading;
-    if reading.agrees() {
-        return format!("the clock is believed again: it is {wall}");
-    }
-    let hours = reading.wait().as_secs().div_ceil(3_600);
-    format!(
-        "the clock says {wall} where {believed} was expected; retention waits for {hours} hours of uptime, or until an admin \
-         confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
-    )
 }

@@ -8,7 +8,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::file;
+use super::path;
 use super::tx::Error;
 
 /// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
@@ -50,7 +50,7 @@ impl Use {
 /// # Errors
 /// [`Error::Defect`] or [`Error::Unavailable`] when SQLite cannot.
 pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
+    let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
     Ok(connection)
 }
@@ -75,7 +75,7 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
 /// # Errors
 /// [`Error::Unavailable`] or [`Error::Defect`] when SQLite cannot.
 pub(crate) fn look(path: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(file::resolve(path), FLAGS)?;
+    let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
@@ -105,7 +105,7 @@ pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Erro
 /// Opens a file and reads it once. A file with a write-ahead log needs shared memory beside it, which a place that is read-only
 /// does not allow; without a log nobody writes there, so SQLite may take the file as it lies.
 fn reach(path: &Path, set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>) -> Result<Connection, Error> {
-    let path = file::resolve(path);
+    let path = path::resolve(path);
     let opened = |path: &Path, flags| -> Result<Connection, rusqlite::Error> {
         let connection = Connection::open_with_flags(path, flags)?;
         set_up(&connection)?;
@@ -122,7 +122,7 @@ fn reach(path: &Path, set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error
     if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         return Err(Error::from(error));
     }
-    let wal = file::beside(&path, "-wal");
+    let wal = path::beside(&path, "-wal");
     match std::fs::metadata(&wal) {
         Ok(metadata) if metadata.len() > 0 => Err(Error::Unavailable(format!(
             "{} has what is not in the file yet, and cannot be read where nothing can be written; copy both to another \

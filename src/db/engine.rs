@@ -1,6 +1,6 @@
 //! The writing connection and its transactions: everything of a batch is committed once, then all are answered.
 
-mod debt;
+mod full;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,41 +13,34 @@ use rusqlite::{Connection, ErrorCode};
 use super::clock::Clock;
 use super::connection::{self, Use};
 use super::halt::{Broken, Halt};
+use super::hooks::Hooks;
 use super::identity::Identity;
 use super::job::{Answering, Job, answer_all};
-use super::owed::OwedRows;
+use super::pending::PendingEntries;
 use super::reserve::Reserve;
 use super::schema;
 use super::tx::{self, Error, Tx, Undo};
 use super::wal::{Checkpoint, Mode};
-use crate::store::change;
-use crate::store::erasure::Erasures;
-use crate::store::memory::Memory;
-use crate::store::recording::{self, Recording};
-use crate::store::usage::Ledger;
 
 /// The one connection that changes the file for the service.
-pub(crate) struct Engine {
+pub(crate) struct Engine<H: Hooks> {
     connection: Connection,
     clock: Arc<Clock>,
-    memory: Arc<Memory>,
-    erasures: Arc<Erasures>,
+    hooks: H,
     broken: Broken,
     identity: Arc<Identity>,
-    ledger: Ledger,
     answering: Answering,
     reserve: Arc<Reserve>,
-    owed: OwedRows,
+    pending: PendingEntries<H::Entry>,
     /// Whether the connection's `synchronous` is FULL now.
     is_durable: bool,
 }
 
-impl Engine {
+impl<H: Hooks> Engine<H> {
     pub(crate) fn open(
         path: &Path,
         clock: Arc<Clock>,
-        memory: Arc<Memory>,
-        erasures: Arc<Erasures>,
+        hooks: H,
         broken: Broken,
         identity: Arc<Identity>,
         reserve: Arc<Reserve>,
@@ -59,14 +52,12 @@ impl Engine {
         Ok(Self {
             connection,
             clock,
-            memory,
-            erasures,
+            hooks,
             broken,
             identity,
-            ledger: Ledger::default(),
             answering: Answering::default(),
             reserve,
-            owed: OwedRows::default(),
+            pending: PendingEntries::default(),
             is_durable: true,
         })
     }
@@ -78,7 +69,7 @@ impl Engine {
     /// [`Error::Unavailable`] or [`Error::Full`] where something stays in the log, because of another process that reads or
     /// of a full disk.
     pub(crate) fn leave(&mut self) -> Result<(), Error> {
-        while matches!(self.pay(), Err(Error::Full(_))) && self.reserve.release() {}
+        while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
         while matches!(emptied, Err(Error::Full(_))) && self.reserve.release() {
             emptied = self.empty_log();
@@ -113,7 +104,7 @@ impl Engine {
             // One by one: only some of them may be written.
             return batch.into_iter().for_each(|job| self.answer_alone(job));
         }
-        self.pay_unless_full();
+        self.write_pending_unless_full();
         match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
             Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
             Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
@@ -168,16 +159,16 @@ impl Engine {
 
     /// Appends rows of the usage log in one transaction, and answers. A thread of the runtime waits for no other process's
     /// lock: then the rows come back.
-    pub(crate) fn record(&mut self, rows: Vec<Recording>, by: By) -> Result<(), Vec<Recording>> {
+    pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
-            recording::answer_all(rows, &Err(Error::Unavailable(why.to_string())));
+            H::fail(rows, &Error::Unavailable(why.to_string()));
             return Ok(());
         }
-        if !self.owed.is_empty() && by == By::Runtime && !self.reserve.is_full() {
+        if !self.pending.is_empty() && by == By::Runtime && !self.reserve.is_full() {
             // Older rows come first, and they may be many.
             return Err(rows);
         }
-        self.pay_unless_full();
+        self.write_pending_unless_full();
         if self.reserve.is_full() {
             self.owe(rows);
             return Ok(());
@@ -194,22 +185,22 @@ impl Engine {
                 return Ok(());
             }
             Err(error) => {
-                recording::answer_all(rows, &Err(error));
+                H::fail(rows, &error);
                 return Ok(());
             }
         }
-        match self.guarded(Undo::Savepoint, |tx| recording::append_all(tx, &rows)) {
-            Ok((outcomes, changed_at)) => match self.commit() {
+        match self.guarded(Undo::Savepoint, |tx| self.hooks.append(tx, &rows)) {
+            Ok((verdicts, changes)) => match self.commit() {
                 Ok(()) => {
-                    self.memory.keys.learn(changed_at);
-                    self.memory.appended.add(rows.len());
+                    self.hooks.invalidate(changes);
+                    self.hooks.count(rows.len());
                     match by {
-                        By::Runtime => recording::answer(rows, outcomes),
-                        By::Writer => self.answering.give(rows.len(), move || recording::answer(rows, outcomes)),
+                        By::Runtime => H::answer(rows, verdicts),
+                        By::Writer => self.answering.give(rows.len(), move || H::answer(rows, verdicts)),
                     }
                 }
                 Err(Error::Full(_)) => self.owe(rows),
-                Err(error) => recording::answer_all(rows, &Err(error)),
+                Err(error) => H::fail(rows, &error),
             },
             Err(error) => match self.undo() {
                 Ok(()) if matches!(error, Error::Full(_)) => self.owe(rows),
@@ -218,12 +209,12 @@ impl Engine {
                     for row in rows {
                         if let Err(row) = self.record(vec![row], by) {
                             let locked = Error::Unavailable("another process has the file locked".to_owned());
-                            recording::answer_all(row, &Err(locked));
+                            H::fail(row, &locked);
                         }
                     }
                 }
-                Ok(()) => recording::answer_all(rows, &Err(error)),
-                Err(worse) => recording::answer_all(rows, &Err(self.break_off(&worse))),
+                Ok(()) => H::fail(rows, &error),
+                Err(worse) => H::fail(rows, &self.break_off(&worse)),
             },
         }
         Ok(())
@@ -242,14 +233,14 @@ impl Engine {
                 };
             }
         }
-        self.memory.appended.add(batch.len());
-        if durable { Attempt::Ended(self.commit_and_learn()) } else { Attempt::Ended(self.commit()) }
+        self.hooks.count(batch.len());
+        if durable { Attempt::Ended(self.commit_and_invalidate()) } else { Attempt::Ended(self.commit()) }
     }
 
     /// Runs something inside the transaction that is open. An error where the whole of it is to be undone.
     fn guarded<T>(&self, undo: Undo, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let reading = self.clock.read();
-        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, &self.ledger, undo, reading, f)));
+        let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, self.hooks.state(), undo, reading, f)));
         match ran {
             Ok((outcome, false)) => outcome,
             Ok((_, true)) => Err(Error::Defect("an act wrote something and failed".to_owned())),
@@ -267,19 +258,18 @@ impl Engine {
         tx::begin(&self.connection)
     }
 
-    /// What the batch has changed of what memory keeps is forgotten before anybody is answered.
-    fn commit_and_learn(&self) -> Result<(), Error> {
-        let after = self.memory.portals.newest();
-        match self.guarded(Undo::Savepoint, |tx| change::read(tx, after)) {
-            Ok(changed) => {
+    /// Commits a durable batch. Cached state that the batch made invalid is dropped before any caller is answered.
+    fn commit_and_invalidate(&self) -> Result<(), Error> {
+        match self.guarded(Undo::Savepoint, |tx| self.hooks.changes(tx)) {
+            Ok(changes) => {
                 if let Some(why) = self.identity.moved() {
                     // A file that nobody finds again is no place for what is answered.
                     let _ = self.undo();
                     return Err(self.lose(why));
                 }
                 self.commit()?;
-                self.memory.learn(changed);
-                self.erasures.committed();
+                self.hooks.invalidate(changes);
+                self.hooks.committed();
                 Ok(())
             }
             Err(error) => {
@@ -333,11 +323,11 @@ impl Engine {
     /// Undoes the transaction, and what it did outside of the file.
     fn undo(&self) -> Result<(), Error> {
         self.roll_back()?;
-        self.erasures.undone()
+        self.hooks.undo()
     }
 
     fn roll_back(&self) -> Result<(), Error> {
-        self.ledger.forget();
+        self.hooks.discard_state();
         tx::undo(&self.connection)
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::file::OpenError;
+use super::hooks::Hooks;
 use super::reserve::Reserve;
 use super::thread::Periodic;
 use super::tx::Error;
-use super::writer::Writer;
+use super::writer_thread::WriterThread;
 
 /// How often the disk is looked at while it is full, or has no reserve yet.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +26,7 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
 }
 
 /// Makes the reserve where there is room, and starts the thread.
-pub(crate) fn start(reserve: Arc<Reserve>, writer: Arc<Writer>) -> Result<Periodic, Error> {
+pub(crate) fn start<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Result<Periodic, Error> {
     if !reserve.is_full() {
         reserve.restore();
     }
@@ -34,7 +35,7 @@ pub(crate) fn start(reserve: Arc<Reserve>, writer: Arc<Writer>) -> Result<Period
             reserve.restore();
         }
         if !reserve.is_full() && reserve.owed_rows() > 0 {
-            writer.pay_owed_rows();
+            writer.write_pending_entries();
         }
     })
 }

@@ -12,7 +12,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
-use super::file::{self, OpenError};
+use super::file::OpenError;
+use super::path;
 use super::schema;
 use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
@@ -85,7 +86,7 @@ impl Identity {
         if !database.is(&handle.metadata().map_err(failed)?) {
             return Err(replaced(path));
         }
-        let lock = Known::now(&file::beside(path, ".lock")).map_err(failed)?;
+        let lock = Known::now(&path::beside(path, ".lock")).map_err(failed)?;
         Ok(Self { database, lock, beside: OnceLock::new(), seen: Mutex::default(), mark: Mutex::default(), handle })
     }
 
@@ -95,7 +96,7 @@ impl Identity {
     /// [`OpenError::Failed`] where it was replaced meanwhile.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
-        let known = |suffix| Known::now(&file::beside(path, suffix));
+        let known = |suffix| Known::now(&path::beside(path, suffix));
         let beside = known("-wal").and_then(|wal| Ok([wal, known("-shm")?]));
         let beside = beside.map_err(|error| failed(path, &error.to_string()))?;
         let _ = self.beside.set(beside);

@@ -2,6 +2,7 @@
 //! backup. Knows SQLite. Must not know a noun or the table of one.
 
 pub(crate) mod alone;
+pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub mod clock;
 pub(crate) mod connection;
@@ -10,12 +11,14 @@ pub mod file;
 pub(crate) mod full_disk;
 pub(crate) mod halt;
 pub mod health;
+pub(crate) mod hooks;
 pub(crate) mod identity;
 pub(crate) mod idle;
 pub(crate) mod job;
 pub(crate) mod notice;
-mod owed;
 pub(crate) mod page;
+pub(crate) mod path;
+mod pending;
 pub(crate) mod reserve;
 mod same;
 pub(crate) mod schema;
@@ -23,6 +26,7 @@ pub(crate) mod thread;
 pub(crate) mod tx;
 pub(crate) mod wal;
 pub(crate) mod writer;
+pub(crate) mod writer_thread;
 
 pub use alone::{act_alone, read_alone};
 pub use file::OpenError;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::file;
+use super::path;
 use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
@@ -42,7 +42,7 @@ impl Reserve {
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { path: file::beside(path, ".reserve"), directory, world, is_full, owed_rows }
+        Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
     }
 
     /// The space of the disk, where the system tells it.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::check;
 use super::connection::{self, Use};
 use super::tx::Error;
-use crate::store::check;
 
 /// Whether there is an intact copy at this path that has the same tables, and the same rows in them, as the file has now.
 pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {

@@ -1,5 +1,6 @@
 //! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -10,7 +11,6 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transactio
 use crate::domain::clock::ClockReading;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
-use crate::store::usage::Ledger;
 
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
@@ -81,8 +81,8 @@ impl std::fmt::Display for Error {
 /// One transaction.
 pub struct Tx<'a> {
     connection: &'a Connection,
-    /// What the service's writing connection remembers of the usage log.
-    pub(crate) ledger: Option<&'a Ledger>,
+    /// Writer state; `None` on other connections than the writing one.
+    state: Option<&'a dyn Any>,
     /// Whether what an act wrote can be undone by itself. A savepoint is a fifth of what a decision costs, and acts look
     /// before they write, so at first there is none.
     undo: Undo,
@@ -102,6 +102,11 @@ pub(crate) enum Undo {
 }
 
 impl Tx<'_> {
+    /// The writer state of this type ([`super::hooks::Hooks::state`]); `None` on other connections than the writing one.
+    pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
+        self.state?.downcast_ref()
+    }
+
     /// The only row of a query, or none.
     pub(crate) fn one<T>(
         &self,
@@ -234,7 +239,7 @@ pub(crate) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timest
 
 /// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
 pub(crate) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
+    f(&Tx { connection, state: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
 }
 
 /// Runs `f` on one snapshot.
@@ -245,7 +250,7 @@ pub(crate) fn snapshot<T>(
 ) -> Result<T, Error> {
     // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })
+    f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }
 
 /// Runs `f` in one transaction of its own and commits.
@@ -255,7 +260,7 @@ pub(crate) fn act<T>(
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let value = f(&Tx { connection, ledger: None, undo: Undo::Savepoint, now, earliest: now })?;
+    let value = f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })?;
     transaction.commit().map_err(of_commit)?;
     Ok(value)
 }
@@ -278,12 +283,12 @@ pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
 /// Runs a job inside a transaction that is open already. Whether the whole of it is to be undone, too.
 pub(crate) fn within<T>(
     connection: &Connection,
-    ledger: &Ledger,
+    state: &dyn Any,
     undo: Undo,
     clocks: ClockReading,
     f: impl FnOnce(&Tx<'_>) -> T,
 ) -> (T, bool) {
-    let tx = Tx { connection, ledger: Some(ledger), undo, now: clocks.wall, earliest: clocks.earliest() };
+    let tx = Tx { connection, state: Some(state), undo, now: clocks.wall, earliest: clocks.earliest() };
     let value = f(&tx);
     (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
 }

@@ -277,27 +277,3 @@ pub(super) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<Strin
         number = end;
     }
 }
-
-/// Computes the chain of rows that came without one, from a file of a version that had none.
-///
-/// # Errors
-/// When SQLite fails.
-pub(crate) fn chain_all(tx: &Tx<'_>) -> Result<(), Error> {
-    let sql = "UPDATE activities
-               SET detail_hash = $1, hash = $2
-               WHERE number = $3";
-    let (mut number, mut previous) = (0, CHAIN_START);
-    loop {
-        let rows = tx.all(CHAINED, [number], chained)?;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        for row in rows {
-            let salt = row.salt.ok_or_else(|| Error::Defect(format!("activity {} has no salt", row.id)))?;
-            let detail_hash = activity::detail_hash(&salt, &row.detail);
-            previous = row.hash(&detail_hash, &previous);
-            number = row.number;
-            tx.run(sql, (detail_hash, previous, number))?;
-        }
-    }
-}

@@ -16,6 +16,13 @@ pub(crate) struct Changed {
     pub(crate) portals: Vec<(OrganizationId, i64)>,
 }
 
+impl Changed {
+    /// Nothing but this number of the last change of keys or users. Allocates nothing.
+    pub(crate) fn of_credentials(credentials: i64) -> Self {
+        Self { credentials, portals: Vec::new() }
+    }
+}
+
 /// What has changed, and of portals only what came behind a number.
 ///
 /// # Errors

@@ -4,14 +4,12 @@
 use std::path::Path;
 
 use super::{activity, candidate, document, erasure, organization};
+use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
-use crate::db::file;
+use crate::db::path;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
-
-/// Findings of one kind that are told one by one; past that a damaged file would bury the first.
-const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
 /// Looks at everything on one snapshot of the file, and calls `progress` with what comes next. Each finding is a
 /// sentence; none means that the file is sound.
@@ -55,10 +53,10 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
 /// # Errors
 /// When the file cannot be read.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
-    let path = &file::resolve(path);
+    let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
     let now = crate::domain::timestamp::Timestamp::from_micros(0);
-    let list = file::beside(path, ".erased");
+    let list = path::beside(path, ".erased");
     Ok(match tx::snapshot(&connection, now, |tx| erasure::reported(tx, path))? {
         Ok(changed) => changed.iter().map(|candidate| changed_since_erased(candidate, &list.display())).collect(),
         Err(error) => vec![error.to_string()],
@@ -71,34 +69,6 @@ pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Displ
         "candidate {candidate} is in {list}, but was changed or held after that line was written, and is not erased; \
          erase the candidate again, or take the line out of the list"
     )
-}
-
-/// Passes when SQLite finds a file intact.
-///
-/// # Errors
-/// [`Error::Defect`] with the first finding.
-pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
-    let connection = connection::open_to_read(path, Use::Read)?;
-    let now = crate::domain::timestamp::Timestamp::from_micros(0);
-    match tx::snapshot(&connection, now, integrity)?.into_iter().next() {
-        None => Ok(()),
-        Some(finding) => Err(Error::Defect(finding)),
-    }
-}
-
-fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let lines =
-        tx.all(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
-    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
-}
-
-fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let sql =
-        format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
-    tx.all(&sql, [], |row| {
-        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
-        Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))
-    })
 }
 
 fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {

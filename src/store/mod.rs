@@ -17,10 +17,13 @@ pub mod change;
 pub mod check;
 pub mod document;
 pub mod erasure;
+mod expiry;
 pub mod export;
 pub mod feed;
+pub mod file;
 mod form_secret;
 mod handle;
+mod hooks;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
@@ -41,6 +44,7 @@ mod refused;
 pub mod report;
 pub mod role;
 pub mod role_step;
+mod schema;
 pub mod session;
 pub mod signup;
 pub mod staging;
@@ -55,8 +59,8 @@ use std::sync::{Arc, OnceLock};
 
 use r2d2_sqlite::SqliteConnectionManager;
 
-pub use crate::db::{Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, file, health, read_alone};
-use crate::db::{checkpoint, connection, full_disk, identity, idle, notice, thread, tx, writer};
+pub use crate::db::{Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, health, read_alone};
+use crate::db::{checkpoint, connection, full_disk, identity, idle, notice, thread, tx, writer, writer_thread};
 use crate::domain::api_key::KeyRefusal;
 use crate::world::World;
 pub use known_key::KnownKey;
@@ -69,6 +73,7 @@ pub const READERS_MAX: u32 = 17;
 /// An open file, as the service uses it.
 pub struct Store {
     writer: Arc<writer::Writer>,
+    writer_thread: Arc<writer_thread::WriterThread<hooks::StoreHooks>>,
     memory: Arc<memory::Memory>,
     readers: r2d2::Pool<SqliteConnectionManager>,
     checkpoints: checkpoint::Checkpoints,
@@ -131,18 +136,21 @@ impl Store {
         let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;
         let erasures = Arc::new(erasures);
         let memory = Arc::new(memory::Memory::default());
-        let (ours, theirs) = (Arc::clone(&memory), Arc::clone(&erasures));
+        let hooks = hooks::StoreHooks::new(Arc::clone(&memory), Arc::clone(&erasures));
         let clock = Arc::new(clock::Clock::open(path, Arc::clone(&world))?);
         let notices = Arc::new(notice::Notices::default());
         let (ours_too, room) = (Arc::clone(&identity), Arc::clone(&reserve));
-        let writer = Arc::new(writer::Writer::start(path, Arc::clone(&clock), ours, theirs, ours_too, room)?);
+        let writer = Arc::new(writer::Writer::default());
+        let (jobs, time) = (Arc::clone(&writer), Arc::clone(&clock));
+        let writer_thread = Arc::new(writer_thread::WriterThread::start(path, jobs, time, hooks, ours_too, room)?);
         let readers = connection::readers(path, READERS_MAX)?;
         let refusals = refused::Refusals::new(Arc::clone(&writer), Arc::clone(&world));
         let refusing = refusals.start()?;
         let health = Arc::new(health::Health::new(Arc::clone(&world)));
         let (ours, theirs) = (Arc::clone(writer.broken()), Arc::clone(&erasures));
         let (same, jobs) = (Arc::clone(&identity), Arc::clone(&health));
-        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(&world), ours, theirs, same, jobs)?;
+        let cut_if_due = move |cut: &mut dyn FnMut() -> bool| theirs.cut(cut);
+        let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(&world), ours, cut_if_due, same, jobs)?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
         let marking = {
             let parts = (Arc::clone(&clock), Arc::clone(&notices));
@@ -163,7 +171,7 @@ impl Store {
         };
         let retention = erasure::retention::start(path, parts)?;
         let (ours, theirs) = (Arc::clone(&clock), Arc::clone(&writer));
-        let clock_thread = clock::start(path, ours, theirs, Arc::clone(&notices), &health)?;
+        let clock_thread = expiry::start(path, ours, theirs, Arc::clone(&notices), &health)?;
         let parts = erasure::asked::Parts {
             world: Arc::clone(&world),
             clock: Arc::clone(&clock),
@@ -174,10 +182,11 @@ impl Store {
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs, &health)?;
         let form_secret = form_secret::of(path, world.as_ref())?;
-        let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer))?;
+        let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer_thread))?;
         identity.opened()?;
         Ok(Self {
             writer,
+            writer_thread,
             memory,
             readers,
             checkpoints,
@@ -289,17 +298,17 @@ impl Store {
         entry: usage::LogEntry,
         done: impl FnOnce(Result<Recorded, Error>) + Send + 'static,
     ) -> bool {
-        self.writer.record(recording::Recording { key, entry, done: Box::new(done) })
+        self.writer_thread.record(recording::Recording { key, entry, done: Box::new(done) })
     }
 
     /// Lets everything that waits be committed. Never waits for a disk or for another process.
     pub fn flush(&self) {
-        self.writer.flush();
+        self.writer_thread.flush();
     }
 
     /// Has answers given by whom this hands them to, many at once, instead of by the writer's own thread.
     pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        self.writer.answer_by(hand);
+        self.writer_thread.answer_by(hand);
     }
 
     /// From now on deletes rows of the usage log that are older than so many days, a few at a time. To be called once.
@@ -357,8 +366,8 @@ impl Store {
         self.refusing.stop();
         self.refusals.write_rest();
         let _ = self.require_same_files();
-        self.writer.stop();
-        match (self.broken(), self.writer.left()) {
+        self.writer_thread.stop();
+        match (self.broken(), self.writer_thread.left()) {
             (Some(halt), _) => Closed::Halted(halt),
             (None, Some(error)) => Closed::LogLeft(error.to_string()),
             (None, None) => Closed::Whole,

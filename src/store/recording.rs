@@ -69,9 +69,9 @@ pub(crate) fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
     }
 }
 
-pub(crate) fn answer_all(rows: Vec<Recording>, outcome: &Result<Recorded, Error>) {
+pub(crate) fn fail(rows: Vec<Recording>, error: &Error) {
     for row in rows {
-        tell(row.done, outcome.clone());
+        tell(row.done, Err(error.clone()));
     }
 }
 

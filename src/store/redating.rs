@@ -69,7 +69,7 @@ pub(super) fn date_back(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
                    WHERE id = 1";
         tx.run(sql, [moved[&row.at]])?;
     }
-    if let Some(ledger) = tx.ledger {
+    if let Some(ledger) = tx.state::<usage::Ledger>() {
         ledger.forget();
     }
     Ok(rows.len())

@@ -145,7 +145,8 @@ pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
 
 /// Appends rows.
 pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
-    let ledger = tx.ledger.ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
+    let ledger =
+        tx.state::<Ledger>().ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
     let sql = "INSERT INTO api_key_usage
                  (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";

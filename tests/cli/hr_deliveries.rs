@@ -180,26 +180,6 @@ fn held_deliveries_are_listed_oldest_first_with_the_reason() {
 }
 
 #[test]
-fn a_file_of_version_1_is_refused_until_serve_has_upgraded_it() {
-    let dir = WorkDir::new();
-    dir.change("a.db", include_str!("../../src/store/upgrade/1.sql"));
-    dir.change("a.db", include_str!("../../src/store/upgrade/1_sample.sql"));
-    dir.change("a.db", "PRAGMA application_id = 1381002081; PRAGMA user_version = 1;");
-    let bytes = dir.read("a.db");
-    let list = ["hr-deliveries", "--db", "a.db"];
-    dir.run(&list).failed(1, "a.db has version 1, this program writes 8; start `appliance serve` on it once");
-    assert!(dir.read("a.db") == bytes, "the file was changed");
-    dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
-    dir.run(&["hr-deliveries", "--db", "a.db.before-version-8"]).failed(1, "has version 1");
-    let lines = stuck(&dir);
-    let why = |id: &str| lines.iter().find(|line| line[0] == id).unwrap()[8].clone();
-    assert_eq!(
-        (why("evt_2"), why("evt_3")),
-        ("waits for evt_1".to_owned(), "the HR integration is disabled".to_owned())
-    );
-}
-
-#[test]
 fn an_unreadable_file_exits_with_status_1() {
     use std::os::unix::fs::PermissionsExt;
     let dir = WorkDir::new();

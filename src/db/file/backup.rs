@@ -1,4 +1,4 @@
-//! A consistent copy of the file, with the list of who was erased beside it.
+//! A consistent copy of the file, with its companions beside it.
 
 use std::ffi::c_int;
 use std::io::ErrorKind;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::connection::{self, Use};
+use super::super::path::{beside, resolve};
 use super::super::thread::Periodic;
 use super::super::tx::Error;
+use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, is_there};
-use super::{OpenError, beside, failed, resolve};
-use crate::store::erasure;
 
 /// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
 /// whoever writes, and that is the service.
@@ -26,14 +26,22 @@ const STEPS: c_int = 500;
 /// The suffix of a copy that is not whole yet.
 const PARTIAL: &str = ".partial";
 
-/// Copies the file, with everything that is committed, into a new one of mode 0600, and `FILE.erased` to `TARGET.erased`. Both
-/// are written under other names (`TARGET.partial`) and renamed once they are whole and on the disk.
+/// A file beside the database that belongs to a copy of it.
+pub(crate) struct Companion {
+    /// The suffix of its name, behind the name of the database.
+    pub(crate) suffix: &'static str,
+    /// Its content beside the database at a path; `None` where it is not there.
+    pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
+}
+
+/// Copies the file, with everything that is committed, into a new one of mode 0600, with its companions. All are written under
+/// other names (`TARGET.partial`) and renamed once they are whole and on the disk.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] where the target cannot be made or is there already, [`OpenError::Failed`] where the
 /// copy fails; then no target is left.
-pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
-    backup_if(path, target, |_| Ok(()))
+pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
+    backup_if(path, target, companions, |_| Ok(()))
 }
 
 /// The same, where the copy passes a check before it gets its name.
@@ -43,6 +51,7 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
 pub(crate) fn backup_if(
     path: &Path,
     target: &Path,
+    companions: &[Companion],
     check: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<(), OpenError> {
     require_absent(target)?;
@@ -50,12 +59,13 @@ pub(crate) fn backup_if(
     // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
     let whole = &resolve(target);
     let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
-    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| failed(target, &error))?;
-    // Read behind the copy, and renamed before it: who is erased in the copy is always on the list beside it.
-    if let Some(lines) = erasure::whole_lines(path).map_err(not_writable)? {
-        let list = Partial::begin(&erasure::list_path(whole), PARTIAL, Busy::Refuse).map_err(not_writable)?;
-        std::io::Write::write_all(&mut list.file(), &lines).map_err(not_writable)?;
-        list.finish(Existing::Replace).map_err(not_writable)?;
+    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
+    // Read after the copy, and renamed before it: a companion is never older than the copy that it stands beside.
+    for companion in companions {
+        let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
+        let partial = Partial::begin(&beside(whole, companion.suffix), PARTIAL, Busy::Refuse).map_err(not_writable)?;
+        std::io::Write::write_all(&mut partial.file(), &content).map_err(not_writable)?;
+        partial.finish(Existing::Replace).map_err(not_writable)?;
     }
     partial.finish(Existing::Keep).map_err(not_writable)
 }

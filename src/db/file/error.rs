@@ -1,10 +1,8 @@
 //! Why a file cannot be used: each is one sentence for the person at the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::super::schema;
 use super::super::tx::Error;
-use crate::store::erasure::ListError;
 
 /// Why a file cannot be used. Each is one sentence for the person at the command line.
 #[derive(Debug)]
@@ -35,6 +33,8 @@ pub enum OpenError {
         path: PathBuf,
         /// Its version.
         found: i64,
+        /// The version of this program.
+        known: i64,
     },
     /// An older version of the program wrote it, and only `serve` upgrades.
     Older {
@@ -42,6 +42,8 @@ pub enum OpenError {
         path: PathBuf,
         /// Its version.
         found: i64,
+        /// The version of this program.
+        known: i64,
     },
     /// It, or its directory, is missing or cannot be written.
     NotWritable {
@@ -66,13 +68,18 @@ pub enum OpenError {
         /// What the system or SQLite says.
         why: String,
     },
-    /// Who was erased cannot be told.
-    NoList(ListError),
+    /// A file beside it that a start needs cannot be used; the sentence says why.
+    Companion(String),
     /// Opening its connections failed.
     Store(Error),
 }
 
 impl OpenError {
+    /// The failure of an operation on the file.
+    pub(crate) fn failed(path: &Path, error: &Error) -> Self {
+        Self::Failed { path: path.to_owned(), why: error.to_string() }
+    }
+
     /// Whether starting again could help: not for a file that is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
@@ -87,7 +94,6 @@ impl From<Error> for OpenError {
 
 impl std::fmt::Display for OpenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let known = schema::CURRENT.version;
         match self {
             Self::Missing(path) => write!(
                 f,
@@ -119,12 +125,12 @@ impl std::fmt::Display for OpenError {
                 path.display(),
                 path.display()
             ),
-            Self::Newer { path, found } => write!(
+            Self::Newer { path, found, known } => write!(
                 f,
                 "{} has version {found}, this program knows {known}; use the newer program, nothing was changed",
                 path.display()
             ),
-            Self::Older { path, found } => write!(
+            Self::Older { path, found, known } => write!(
                 f,
                 "{} has version {found}, this program writes {known}; start `appliance serve` on it once to upgrade it",
                 path.display()
@@ -139,7 +145,7 @@ impl std::fmt::Display for OpenError {
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),
-            Self::NoList(error) => error.fmt(f),
+            Self::Companion(why) => f.write_str(why),
             Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
         }
     }

@@ -1,22 +1,23 @@
 //! The database file: made, recognized, refused or upgraded before anything else touches it.
 
-mod backup;
+pub(crate) mod backup;
 mod error;
 pub(crate) mod partial;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, MAIN_DB};
 
-pub(crate) use self::backup::backup_if;
-pub use self::backup::{backup, require_absent, write_manifest};
+pub(crate) use self::backup::{Companion, backup};
+pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
-use super::tx::Error;
-use super::{connection, schema};
+use super::connection;
+pub use super::path::{beside, resolve};
+use super::schema::{self, Schema};
 
 /// What to do where there is no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +73,18 @@ impl Lock {
 ///
 /// # Errors
 /// Everything that [`OpenError`] names.
-pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
+pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Older) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         match missing {
             Missing::Refuse => return Err(OpenError::Missing(path.to_owned())),
-            Missing::Create => create(path)?,
+            Missing::Create => create(path, schema)?,
         }
     }
     match look(path)? {
         Found::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
-        Found::Empty => fill(path),
-        Found::Version(found) => require_private(path).and_then(|()| require_version(path, found, older)),
+        Found::Empty => fill(path, schema),
+        Found::Version(found) => require_private(path).and_then(|()| require_version(path, schema, found, older)),
     }
 }
 
@@ -93,15 +94,15 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
 /// # Errors
 /// [`OpenError::Empty`] where it has nothing in it: that is what is left of a copy that was cut short, and a new service in its
 /// place would hide that. Otherwise as [`prepare`].
-pub(crate) fn look_before_serving(path: &Path) -> Result<(), OpenError> {
+pub(crate) fn look_before_serving(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         return Ok(());
     }
     match look(path)? {
         Found::Empty => Err(OpenError::Empty(path.to_owned())),
-        Found::Version(found) if found > schema::CURRENT.version => {
-            Err(OpenError::Newer { path: path.to_owned(), found })
+        Found::Version(found) if found > schema.version => {
+            Err(OpenError::Newer { path: path.to_owned(), found, known: schema.version })
         }
         Found::Version(_) => require_private(path),
     }
@@ -111,12 +112,12 @@ pub(crate) fn look_before_serving(path: &Path) -> Result<(), OpenError> {
 ///
 /// # Errors
 /// Everything that [`OpenError`] names.
-pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
+pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         return Err(OpenError::Missing(path.to_owned()));
     }
-    let connection = connection::look_to_read(path).map_err(|error| failed(path, &error))?;
+    let connection = connection::look_to_read(path).map_err(|error| OpenError::failed(path, &error))?;
     match inspect(path, &connection)? {
         Found::Empty => Err(OpenError::Foreign(path.to_owned())),
         Found::Version(found) => {
@@ -124,7 +125,7 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
-            require_version(path, found, Older::Refuse)
+            require_version(path, schema, found, Older::Refuse)
         }
     }
 }
@@ -158,45 +159,25 @@ fn require_private(path: &Path) -> Result<(), OpenError> {
 /// The bits of a mode that let the group or everybody in.
 const OTHERS: u32 = 0o077;
 
-fn require_version(path: &Path, found: i64, older: Older) -> Result<(), OpenError> {
-    if found == schema::CURRENT.version {
+fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Result<(), OpenError> {
+    if found == schema.version {
         return Ok(());
     }
     let path = path.to_owned();
-    if found > schema::CURRENT.version {
-        return Err(OpenError::Newer { path, found });
+    let known = schema.version;
+    if found > known {
+        return Err(OpenError::Newer { path, found, known });
     }
     match older {
-        Older::Refuse => Err(OpenError::Older { path, found }),
-        Older::Upgrade => schema::upgrade(&path, &schema::CURRENT, found)
+        Older::Refuse => Err(OpenError::Older { path, found, known }),
+        Older::Upgrade => schema::upgrade(&path, schema, found)
             .map_err(|error| OpenError::NotUpgraded { path, why: error.to_string() }),
-    }
-}
-
-/// The path of the file itself: absolute, with links followed, so that a link to a file and the file are one.
-pub fn resolve(path: &Path) -> PathBuf {
-    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    path.canonicalize().unwrap_or_else(|_| absolute())
-}
-
-/// A path with something behind its last part.
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-/// Makes a new name survive a power cut: the directory is what holds it.
-pub(crate) fn keep_name(path: &Path) -> std::io::Result<()> {
-    match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
-        None => Ok(()),
     }
 }
 
 /// Makes a file of this version under another name first: a process that is killed meanwhile leaves no empty file, which the
 /// next start would refuse.
-fn create(path: &Path) -> Result<(), OpenError> {
+fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
     let whole = &resolve(path);
     let wal = beside(whole, "-wal");
@@ -208,7 +189,7 @@ fn create(path: &Path) -> Result<(), OpenError> {
         // Another process made it first: then it is there, which is all that is wanted.
         return Ok(());
     }
-    fill(partial.path()).map_err(|error| match error {
+    fill(partial.path(), schema).map_err(|error| match error {
         OpenError::Failed { why, .. } => OpenError::Failed { path: path.to_owned(), why },
         other => other,
     })?;
@@ -253,13 +234,9 @@ fn inspect(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
 }
 
 /// Fills an empty file, and makes it its owner's alone.
-fn fill(path: &Path) -> Result<(), OpenError> {
+fn fill(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let private = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     private.map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;
     let connection = connection::open(path, connection::Use::Write)?;
-    schema::create(&connection, &schema::CURRENT).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &Error) -> OpenError {
-    OpenError::Failed { path: path.to_owned(), why: error.to_string() }
+    schema::create(&connection, schema).map_err(|error| OpenError::failed(path, &error))
 }

@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::beside;
+use super::super::path::{beside, keep_name};
 
 /// What to do while another process writes the same partial file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Partial {
         }
         std::fs::rename(&self.path, &self.target)?;
         self.is_finished = true;
-        super::keep_name(&self.target)
+        keep_name(&self.target)
     }
 }
 

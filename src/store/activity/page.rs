@@ -3,12 +3,12 @@
 use rusqlite::Row;
 
 use super::id;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, CHAIN_START, Subject};
 use crate::domain::id::{
     ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId,
 };
 use crate::domain::timestamp::Timestamp;
-use crate::store::tx::{self, Error, Tx};
 
 /// One row, with who it was that did it.
 #[derive(Debug, Clone)]

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::page::{Activity, SELECT, activity};
 use super::{append, detail, stamp};
+use crate::db::connection::{self, Use};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
-use crate::store::connection::{self, Use};
-use crate::store::tx::{self, Error, Tx};
 use crate::world::World;
 
 // The indexes of an organization's rows have the platform's, too: a row without an organization is one of theirs.

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::{Candidate, Record};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep};
 use crate::domain::id::{OrganizationId, RoleId};
@@ -11,7 +12,6 @@ use crate::domain::organization::StatusCounts;
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::store::candidate_role::{self, Application};
-use crate::store::tx::{self, Error, Tx};
 use crate::store::{activity, candidate_step, organization};
 
 /// Adds a candidate, for the caller or, without one, because they signed up.

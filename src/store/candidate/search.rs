@@ -7,11 +7,11 @@
 
 use super::source::{self, Range, Source};
 use super::{BY_NUMBER, Candidate, NEWEST, candidate, with_email, words};
+use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search::{self, WordPrefix};
 use crate::domain::text::Email;
-use crate::store::tx::{Error, Tx};
 
 /// What a list is narrowed to. Of one with nothing in it everybody is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

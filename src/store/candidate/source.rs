@@ -4,10 +4,10 @@
 use std::ops::RangeInclusive;
 
 use super::words::block;
+use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search;
-use crate::store::tx::{Error, Tx};
 
 /// Whether a beginning has more rows than a bound. To skip rows costs half of counting them.
 pub(super) const MORE_OF_BEGINNING: &str = "SELECT 1

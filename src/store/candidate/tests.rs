@@ -7,13 +7,13 @@ use super::source::{
     COUNT_OF_ROLE, MORE_OF_BEGINNING, NEXT_BLOCK, OF_BEGINNING, OF_BEGINNING_IN_BLOCK, OF_ROLE, OF_STATUS,
 };
 use super::{BY_EMAIL, BY_NUMBER, NEWEST, Record, insert};
+use crate::db::tx;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::search;
 use crate::domain::text::Email;
 use crate::store::candidate_role::OF_CANDIDATE;
-use crate::store::tx;
 
 /// How a query is carried out, a line a step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {

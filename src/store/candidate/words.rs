@@ -3,8 +3,8 @@
 
 use rusqlite::Row;
 
+use crate::db::tx::{Error, Tx};
 use crate::domain::search;
-use crate::store::tx::{Error, Tx};
 
 /// Candidates of one block: so few that to read all of a common beginning in one is next to nothing, so many that a page of
 /// a beginning too common to be sorted is found in some tens of blocks.
@@ -50,23 +50,6 @@ pub fn unindex(tx: &Tx<'_>, candidate: &Worded<'_>) -> Result<(), Error> {
     tx.run_each(sql, words, |(word, in_name)| Ok((candidate.organization_id, in_name, word, candidate.number)))
 }
 
-/// Lets all be found that came from a file of a version without words.
-///
-/// # Errors
-/// When SQLite fails.
-pub(crate) fn index_all(tx: &Tx<'_>) -> Result<(), Error> {
-    each(tx, |candidate| index(tx, &candidate.worded()))
-}
-
-/// Makes the words of all candidates anew: those of a file of a version before were folded in another way.
-///
-/// # Errors
-/// When SQLite fails.
-pub(crate) fn rebuild(tx: &Tx<'_>) -> Result<(), Error> {
-    tx.run("DELETE FROM candidate_words", [])?;
-    each(tx, |candidate| if candidate.is_erased { Ok(()) } else { index(tx, &candidate.worded()) })
-}
-
 /// Candidates who are not found by all their words, and how many words lead to nobody.
 ///
 /// # Errors
@@ -108,13 +91,6 @@ struct Candidate {
     name: String,
     email: String,
     is_erased: bool,
-}
-
-impl Candidate {
-    fn worded(&self) -> Worded<'_> {
-        let Self { number, organization_id, name, email, .. } = self;
-        Worded { organization_id, number: *number, name, email }
-    }
 }
 
 /// Hands over every candidate of the file, in the order in which they came, so many at a time.

@@ -1,24 +1,9 @@
-//! The SHA-256 of attachments that are in the file already: computed from their chunks.
+//! The SHA-256 of stored attachments, computed from their chunks.
 
 use std::ops::ControlFlow;
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
-
-/// Gives every complete attachment without a digest its own (upgrade to version 8). One chunk is in memory at a time.
-pub(crate) fn add_missing(tx: &Tx<'_>) -> Result<(), Error> {
-    let sql = "SELECT number
-               FROM documents
-               WHERE bytes IS NOT NULL AND sha256 IS NULL";
-    for number in tx.all(sql, [], |row| Ok(row.get::<_, i64>(0)?))? {
-        let digest = of(tx, number)?;
-        let sql = "UPDATE documents
-                   SET sha256 = $1
-                   WHERE number = $2";
-        tx.run(sql, (digest.value(), number))?;
-    }
-    Ok(())
-}
 
 /// Describes each complete attachment whose content does not have its digest, at most so many.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {

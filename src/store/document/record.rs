@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::AttachmentId;
 use crate::domain::user::Principal;
 use crate::store::activity;
-use crate::store::tx::{Error, Tx};
 
 /// Puts on record that staff opened an attachment of a candidate. By its id: its name may be the candidate's.
 ///

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::super::Store;
 use super::sweep::Sweeper;
 use super::*;
-use crate::db::{schema, tx};
+use crate::db::tx;
 use crate::world::{Scripted, World};
 
 /// A store whose own thread does not sweep.
@@ -192,28 +192,4 @@ fn who_is_forgotten_leaves_their_documents_to_the_sweep() {
     let drop_next = || tx::act(&connection, now, |tx| drop_some(tx, &first)).unwrap();
     assert_eq!([drop_next(), drop_next(), drop_next()], [false, false, true]);
     assert_eq!(tx::snapshot(&connection, now, kept).unwrap().1, 20);
-}
-
-#[test]
-fn version_8_gives_attachments_their_digest() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.db");
-    let first = schema::Schema { version: 1, sql: include_str!("../upgrade/1.sql"), upgrades: &[] };
-    schema::create(&Connection::open(&path).unwrap(), &first).unwrap();
-    schema::upgrade(&path, &schema::Schema { version: 7, sql: "", upgrades: &schema::CURRENT.upgrades[..6] }, 1)
-        .unwrap();
-    let connection = Connection::open(&path).unwrap();
-    let attachments = "INSERT INTO documents (id, file_name, media_type, bytes, created_at)
-                       VALUES ('doc_1', 'a.txt', 'text/plain', 3, 1), ('doc_2', 'b.txt', NULL, NULL, 1);
-                       INSERT INTO document_pieces (document_number, number, content)
-                       SELECT number, 1, x'6162' FROM documents;
-                       INSERT INTO document_pieces (document_number, number, content)
-                       SELECT number, 2, x'63' FROM documents;";
-    connection.execute_batch(attachments).unwrap();
-    schema::upgrade(&path, &schema::CURRENT, 7).unwrap();
-    let sql = "SELECT group_concat(id || ' ' || iif(sha256 IS NULL, '-', lower(hex(sha256))), ', ' ORDER BY id) FROM documents";
-    let digests: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
-    // FIPS 180-2, appendix B.1.
-    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assert_eq!(digests, format!("doc_1 {abc}, doc_2 -"));
 }

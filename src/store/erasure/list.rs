@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::db::file;
+use crate::db::path;
 use crate::db::tx::Error;
 use crate::domain::erasure::LastChange;
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
@@ -131,7 +131,7 @@ pub(super) struct List(PathBuf);
 
 /// Where the list of a file is.
 pub(crate) fn path(file: &Path) -> PathBuf {
-    file::beside(&file::resolve(file), ".erased")
+    path::beside(&path::resolve(file), ".erased")
 }
 
 /// The lines of the list of a file, without one that is being added; `None` where there is no list.
@@ -210,7 +210,7 @@ impl List {
         list.seek(SeekFrom::Start(end))?;
         list.write_all(lines.as_bytes())?;
         list.sync_all()?;
-        if is_new { file::keep_name(&self.0) } else { Ok(()) }
+        if is_new { path::keep_name(&self.0) } else { Ok(()) }
     }
 
     /// Takes back every line behind `end`, so that it is gone from the disk too.

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use self::list::{path as list_path, whole_lines};
+pub(crate) use self::list::whole_lines;
 pub(super) use self::on_record::write_missing_list;
 pub use self::restore::ErasedAgain;
 pub(super) use self::restore::{reported, restore};

@@ -37,9 +37,9 @@ pub struct ErasedAgain {
 /// the list stay, with all that they sent.
 ///
 /// # Errors
-/// [`OpenError::NoList`] where the list cannot be read; [`OpenError::Store`] where the file cannot be written.
+/// [`OpenError::Companion`] where the list cannot be read; [`OpenError::Store`] where the file cannot be written.
 pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, ErasedAgain), OpenError> {
-    let entries = Erasures::of(path, false).list.read().map_err(OpenError::NoList)?;
+    let entries = Erasures::of(path, false).list.read().map_err(|error| OpenError::Companion(error.to_string()))?;
     // A process that was killed may have left something to wipe behind an erasure.
     let erasures = Erasures::of(path, !entries.is_empty());
     if entries.is_empty() {

@@ -2,9 +2,9 @@
 
 use rusqlite::Row;
 
+use crate::db::tx::{Error, Tx};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::StatusCounts;
-use crate::store::tx::{Error, Tx};
 
 /// Moves the figures of the status cache by what a decision changed.
 ///

@@ -10,11 +10,11 @@ use rusqlite::types::Value;
 
 use super::change::{Role, role};
 use super::{COLUMNS, Error, Tx};
+use crate::db::tx;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;
 use crate::domain::timestamp::Timestamp;
-use crate::store::tx;
 
 /// Roles that one page looks at: more than nearly every organization has, at less than a microsecond each where none fits.
 pub const LOOKED_AT_MAX: usize = 500;

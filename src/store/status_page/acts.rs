@@ -7,13 +7,13 @@ use super::claims;
 use super::sent;
 use super::shown::{self, Applied, Candidate, Shown};
 use super::{About, StatusPage};
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{ApplicationId, SignupId};
 use crate::domain::user::Principal;
 use crate::store::candidate::acts;
 use crate::store::erasure::{self, Erasures};
-use crate::store::tx::{Error, Tx};
 use crate::store::{activity, idempotency_key};
 use crate::world::World;
 

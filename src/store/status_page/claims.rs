@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::sent::Sent;
 use super::shown::Candidate;
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
 use crate::domain::text::Email;
-use crate::store::tx::{self, Error, Tx};
 use crate::store::{activity, candidate};
 use crate::world::World;
 

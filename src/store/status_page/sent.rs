@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use rusqlite::Row;
 
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::document::{self, Document};
-use crate::store::tx::{self, Error, Tx};
 
 /// What somebody applied with.
 #[derive(Debug, Clone, PartialEq, Eq)]

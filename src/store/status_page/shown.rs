@@ -4,13 +4,13 @@ use rusqlite::Row;
 
 use super::sent::{self, Sent};
 use super::{About, StatusPage};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep};
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
 use crate::domain::progress::{self, ApplicationHistory, Progress};
 use crate::domain::timestamp::Timestamp;
 use crate::store::candidate_role::{self, Application};
 use crate::store::candidate_step;
-use crate::store::tx::{self, Error, Tx};
 
 /// What a page shows, and what its acts look at.
 #[derive(Debug, Clone)]

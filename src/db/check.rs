@@ -1,0 +1,40 @@
+//! SQLite's own checks of a file: its pages and its foreign keys. Must not know a table.
+
+use std::path::Path;
+
+use super::connection::{self, Use};
+use super::tx::{self, Error, Tx};
+use crate::domain::timestamp::Timestamp;
+
+/// Findings of one kind that are reported one by one. More would bury the first.
+pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
+
+/// Passes when SQLite finds a file intact.
+///
+/// # Errors
+/// [`Error::Defect`] with the first finding.
+pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
+    let connection = connection::open_to_read(path, Use::Read)?;
+    let now = Timestamp::from_micros(0);
+    match tx::snapshot(&connection, now, integrity)?.into_iter().next() {
+        None => Ok(()),
+        Some(finding) => Err(Error::Defect(finding)),
+    }
+}
+
+/// What SQLite finds wrong with the pages of the file.
+pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let lines =
+        tx.all(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
+    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
+}
+
+/// Rows that refer to rows that are not there.
+pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql =
+        format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
+    tx.all(&sql, [], |row| {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
+        Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))
+    })
+}

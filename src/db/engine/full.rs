@@ -1,0 +1,69 @@
+//! Log rows while the disk is full: their entries wait in memory, and are written once there is room.
+
+use std::time::Duration;
+
+use super::super::hooks::{Hooks, Pending};
+use super::super::reserve::Reserve;
+use super::super::tx::{self, Error, Undo};
+use super::Engine;
+use crate::domain::clock::ClockReading;
+
+/// Entries that one transaction writes.
+const ENTRIES_OF_TRANSACTION: usize = 1_000;
+
+impl<H: Hooks> Engine<H> {
+    /// Answers rows without writing them: the disk is full. The rows wait in memory until there is room.
+    pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
+        self.reserve.note_full();
+        let now = self.clock.read().wall;
+        let (verdicts, changes) = match tx::snapshot(&self.connection, now, |tx| self.hooks.decide(tx, &rows)) {
+            Ok(decided) => decided,
+            Err(error) => return H::fail(rows, &error),
+        };
+        self.hooks.invalidate(changes);
+        let (mut taken, mut refused) = ((Vec::new(), Vec::new()), Vec::new());
+        for (row, verdict) in rows.into_iter().zip(verdicts) {
+            let entry = H::entry(&row, &verdict);
+            if entry.is_none_or(|entry| self.pending.push(Pending { at: now, entry })) {
+                taken.0.push(row);
+                taken.1.push(verdict);
+            } else {
+                refused.push(row);
+            }
+        }
+        self.reserve.set_owed_rows(self.pending.len());
+        H::answer(taken.0, taken.1);
+        H::fail(refused, &Reserve::refusal());
+    }
+
+    /// Writes the entries that wait, each with the time of its request. They go on waiting where that fails.
+    pub(crate) fn write_pending(&mut self) -> Result<(), Error> {
+        while !self.pending.is_empty() {
+            self.begin(false)?;
+            let (connection, hooks) = (&self.connection, &self.hooks);
+            let rows = self.pending.first(ENTRIES_OF_TRANSACTION);
+            let count = rows.len();
+            let mut append = |row: &Pending<H::Entry>| {
+                let then = ClockReading { wall: row.at, believed: row.at, uptime: Duration::ZERO };
+                tx::within(connection, hooks.state(), Undo::Savepoint, then, |tx| H::append_entry(tx, &row.entry)).0
+            };
+            if let Err(error) = rows.into_iter().try_for_each(&mut append) {
+                return self.undo().and(Err(error));
+            }
+            self.commit()?;
+            self.hooks.count(count);
+            self.pending.remove_first(count);
+            self.reserve.set_owed_rows(self.pending.len());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write_pending_unless_full(&mut self) {
+        if !self.reserve.is_full()
+            && !self.pending.is_empty()
+            && let Err(Error::Full(_)) = self.write_pending()
+        {
+            self.reserve.note_full();
+        }
+    }
+}

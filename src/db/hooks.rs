@@ -1,0 +1,80 @@
+//! The interface between the writing connection and the floor above: what that floor does in and around the transactions of
+//! the engine. Must not know a noun.
+
+use std::any::Any;
+
+use super::tx::{Error, Tx};
+use crate::domain::timestamp::Timestamp;
+
+/// What the floor above does in and around transactions of the writing connection. The engine is generic over it, so that a
+/// call costs nothing.
+pub(crate) trait Hooks: Send + 'static {
+    /// A log row that is appended without a job of its own, and its caller.
+    type Row: Send + 'static;
+    /// The decision about a row: whether it is appended.
+    type Verdict: Send + 'static;
+    /// The part of a row that waits in memory while the disk is full.
+    type Entry: Entry;
+    /// Changes of state that is cached in memory.
+    type Changes;
+
+    /// Writer state, which acts reach with [`Tx::state`]. It is true only inside the transactions of the writing connection.
+    fn state(&self) -> &dyn Any;
+
+    /// Reads, inside the transaction of a durable batch, which cached state the batch makes invalid.
+    fn changes(&self, tx: &Tx<'_>) -> Result<Self::Changes, Error>;
+
+    /// Drops cached state, after the commit and before any caller is answered.
+    fn invalidate(&self, changes: Self::Changes);
+
+    /// So many jobs have run or rows were appended.
+    fn count(&self, written: usize);
+
+    /// A durable batch was committed.
+    fn committed(&self);
+
+    /// The transaction is about to be rolled back: writer state is no longer true.
+    fn discard_state(&self);
+
+    /// The transaction was rolled back: takes back what its jobs did outside of the file.
+    ///
+    /// # Errors
+    /// Where that fails, the outcome of the batch is unknown.
+    fn undo(&self) -> Result<(), Error>;
+
+    /// Decides about each row, and reads the changes that were decided by.
+    fn decide(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
+
+    /// Decides about each row, and appends those that it may.
+    fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
+
+    /// The entry of a row that is to be appended once the disk has room; `None` where the row is not to be appended.
+    fn entry(row: &Self::Row, verdict: &Self::Verdict) -> Option<Self::Entry>;
+
+    /// Appends an entry that waited.
+    fn append_entry(tx: &Tx<'_>, entry: &Self::Entry) -> Result<(), Error>;
+
+    /// Answers each row.
+    fn answer(rows: Vec<Self::Row>, verdicts: Vec<Self::Verdict>);
+
+    /// Answers every row with an error.
+    fn fail(rows: Vec<Self::Row>, error: &Error);
+}
+
+/// An entry that can wait in memory.
+pub(crate) trait Entry: Send + 'static {
+    /// The bytes that it takes in memory.
+    fn bytes(&self) -> usize;
+}
+
+/// An entry that waits, with the time of its request.
+pub(crate) struct Pending<E> {
+    pub(crate) at: Timestamp,
+    pub(crate) entry: E,
+}
+
+impl<E: Entry> Pending<E> {
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Timestamp>() + self.entry.bytes()
+    }
+}

@@ -1,0 +1,164 @@
+//! The way to the writing connection: jobs wait for a thread, rows of the usage log for the end of the runtime's turn.
+//!
+//! Whatever waits is committed in one transaction, then all are answered. No answer leaves before its commit. Rows alone
+//! need no thread: whoever has the runtime commits them ([`Writer::flush`]), which spares each batch two changes of
+//! thread and a fifth of the cost of a request that only reads. Where the thread has the connection, it commits them
+//! itself right after its batch, so that no thread of the runtime ever waits for a disk.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+
+use super::clock::Clock;
+use super::engine::{By, Engine};
+use super::halt::Halt;
+use super::hooks::Hooks;
+use super::identity::Identity;
+use super::job::{self, Answering};
+use super::reserve::Reserve;
+use super::tx::Error;
+use super::writer::{QUEUE_JOBS_MAX, Writer};
+
+struct Shared<H: Hooks> {
+    writer: Arc<Writer>,
+    rows: Mutex<Vec<H::Row>>,
+    engine: Mutex<Engine<H>>,
+    answering: Answering,
+    /// Why the end left something in the write-ahead log.
+    left: OnceLock<Error>,
+}
+
+impl<H: Hooks> Shared<H> {
+    fn rows(&self) -> MutexGuard<'_, Vec<H::Row>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine<H>> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The writing connection and its thread. It is a thread of its own because it waits for the disk at every batch.
+pub(crate) struct WriterThread<H: Hooks> {
+    shared: Arc<Shared<H>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<H: Hooks> WriterThread<H> {
+    /// Opens the writing connection and starts the thread.
+    pub(crate) fn start(
+        path: &Path,
+        writer: Arc<Writer>,
+        clock: Arc<Clock>,
+        hooks: H,
+        identity: Arc<Identity>,
+        reserve: Arc<Reserve>,
+    ) -> Result<Self, Error> {
+        let engine = Engine::open(path, clock, hooks, Arc::clone(writer.broken()), identity, reserve)?;
+        let answering = engine.answering();
+        let (rows, engine) = (Mutex::default(), Mutex::new(engine));
+        let shared = Arc::new(Shared { writer, rows, engine, answering, left: OnceLock::new() });
+        let ours = Arc::clone(&shared);
+        let run = move || {
+            if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
+                // A defect of the writer itself: nobody must wait for a thread that is gone.
+                let why = "the writer panicked; its place is in the lines above".to_owned();
+                let _ = ours.writer.broken().set(Halt::Unknown(why));
+                let gone = Error::Unavailable("the writer is gone".to_owned());
+                let left = std::mem::take(&mut ours.writer.lock().jobs);
+                job::answer_all(left.into(), &Err(gone.clone()));
+                let left = std::mem::take(&mut *ours.rows());
+                H::fail(left, &gone);
+            }
+        };
+        let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(run);
+        let thread = thread.map_err(|error| Error::Unavailable(error.to_string()))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Lets a row wait. True for the first row that waits: the caller then calls [`WriterThread::flush`] once the others of
+    /// this tick are there too.
+    pub(crate) fn record(&self, row: H::Row) -> bool {
+        let refused = self.shared.writer.refusal(&self.shared.writer.lock());
+        let mut rows = self.shared.rows();
+        let refused = refused
+            .or_else(|| (rows.len() >= QUEUE_JOBS_MAX).then(|| "too many rows of the usage log wait".to_owned()));
+        if let Some(why) = refused {
+            drop(rows);
+            H::fail(vec![row], &Error::Unavailable(why));
+            return false;
+        }
+        rows.push(row);
+        rows.len() == 1
+    }
+
+    /// Wakes the thread for the jobs that wait, and commits the rows that wait: on this thread where the connection is free
+    /// and nothing has to be waited for.
+    pub(crate) fn flush(&self) {
+        self.shared.writer.wake_for_jobs();
+        if self.shared.rows().is_empty() {
+            return;
+        }
+        let Ok(mut engine) = self.shared.engine.try_lock() else { return self.shared.writer.wake_for_rows() };
+        let rows = std::mem::take(&mut *self.shared.rows());
+        if rows.is_empty() {
+            return;
+        }
+        if let Err(rows) = engine.record(rows, By::Runtime) {
+            self.shared.rows().splice(0..0, rows);
+            self.shared.writer.wake_for_rows();
+        }
+    }
+
+    /// Gives the answers of a batch to `hand`, instead of answering on the writer's thread.
+    pub(crate) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.shared.answering.set(hand);
+    }
+
+    /// Writes the log entries that wait since the disk was full.
+    pub(crate) fn write_pending_entries(&self) {
+        if self.shared.writer.broken().get().is_none() {
+            // What fails now is tried again at the next look.
+            let _ = self.shared.engine().write_pending();
+        }
+    }
+
+    /// Why the end left something in the write-ahead log, where it did.
+    pub(crate) fn left(&self) -> Option<&Error> {
+        self.shared.left.get()
+    }
+
+    /// Lets the thread finish what is queued, and waits for it.
+    pub(crate) fn stop(&self) {
+        self.shared.writer.stop();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<H: Hooks> Drop for WriterThread<H> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run<H: Hooks>(shared: &Shared<H>) {
+    while let Some(batch) = shared.writer.next_batch(|| !shared.rows().is_empty()) {
+        let mut engine = shared.engine();
+        let rows = std::mem::take(&mut *shared.rows());
+        if !rows.is_empty() {
+            let _ = engine.record(rows, By::Writer);
+        }
+        if !batch.is_empty() {
+            engine.answer(batch);
+        }
+    }
+    if shared.writer.broken().get().is_none() {
+        // Nothing waits any more.
+        if let Err(error) = shared.engine().leave() {
+            let _ = shared.left.set(error);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The schema of this program.
+//!
+//! To change the schema: change `schema.sql`, add one to the version, and append the steps that take a file of the version
+//! before to this one.
+
+use super::erasure;
+use crate::db::file::Companion;
+use crate::db::schema::Schema;
+
+/// The schema of this program.
+pub(crate) const CURRENT: Schema = Schema {
+    version: 1,
+    sql: include_str!("../../schema.sql"),
+    upgrades: &[],
+    companions: &[Companion { suffix: ".erased", read: erasure::whole_lines }],
+};
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::db::schema::create;
+
+    #[test]
+    fn the_current_schema_fills_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = Connection::open(dir.path().join("a.db")).unwrap();
+        create(&connection, &CURRENT).unwrap();
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, CURRENT.version);
+        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has a way to it");
+        create(&connection, &CURRENT).unwrap();
+    }
+}
