@@ -9,6 +9,7 @@ use crate::domain::id::{Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{Page, no_cursor};
 use crate::http::server::reply::Reply;
@@ -22,20 +23,22 @@ pub(in crate::http) const NO_ORGANIZATION: Refusal =
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list).answering(&[
-            (200, ""),
-            (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "insufficient_scope"),
-            (429, "rate_limited"),
-        ]),
-        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "insufficient_scope"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list)
+            .answering(&[
+                (200, ""),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "insufficient_scope"),
+                (429, "rate_limited"),
+            ]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read)
+            .answering(&[
+                (200, ""),
+                (401, "unauthorized"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (429, "rate_limited"),
+            ]),
     ]
 }
 

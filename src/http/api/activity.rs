@@ -13,6 +13,7 @@ use crate::domain::id::{
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Principal};
+use crate::http::api::resource::{CANDIDATE, ORGANIZATION, ROLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{self, Page};
 use crate::http::server::reply::Reply;
@@ -44,9 +45,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let candidate = "/api/v1/candidates/{id}/activity";
     let platform = Route::admin(Method::GET, "/api/admin/activity", decode, of_platform);
     let mut routes = vec![
-        Route::scoped(scope, Method::GET, organization, decode, of_organization),
-        Route::scoped(scope, Method::GET, role, decode, of_role),
-        Route::scoped(scope, Method::GET, candidate, decode, of_candidate),
+        Route::scoped(ORGANIZATION, scope, Method::GET, organization, decode, of_organization),
+        Route::scoped(ROLE, scope, Method::GET, role, decode, of_role),
+        Route::scoped(CANDIDATE, scope, Method::GET, candidate, decode, of_candidate),
     ];
     routes = routes.into_iter().map(|route| route.answering(ANSWERS)).collect();
     routes.push(platform.answering(LISTS));

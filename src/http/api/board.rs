@@ -13,6 +13,7 @@ use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{self, Page, WirePagination};
 use crate::http::server::reply::Reply;
@@ -27,7 +28,7 @@ const NO_STEP: Refusal = Refusal::NotFound("the role has no step with this stepI
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/roles/{id}/board";
-    vec![Route::scoped(Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
+    vec![Route::scoped(ORGANIZATION, Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
         (200, ""),
         (400, "validation_error"),
         (401, "unauthorized"),

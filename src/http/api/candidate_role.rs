@@ -11,6 +11,7 @@ use crate::domain::candidate_step::NOTES_CHARACTERS_MAX;
 use crate::domain::id::{ApplicationId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::APPLICATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -22,7 +23,7 @@ const NO_APPLICATION: Refusal = Refusal::NotFound("there is no such application,
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidate-roles/{id}/withdraw";
-    let withdraw = Route::scoped(Scope::PipelineWrite, Method::POST, path, decode, withdraw);
+    let withdraw = Route::scoped(APPLICATION, Scope::PipelineWrite, Method::POST, path, decode, withdraw);
     vec![withdraw.with_body().writes(Grade::Durable).answering(WRITES)]
 }
 

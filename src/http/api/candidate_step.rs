@@ -14,6 +14,7 @@ use crate::domain::candidate_step::{
 use crate::domain::id::{ApplicationId, CandidateStepId, Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::CANDIDATE_STEP;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -43,10 +44,10 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         "/api/v1/candidate-steps/{id}/reopen",
     ];
     [
-        Route::scoped(scope, Method::POST, reject_path, decode_reject, reject),
-        Route::scoped(scope, Method::POST, hire_path, decode_hire, hire),
-        Route::scoped(scope, Method::POST, validate_path, decode_validate, validate),
-        Route::scoped(scope, Method::POST, reopen_path, decode_reopen, reopen),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, reject_path, decode_reject, reject),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, hire_path, decode_hire, hire),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, validate_path, decode_validate, validate),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, reopen_path, decode_reopen, reopen),
     ]
     .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(ANSWERS))
     .into()

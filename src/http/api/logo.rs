@@ -14,6 +14,8 @@ use crate::domain::user::Admin;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::logo::Logo;
 use crate::store::{self, Error, Grade, Tx};
@@ -47,11 +49,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::open(Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture).for_people().answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-        ]),
+        Route::open(Audience::Page, Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture)
+            .cached_in(Pool::Pages)
+            .answering(&[(200, ""), (304, ""), (404, "not_found")]),
     ]
 }
 
@@ -115,7 +115,7 @@ fn picture(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = store::portal::organization(tx, slug.as_ref().ok_or(NO_PICTURE)?)?.ok_or(NO_PICTURE)?;
     let (media_type, content) = store::logo::content(tx, &organization.id)?.ok_or(NO_PICTURE)?;
     let reply = Reply::tagged_file(media_type.as_str(), content).with(header::CONTENT_SECURITY_POLICY, PICTURE_POLICY);
-    Ok(reply.shown(organization.id, store::change::portals(tx)?))
+    Ok(reply.valid_until_change(organization.id, store::change::portals(tx)?))
 }
 
 #[derive(Serialize)]

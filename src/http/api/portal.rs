@@ -12,6 +12,8 @@ use crate::domain::text::Slug;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::portal::Organization;
@@ -25,19 +27,13 @@ const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not acc
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode, portal).answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-            (500, "internal_error"),
-        ]),
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role).answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-            (500, "internal_error"),
-        ]),
-        Route::open(Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
+        Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}", decode, portal)
+            .cached_in(Pool::Api)
+            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role)
+            .cached_in(Pool::Api)
+            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Audience::Public, Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
             .with_body()
             .writes(Grade::Durable)
             .answering(&[
@@ -68,7 +64,7 @@ fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let roles = store::portal::roles(tx, &organization.id)?;
     let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
     let wire = WirePortal { org: wire_organization(&organization, theme), roles };
-    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<RoleId>), Error> {
@@ -85,7 +81,7 @@ fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> 
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
     let role = wire_role(role, &theme)?;
     let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
-    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
 struct ApplyWish {

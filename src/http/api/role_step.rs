@@ -12,6 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role_step::{self, STEPS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::Principal;
+use crate::http::api::resource::ROLE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -26,12 +27,14 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let (steps, order) = ("/api/v1/roles/{id}/steps", "/api/v1/roles/{id}/steps/order");
     let (step, scope) = ("/api/v1/roles/{id}/steps/{stepId}", Scope::RolesWrite);
     vec![
-        Route::scoped(scope, Method::POST, steps, decode_add, add)
+        Route::scoped(ROLE, scope, Method::POST, steps, decode_add, add)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(scope, Method::PUT, order, decode_order, reorder).with_body().writes(Grade::Durable).answering(
-            &[
+        Route::scoped(ROLE, scope, Method::PUT, order, decode_order, reorder)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[
                 (200, ""),
                 (400, "bad_request"),
                 (400, "validation_error"),
@@ -42,13 +45,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
                 (413, "payload_too_large"),
                 (415, "unsupported_media_type"),
                 (429, "rate_limited"),
-            ],
-        ),
-        Route::scoped(scope, Method::PATCH, step, decode_change, change)
+            ]),
+        Route::scoped(ROLE, scope, Method::PATCH, step, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(&[
+        Route::scoped(ROLE, scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "forbidden"),

@@ -12,6 +12,7 @@ use crate::domain::invitation::LOCALE_DEFAULT;
 use crate::domain::refusal::Refusal;
 use crate::domain::status_page::{self, STATUS_TOKEN_BYTES};
 use crate::domain::user::Principal;
+use crate::http::api::resource::APPLICATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -24,7 +25,7 @@ const ERASED: Refusal = Refusal::Conflict("the candidate was erased; there is no
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidate-roles/{id}/status-link";
-    let issue = Route::scoped(Scope::CandidatesWrite, Method::POST, path, decode, issue);
+    let issue = Route::scoped(APPLICATION, Scope::CandidatesWrite, Method::POST, path, decode, issue);
     vec![issue.with_body().writes(Grade::Durable).answering(WRITES)]
 }
 

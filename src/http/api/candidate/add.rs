@@ -1,6 +1,6 @@
 //! `POST /api/v1/organizations/{id}/candidates`.
 
-use super::{NO_ROLE, email, organization, told};
+use super::find::{NO_ROLE, email, in_full_reply, organization};
 use crate::domain::candidate::{self, StepTemplate};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
@@ -83,5 +83,5 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
         hire: None,
     };
     acts::apply(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
-    told(tx, candidate)
+    in_full_reply(tx, candidate)
 }

@@ -1,6 +1,6 @@
 //! `PATCH /api/v1/candidates/{id}`.
 
-use super::{email, find, told};
+use super::find::{email, find, in_full_reply};
 use crate::domain::candidate;
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
@@ -46,5 +46,5 @@ pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &ChangeWish)
     candidate::require_changeable(before.is_erased, owner.is_some_and(|owner| owner.id != before.id))?;
     let (name, email) = (wish.name.as_deref(), wish.email.as_ref());
     let after = acts::change(tx, who, before, name, email, &store::activity::stamp(&*ctx.world))?;
-    told(tx, after)
+    in_full_reply(tx, after)
 }

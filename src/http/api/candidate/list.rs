@@ -1,7 +1,7 @@
 //! `GET /api/v1/organizations/{id}/candidates`.
 
+use super::find::{EMAIL, NO_ROLE, organization};
 use super::wire::{WireApplication, WireCandidate};
-use super::{EMAIL, NO_ROLE, organization};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

@@ -10,6 +10,7 @@ use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::text::{NAME_CHARACTERS_MAX, characters};
 use crate::domain::user::Principal;
 use crate::http::api::access::{self, NO_ORGANIZATION, Place};
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::Page;
 use crate::http::server::reply::Reply;
@@ -19,7 +20,7 @@ use crate::store::role::Filter;
 use crate::store::{self, Error, Tx};
 
 pub(super) fn route(path: &'static str) -> Route {
-    Route::scoped(Scope::RolesRead, Method::GET, path, decode, list).answering(&[
+    Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, path, decode, list).answering(&[
         (200, ""),
         (400, "validation_error"),
         (401, "unauthorized"),

@@ -20,6 +20,7 @@ use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX, RoleStatus, Salary,
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::resource::{ORGANIZATION, ROLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -62,8 +63,10 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let (reads, writes) = (Scope::RolesRead, Scope::RolesWrite);
     vec![
         list::route(roles),
-        Route::scoped(writes, Method::POST, roles, decode_create, create).with_body().writes(Grade::Durable).answering(
-            &[
+        Route::scoped(ORGANIZATION, writes, Method::POST, roles, decode_create, create)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[
                 (200, ""),
                 (400, "bad_request"),
                 (400, "validation_error"),
@@ -74,28 +77,27 @@ pub(in crate::http) fn routes() -> Vec<Route> {
                 (413, "payload_too_large"),
                 (415, "unsupported_media_type"),
                 (429, "rate_limited"),
-            ],
-        ),
-        Route::scoped(reads, Method::GET, role, decode_id, read).answering(&[
+            ]),
+        Route::scoped(ROLE, reads, Method::GET, role, decode_id, read).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "insufficient_scope"),
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::scoped(writes, Method::PATCH, role, decode_change, change)
+        Route::scoped(ROLE, writes, Method::PATCH, role, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(writes, Method::DELETE, role, decode_id, delete).writes(Grade::Durable).answering(CHANGED),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/open", decode_id, open)
+        Route::scoped(ROLE, writes, Method::DELETE, role, decode_id, delete).writes(Grade::Durable).answering(CHANGED),
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/open", decode_id, open)
             .writes(Grade::Durable)
             .answering(CHANGED),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/close", decode_close, close)
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/close", decode_close, close)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/reopen", decode_id, reopen)
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/reopen", decode_id, reopen)
             .writes(Grade::Durable)
             .answering(CHANGED),
     ]

@@ -3,10 +3,12 @@
 use hyper::header;
 
 use super::feed;
+use super::visit::file;
 use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
@@ -20,7 +22,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
     header::HeaderName::from_static("cross-origin-resource-policy");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![super::file("/careers/{orgSlug}/embed.js", embed)]
+    vec![file("/careers/{orgSlug}/embed.js", Pool::Pages, embed)]
 }
 
 /// `GET /careers/{orgSlug}/embed.js`: the script, for pages of any origin, also of those that ask for leave.

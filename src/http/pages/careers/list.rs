@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use askama::Template;
 
-use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
+use super::visit::{Card, Visit, card, escaped, home, named, organization, valid_until_change};
+use super::{missing, share};
 use crate::domain::careers::{Facet, Filter, ListPage, SearchResult};
 use crate::domain::role::WorkType;
 use crate::http::api::portal;
@@ -44,7 +45,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
     let search = request.query("q")?.unwrap_or_default();
     let page = request.query("page")?.map_or(1, |page| page_number(&page));
     Ok(Wish {
-        visit: super::decode(ctx, request)?,
+        visit: super::visit::decode(ctx, request)?,
         filter: Filter::new([department, location, work_type], &search),
         page,
     })
@@ -97,7 +98,11 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }:
     })?;
     // What leads to nothing anybody could make up: there is no end of it.
     let leads_somewhere = page.number == *wanted && (filter.is_empty() || !found.is_empty());
-    if leads_somewhere { kept(reply, texts, &organization, tx) } else { Ok(reply.in_language(texts.tag).with_tag()) }
+    if leads_somewhere {
+        valid_until_change(reply, texts, &organization, tx)
+    } else {
+        Ok(reply.in_language(texts.tag).with_tag())
+    }
 }
 
 #[derive(Template)]

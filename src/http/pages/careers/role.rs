@@ -3,7 +3,8 @@
 use askama::Template;
 
 use super::posting::{self, Employer};
-use super::{Visit, home, kept, missing, named, organization, role_path, share};
+use super::visit::{Visit, home, named, organization, role_path, valid_until_change};
+use super::{missing, share};
 use crate::domain::id::{Id, RoleId};
 use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
@@ -26,7 +27,7 @@ pub(super) struct Wish {
 /// # Errors
 /// `validation_error` where the language is there twice.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
-    Ok(Wish { visit: super::decode(ctx, request)?, role: RoleId::parse(request.param("roleId")) })
+    Ok(Wish { visit: super::visit::decode(ctx, request)?, role: RoleId::parse(request.param("roleId")) })
 }
 
 /// A role's page, or the page that says why there is none.
@@ -83,7 +84,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
         posted,
         role: &role,
     })?;
-    kept(reply, texts, &organization, tx)
+    valid_until_change(reply, texts, &organization, tx)
 }
 
 /// The organization as search engines read of it.

@@ -3,16 +3,19 @@
 use hyper::header;
 
 use super::form::{self, Sheet};
+use super::said;
+use super::visit::{Visit, cookie};
 use super::words::{Problem, Wrong};
-use super::{Visit, YES, cookie, said};
 use crate::domain::attachment;
 use crate::domain::form::{FormAge, SignedForm};
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
 use crate::domain::signup::{FieldFault, FormField, TypedSignup};
 use crate::domain::status_page;
+use crate::http::api::signup::YES;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::form::{self as sent, FileUse, Look, Trouble};
+use crate::http::server::form::{self as sent, FileUse, Trouble};
+use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Decoded;
@@ -28,16 +31,16 @@ const TRAP_FIELD: &str = "homepage";
 /// comes counts, whatever is wrong with it, because each may bring a file. A form too many is read all the same, so that it
 /// can be shown again. As many forms an hour as are allowed keep their file then; of further ones only the texts are read,
 /// so that nobody fills the disk that way.
-pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
+pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = Visit::of(request)?;
     if visit.follow(tx)?.is_none() {
-        return said::not_sent(&visit, None).map(|reply| Look::Answered(Box::new(reply)));
+        return said::not_sent(&visit, None).map(|reply| Prechecked::Answered(Box::new(reply)));
     }
     let (client, now) = (request.client(), ctx.world.monotonic());
-    let Err(retry_after_s) = ctx.signup_limit.take(client, now) else { return Ok(Look::On) };
+    let Err(retry_after_s) = ctx.form_limit.take(client, now) else { return Ok(Prechecked::Proceed) };
     let is_kept = ctx.shown_again_limit.take(client, now).is_ok();
     let file_use = if is_kept { FileUse::Stage } else { FileUse::Discard };
-    Ok(Look::Refused(Trouble::Limited { retry_after_s }, file_use))
+    Ok(Prechecked::Refused(Trouble::Limited { retry_after_s }, file_use))
 }
 
 /// A form that nothing is wrong with.
@@ -77,7 +80,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
                 digest: status_page::token_digest(&status_token),
                 document: sheet.document.clone(),
             };
-            Ok(Decoded::Wish(Sent { visit, sheet, wish, status_token }))
+            Ok(Decoded::Input(Sent { visit, sheet, wish, status_token }))
         }
         (_, checked) => {
             add_faults(&mut sheet, checked.err().unwrap_or_default(), form);

@@ -3,7 +3,7 @@
 use askama::Template;
 use hyper::header;
 
-use super::{Found, Visit, private, private_page};
+use super::visit::{Found, Visit, private, private_page};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{Progress, Stage};
 use crate::domain::refusal::Refusal;

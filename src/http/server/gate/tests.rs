@@ -15,7 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::http::api::health;
 use crate::http::server::accept::Server;
 use crate::http::server::ctx::{Settings, UPLOADS_MAX, UPLOADS_OF_ONE_MAX};
-use crate::http::server::form::{Look, Upload};
+use crate::http::server::form::Upload;
+use crate::http::server::form_rules::Prechecked;
 use crate::http::server::table::Table;
 use crate::store::{self, Grade, Store, Tx};
 use crate::telemetry::{LogFormat, Telemetry};
@@ -52,10 +53,14 @@ fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
 
 impl Place {
     fn new() -> Self {
-        let form = Route::open(Method::POST, "/form", decode, act)
+        let form = Route::open(Audience::Api, Method::POST, "/form", decode, act)
             .with_upload("cv", |_, _, request| {
                 let is_turned_away = request.raw_query() == "no";
-                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(Look::On) }
+                if is_turned_away {
+                    Err(Refusal::NotFound("there is no such form").into())
+                } else {
+                    Ok(Prechecked::Proceed)
+                }
             })
             .or_json()
             .writes(Grade::Durable);
@@ -77,8 +82,9 @@ impl Place {
             security_contacts: Vec::new(),
             uploads: UploadLimits::default(),
         };
-        let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
-        ctx.table = Table::of([health::routes(), routes].into_iter().flatten().collect());
+        let ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
+        let routes = [health::routes(), routes].into_iter().flatten().collect();
+        let table = Table::new(routes, &[], |problem, _| Err(Error::Defect(problem.error.to_string())));
         let ctx = Arc::new(ctx);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -90,7 +96,7 @@ impl Place {
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 let until = async { drop(stopped.await) };
-                Server::new(listener, theirs).run(until, async {}).await;
+                Server::new(listener, theirs, table).run(until, async {}).await;
             });
         });
         Self { ctx, address, running: Some((stop, thread)), _dir: dir }
@@ -340,7 +346,7 @@ fn many_sign_ins_of_one_address_leave_permits_for_others() {
         Ok(())
     };
     let act = |_: &Ctx, _: &Tx<'_>, (): &()| Ok(Reply::json(&"in"));
-    let place = Place::of(vec![Route::open(Method::POST, "/in", decode, act).with_hashing()]);
+    let place = Place::of(vec![Route::open(Audience::Api, Method::POST, "/in", decode, act).with_hashing()]);
     let send = |address: &str| {
         place.send(
             format!("POST /in HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {address}\r\nContent-Length: 0\r\n\r\n")
