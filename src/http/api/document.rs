@@ -33,7 +33,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct Wish {
+struct DownloadInput {
     candidate_id: Option<CandidateId>,
     id: Option<AttachmentId>,
     /// Whether the content leaves: not where only the head is asked for.
@@ -42,23 +42,23 @@ struct Wish {
 
 /// The document that a path names; an id that none can have names none.
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     let candidate_id = CandidateId::parse(request.param("id"));
     let is_opened = request.method() != Method::HEAD;
-    Ok(Wish { candidate_id, id: AttachmentId::parse(request.param("documentId")), is_opened })
+    Ok(DownloadInput { candidate_id, id: AttachmentId::parse(request.param("documentId")), is_opened })
 }
 
 /// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded, to be saved and never shown in place.
 ///
 /// # Errors
 /// `not_found` where there is no such candidate, or the caller may not see them, or they have no such document.
-fn download(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let (candidate, _) = find(tx, who, wish.candidate_id.as_ref())?;
-    let id = wish.id.as_ref().ok_or(NO_DOCUMENT)?;
+fn download(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DownloadInput) -> Result<Reply, Error> {
+    let (candidate, _) = find(tx, who, input.candidate_id.as_ref())?;
+    let id = input.id.as_ref().ok_or(NO_DOCUMENT)?;
     let found = store::document::find(tx, &candidate.organization_id, &candidate.id, id)?;
     let document = found.ok_or(NO_DOCUMENT)?;
     store::document::expect_whole(tx, &document)?;
-    if wish.is_opened {
+    if input.is_opened {
         let subject = Subject::of_candidate(candidate.organization_id, candidate.id);
         store::document::record_opened(tx, &store::activity::stamp(&*ctx.world), who, &subject, id)?;
     }

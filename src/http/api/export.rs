@@ -41,24 +41,24 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct Wish {
+struct ExportInput {
     id: Option<CandidateId>,
     /// Whether anything leaves: not where only the head is asked for.
     is_handed_out: bool,
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     let is_handed_out = request.method() != Method::HEAD;
-    Ok(Wish { id: CandidateId::parse(request.param("id")), is_handed_out })
+    Ok(ExportInput { id: CandidateId::parse(request.param("id")), is_handed_out })
 }
 
 /// `GET /api/v1/candidates/{id}/export`: all of it, with what HR systems were told and answered.
 ///
 /// # Errors
 /// `not_found` where there is no such candidate, or the caller may not see them; `forbidden` for a plain member.
-fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let (candidate, standing) = find(tx, who, wish.id.as_ref())?;
+fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ExportInput) -> Result<Reply, Error> {
+    let (candidate, standing) = find(tx, who, input.id.as_ref())?;
     standing.require_manager()?;
     let (id, organization) = (candidate.id.clone(), candidate.organization_id.clone());
     let facts = store::erasure::facts(tx, &organization, &id)?.ok_or(NO_CANDIDATE)?;
@@ -78,7 +78,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
         stored_answers: answers.into_iter().map(WireAnswer::of).collect(),
     };
     let reply = Reply::json(&WireData { success: true, data });
-    if wish.is_handed_out {
+    if input.is_handed_out {
         store::export::record(tx, &store::activity::stamp(&*ctx.world), who, &subject)?;
     }
     Ok(reply)

@@ -55,7 +55,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct Wish {
+struct LogoInput {
     organization: Option<OrganizationId>,
     media_type: LogoType,
     content: Vec<u8>,
@@ -65,24 +65,24 @@ struct Wish {
 ///
 /// # Errors
 /// `bad_request` for an empty body; `unsupported_media_type` where it is no picture of a kind that pages show.
-fn decode_put(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode_put(_: &Ctx, request: &Request) -> Result<LogoInput, Error> {
     let content = request.body();
     if content.is_empty() {
         return Err(Refusal::bad_request(LOGO_MUST_BE).into());
     }
     let media_type = logo::type_of(content).ok_or(Refusal::UnsupportedContent(LOGO_MUST_BE))?;
-    Ok(Wish { organization: OrganizationId::parse(request.param("id")), media_type, content: content.to_vec() })
+    Ok(LogoInput { organization: OrganizationId::parse(request.param("id")), media_type, content: content.to_vec() })
 }
 
 /// `PUT /api/admin/organizations/{id}/logo`: the picture that the organization's pages show from now on.
 ///
 /// # Errors
 /// `not_found` where there is no such organization.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &Wish) -> Result<Reply, Error> {
-    let id = wish.organization.as_ref().ok_or(NO_ORGANIZATION)?;
+fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &LogoInput) -> Result<Reply, Error> {
+    let id = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
     let organization = store::organization::find(tx, id)?.ok_or(NO_ORGANIZATION)?.record;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::logo::put(tx, &stamp, Some(who.principal()), id, wish.media_type, &wish.content)?;
+    store::logo::put(tx, &stamp, Some(who.principal()), id, input.media_type, &input.content)?;
     let Logo { media_type, bytes, updated_at, .. } = store::logo::find(tx, id)?.ok_or(NO_ORGANIZATION)?;
     let url = format!("{}/careers/{}/logo", ctx.settings.base_url, organization.slug.as_str());
     let data = WireLogo { media_type: media_type.as_str(), bytes, url, updated_at: updated_at.to_string() };

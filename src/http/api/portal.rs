@@ -84,7 +84,7 @@ fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> 
     Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
-struct ApplyWish {
+struct ApplyInput {
     slug: Option<Slug>,
     role: Option<RoleId>,
     locale: String,
@@ -95,12 +95,12 @@ struct ApplyWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `roleId`, or for a `locale` that is no
 /// language tag.
-fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
+fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_any_text("roleId");
     let locale = fields.locale("locale");
     fields.valid()?;
-    Ok(ApplyWish {
+    Ok(ApplyInput {
         slug: decode(ctx, request)?,
         role: role.and_then(|role| RoleId::parse(&role)),
         locale: locale.unwrap_or_else(|| LOCALE_DEFAULT.to_owned()),
@@ -112,11 +112,11 @@ fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
 ///
 /// # Errors
 /// `not_found` where there is no such portal, or the role is none of its organization's that are public and open.
-fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
-    let organization = organization(tx, wish.slug.as_ref())?;
-    let role = store::portal::role(tx, &organization.id, wish.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
+fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
+    let organization = organization(tx, input.slug.as_ref())?;
+    let role = store::portal::role(tx, &organization.id, input.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
     let token = invite(ctx, tx, &role.id)?;
-    let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, wish.locale);
+    let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, input.locale);
     Ok(Reply::json(&WireApply { invite_url }))
 }
 

@@ -107,18 +107,18 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
 }
 
 /// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
-fn sign_in(ctx: &Ctx, tx: &Tx<'_>, wish: &SignIn) -> Result<Reply, Error> {
-    if store::user::account(tx, &wish.email)?.as_ref() != Some(&wish.account) {
-        note(ctx, "failed", wish.email.key(), wish.client);
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignIn) -> Result<Reply, Error> {
+    if store::user::account(tx, &input.email)?.as_ref() != Some(&input.account) {
+        note(ctx, "failed", input.email.key(), input.client);
         return Err(Refusal::Unauthorized { sent: true }.into());
     }
-    let digest = cookie_digest(&wish.cookie);
-    store::session::insert(tx, &digest, &wish.account.id)?;
+    let digest = cookie_digest(&input.cookie);
+    store::session::insert(tx, &digest, &input.account.id)?;
     let who = store::session::principal(tx, &digest)?
         .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
     store::session::record(tx, &store::activity::stamp(&*ctx.world), &who)?;
-    note(ctx, "succeeded", wish.email.key(), wish.client);
-    let cookie = set_cookie(ctx, &wish.cookie, TOTAL_MAX.as_secs());
+    note(ctx, "succeeded", input.email.key(), input.client);
+    let cookie = set_cookie(ctx, &input.cookie, TOTAL_MAX.as_secs());
     Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
 }
 

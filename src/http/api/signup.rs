@@ -185,13 +185,13 @@ fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         LinkTarget::Closed => return Err(CLOSED.into()),
     }
     let token = status_page::token_of_form(ctx.store.form_secret(), &SignedForm::new(&sent.form_id, tx.now).id);
-    let wish = Wish {
+    let input = Wish {
         checked: sent.checked.clone(),
         locale: sent.locale.clone(),
         digest: status_page::token_digest(&token),
         document: sent.document.as_ref().map(|staged| staged.token.clone()),
     };
-    store::signup::apply(tx, &*ctx.world, &invitation, &wish)?;
+    store::signup::apply(tx, &*ctx.world, &invitation, &input)?;
     let status_url = format!("{}/status/{token}", ctx.settings.base_url);
     let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
     Ok(reply.keeping(sent.document.as_ref()))

@@ -127,7 +127,7 @@ pub(in crate::http) fn cookie_digest(cookie: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    fn token<'a>(fields: &'a HeaderMap) -> Option<&'a str> {
+    fn token(fields: &HeaderMap) -> Option<&str> {
         match authorization(fields) {
             Authorization::Missing => None,
             Authorization::Bearer(token) => Some(token),

@@ -113,7 +113,7 @@ impl CachedResponse {
     }
 
     /// The same with nothing compressed for it: a response that is not cached is not worth that.
-    pub(in crate::http) fn response_once(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    pub(in crate::http) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {
                 reply::unless_matching(rendered.response(), fields)

@@ -326,7 +326,7 @@ impl Route {
 
     /// The same, answering a key from the caller alone, without reading the file. The usage row's transaction sees to it
     /// that the caller is still who memory says.
-    pub(in crate::http) fn from_caller(mut self, reply: FromCaller) -> Self {
+    pub(in crate::http) fn answered_from_caller(mut self, reply: FromCaller) -> Self {
         self.from_caller = Some(reply);
         self
     }

@@ -35,7 +35,7 @@ pub struct Table {
 }
 
 /// Where a method and a path lead.
-pub(in crate::http) enum Found<'a> {
+pub(in crate::http) enum RouteMatch<'a> {
     /// To a route, with its parameters, or the `not_found` for one that is no text: the route says whether it is told
     /// as a page.
     Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
@@ -91,7 +91,7 @@ impl Table {
     ///
     /// # Errors
     /// `not_found` for an unknown path, `method_not_allowed` for a method that a known one does not take.
-    pub(in crate::http) fn find(&self, method: &Method, path: &str) -> Result<Found<'_>, Refusal> {
+    pub(in crate::http) fn find(&self, method: &Method, path: &str) -> Result<RouteMatch<'_>, Refusal> {
         const NOTHING: Refusal = Refusal::NotFound("there is nothing at this path");
         let matched = self.paths.at(path).map_err(|_| NOTHING)?;
         let routes = || matched.value.iter().map(|index| &self.routes[*index]);
@@ -99,12 +99,12 @@ impl Table {
         if let Some(route) = routes().find(|route| route.method == wanted) {
             let params = matched.params.iter();
             let params = params.map(|(name, raw)| Ok((name.to_owned(), request::decode_param(raw)?))).collect();
-            return Ok(Found::Route(route, params));
+            return Ok(RouteMatch::Route(route, params));
         }
         let preflight = routes().find(|route| route.cors()).filter(|_| method == Method::OPTIONS);
         let allowed = allowed(routes());
         match preflight {
-            Some(route) => Ok(Found::Preflight(route.path, allowed)),
+            Some(route) => Ok(RouteMatch::Preflight(route.path, allowed)),
             None => Err(Refusal::MethodNotAllowed(allowed)),
         }
     }

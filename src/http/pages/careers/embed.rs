@@ -32,5 +32,5 @@ pub(super) fn routes() -> Vec<Route> {
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let reply = feed::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;
-    Ok(reply.kept_for(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
+    Ok(reply.with_max_age(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
 }

@@ -28,7 +28,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: name(Facet::WorkType), read: chosen },
 ];
 
-pub(super) struct Wish {
+pub(super) struct ListPageInput {
     visit: Visit,
     filter: Filter,
     page: usize,
@@ -38,13 +38,13 @@ pub(super) struct Wish {
 ///
 /// # Errors
 /// `validation_error` where a parameter is there twice.
-pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
+pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Error> {
     let chosen = [request.query(name(Facet::Department))?, request.query(name(Facet::Location))?];
     let [department, location] = chosen;
     let work_type = request.query(name(Facet::WorkType))?;
     let search = request.query("q")?.unwrap_or_default();
     let page = request.query("page")?.map_or(1, |page| page_number(&page));
-    Ok(Wish {
+    Ok(ListPageInput {
         visit: super::visit::decode(ctx, request)?,
         filter: Filter::new([department, location, work_type], &search),
         page,
@@ -55,7 +55,11 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
 ///
 /// # Errors
 /// `not_found`, as a page, where there is no organization with this slug, or its portal is off.
-pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }: &Wish) -> Result<Reply, Error> {
+pub(super) fn list(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    ListPageInput { visit, filter, page: wanted }: &ListPageInput,
+) -> Result<Reply, Error> {
     let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;

@@ -47,7 +47,7 @@ pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prec
 pub(super) struct Sent {
     visit: Visit,
     sheet: Sheet,
-    wish: Wish,
+    input: Wish,
     /// The token of the page where whoever sent it sees where they stand.
     status_token: String,
 }
@@ -74,13 +74,13 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
             let status_token = status_page::token_of_form(ctx.store.form_secret(), &made.id);
-            let wish = Wish {
+            let input = Wish {
                 checked,
                 locale: visit.texts.tag.to_owned(),
                 digest: status_page::token_digest(&status_token),
                 document: sheet.document.clone(),
             };
-            Ok(Decoded::Input(Sent { visit, sheet, wish, status_token }))
+            Ok(Decoded::Input(Sent { visit, sheet, input, status_token }))
         }
         (_, checked) => {
             add_faults(&mut sheet, checked.err().unwrap_or_default(), form);
@@ -190,15 +190,15 @@ pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -
 /// As pages: `not_found`, `gone`, as for the form; `conflict` for a browser that has applied to the role; the form once more
 /// where the file that came before is not there any more.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
-    let Sent { visit, sheet, wish, status_token } = sent;
+    let Sent { visit, sheet, input, status_token } = sent;
     let accepted = |role| {
         let path = format!("/status/{status_token}?new=1");
         Reply::see_other(&path).with(header::SET_COOKIE, &cookie(ctx, role, status_token))
     };
-    if let Some(role) = store::status_page::role(tx, &wish.digest)? {
+    if let Some(role) = store::status_page::role(tx, &input.digest)? {
         return Ok(accepted(&role));
     }
-    if store::status_page::is_spent(tx, &wish.digest)? {
+    if store::status_page::is_spent(tx, &input.digest)? {
         // What the form made was deleted, or has a new link: the old one leads to the page that says so.
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
@@ -209,12 +209,12 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
         return said::applied_before(visit, &invitation, token);
     }
-    let staged = wish.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
-    if wish.document.is_some() && staged.is_none() {
+    let staged = input.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
+    if input.document.is_some() && staged.is_none() {
         let faults = vec![(FormField::Cv, Wrong::FileGone)];
         let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }
-    store::signup::apply(tx, &*ctx.world, &invitation, wish)?;
+    store::signup::apply(tx, &*ctx.world, &invitation, input)?;
     Ok(accepted(&invitation.role_id).keeping(staged.as_ref()))
 }

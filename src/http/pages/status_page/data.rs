@@ -5,7 +5,7 @@ use hyper::header;
 use serde::Serialize;
 
 use super::view;
-use super::visit::{Found, Visit, private};
+use super::visit::{FoundPage, Visit, private};
 use crate::domain::id::{AttachmentId, Id};
 use crate::domain::progress::Stage;
 use crate::http::api::candidate::wire::{WireDocument, WireTyped};
@@ -57,7 +57,7 @@ pub(super) fn download_document(_: &Ctx, tx: &Tx<'_>, of: &DocumentVisit) -> Res
     Ok(private(Reply::download(document)))
 }
 
-fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a Found) -> Wire<'a> {
+fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a FoundPage) -> Wire<'a> {
     let shown = &found.shown;
     let progress = shown.progress(&found.page, tx.now);
     let step = |(place, stage): &(usize, Stage)| Some(WireStep { name: shown.steps.get(*place)?, stage: word(*stage) });

@@ -39,7 +39,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 }
 
 /// A page that a link leads to, and the language that it speaks to this reader.
-pub(super) struct Found {
+pub(super) struct FoundPage {
     pub(super) page: StatusPage,
     pub(super) shown: Shown,
     pub(super) texts: &'static Texts,
@@ -47,11 +47,11 @@ pub(super) struct Found {
 
 impl Visit {
     /// Where the link leads; `None` where it leads nowhere, or does not any more.
-    pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<Found>, Error> {
+    pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<FoundPage>, Error> {
         let Some(page) = pages::find(tx, &status_page::token_digest(&self.token))? else { return Ok(None) };
         let Some(shown) = shown::of(tx, &page)? else { return Ok(None) };
         let texts = if self.is_chosen { self.texts } else { texts::of_tag(&page.locale) };
-        Ok(Some(Found { page, shown, texts }))
+        Ok(Some(FoundPage { page, shown, texts }))
     }
 
     /// The page itself. Who chose a language keeps it.

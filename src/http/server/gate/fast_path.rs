@@ -29,7 +29,7 @@ use crate::http::server::reply::{self, Reply};
 use crate::http::server::request;
 use crate::http::server::route::{FromCaller, Route};
 use crate::http::server::service::Service;
-use crate::http::server::table::Found;
+use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
 use crate::store::{Error, KnownKey};
 
@@ -73,7 +73,7 @@ pub(in crate::http) fn begin(service: &Service, peer: SocketAddr, request: &Requ
 fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, FromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
-    let Some(Ok(Found::Route(route, _))) = found else { return None };
+    let Some(Ok(RouteMatch::Route(route, _))) = found else { return None };
     let from_caller = route.from_caller?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
     Some((route, from_caller))

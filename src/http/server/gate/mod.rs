@@ -61,7 +61,7 @@ use super::resource::Audience;
 use super::response_cache::Lookup;
 use super::route::{Next, Route, Work};
 use super::service::Service;
-use super::table::Found;
+use super::table::RouteMatch;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
@@ -99,7 +99,7 @@ async fn render(
     service: &Service,
     peer: SocketAddr,
     parts: Parts,
-    found: Result<Found<'_>, Refusal>,
+    found: Result<RouteMatch<'_>, Refusal>,
     body: &mut Incoming,
     started: Instant,
 ) -> (Response<Outgoing>, bool) {
@@ -130,7 +130,7 @@ fn cache(ctx: &Ctx, path: &str, trail: &Trail, lookup: &Lookup, response: Cached
     if trail.caching.is_some_and(put) {
         response.response(lookup.fields())
     } else {
-        response.response_once(lookup.fields())
+        response.uncompressed_response(lookup.fields())
     }
 }
 
@@ -138,7 +138,7 @@ async fn respond(
     service: &Service,
     peer: SocketAddr,
     parts: Parts,
-    found: Result<Found<'_>, Refusal>,
+    found: Result<RouteMatch<'_>, Refusal>,
     body: &mut Incoming,
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
@@ -153,8 +153,8 @@ async fn respond(
         trail.problem_page = table.problem_page_of(table.audience_at(path));
         trail.language = Language::negotiate(None, &parts.headers);
     })? {
-        Found::Route(route, params) => (route, params),
-        Found::Preflight(path, methods) => {
+        RouteMatch::Route(route, params) => (route, params),
+        RouteMatch::Preflight(path, methods) => {
             trail.route = Some(path);
             return Ok(Reply::preflight(&methods));
         }

@@ -9,15 +9,15 @@ use tokio::sync::SemaphorePermit;
 
 use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::table::Found;
+use crate::http::server::table::RouteMatch;
 
 /// Waits for the permit where the route renders alone; other requests have none to wait for.
 pub(super) async fn take<'a>(
     ctx: &'a Ctx,
     method: &Method,
-    found: &Result<Found<'_>, Refusal>,
+    found: &Result<RouteMatch<'_>, Refusal>,
 ) -> Option<SemaphorePermit<'a>> {
-    let renders_alone = matches!(found, Ok(Found::Route(route, _)) if route.renders_alone);
+    let renders_alone = matches!(found, Ok(RouteMatch::Route(route, _)) if route.renders_alone);
     if !renders_alone || !matches!(*method, Method::GET | Method::HEAD) {
         return None;
     }
@@ -31,7 +31,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::http::server::gate::tests::{Place, answer};
+    use crate::http::server::gate::tests::{TestService, answer};
     use crate::http::server::reply::Reply;
     use crate::http::server::resource::Audience;
     use crate::http::server::response_cache::Pool;
@@ -97,7 +97,7 @@ mod tests {
     /// Readers who all come while somebody else has the turn, the first of whom is gone before it is theirs. Nobody waits for
     /// another's body.
     fn read_at_once(path: &'static str, count: &Count) {
-        let place = Place::of(vec![feed("/kept.xml", kept), feed("/not_kept.xml", not_kept)]);
+        let place = TestService::of(vec![feed("/kept.xml", kept), feed("/not_kept.xml", not_kept)]);
         let turn = place.ctx.render_permit.try_acquire().unwrap();
         drop(place.send(&request(0, path)));
         let mut readers: Vec<TcpStream> = (0..READERS).map(|nth| place.send(&request(nth, path))).collect();

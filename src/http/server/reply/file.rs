@@ -34,7 +34,7 @@ impl Reply {
     }
 
     /// The same, kept by browsers for some seconds before they ask again.
-    pub(in crate::http) fn kept_for(mut self, seconds: u32) -> Self {
+    pub(in crate::http) fn with_max_age(mut self, seconds: u32) -> Self {
         self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
