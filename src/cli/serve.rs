@@ -183,7 +183,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
         tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
     }
     say(&format!("listening on {url}"));
-    match Server::new(listener, ctx).run(stop, worker.stop()).await {
+    match Server::new(listener, ctx, http::routes::table()).run(stop, worker.stop()).await {
         Stopped::Gracefully => say("stopped"),
         Stopped::WithRequestsLeft => say("stopped; some requests had not ended in time and got no answer"),
         Stopped::WithLogLeft(why) => {

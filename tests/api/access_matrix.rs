@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use appliance::domain::api_key::Scope;
-use appliance::http::server::route::{Entry, Route};
+use appliance::http::server::entry::Entry;
+use appliance::http::server::route::Route;
 use appliance::http::server::table::Table;
 use serde_json::json;
 
@@ -36,7 +37,7 @@ const TESTED_IN_ACCESS: [&str; 7] = [
     "DELETE /api/admin/api-keys/{id}",
 ];
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+static TABLE: LazyLock<Table> = LazyLock::new(appliance::http::routes::table);
 
 /// The largest body that the server reads.
 const BODY_BYTES_MAX: usize = 128 * 1_024;

@@ -3,8 +3,6 @@
 
 use serde_json::{Value, json};
 
-use appliance::http::server::table::Table;
-
 use crate::access_matrix::line::{Line, admin, manages, request_to};
 use crate::access_matrix::lines::lines;
 use crate::support::app::Options;
@@ -81,7 +79,7 @@ fn lines_beside_the_matrix() -> Vec<Line> {
 fn every_staff_and_admin_post_takes_effect_once() {
     let app = App::start();
     let client = app.admin();
-    let table = Table::new();
+    let table = appliance::http::routes::table();
     let lines: Vec<Line> = lines_beside_the_matrix()
         .into_iter()
         .chain(lines())

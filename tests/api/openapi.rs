@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use appliance::http::server::table::Table;
 use serde_json::Value;
 
 use crate::support::App;
@@ -76,7 +75,7 @@ fn the_description_has_exactly_the_routes() {
             (route, successes(statuses.collect()))
         })
         .collect();
-    let routed: BTreeSet<(String, Vec<u16>)> = Table::new()
+    let routed: BTreeSet<(String, Vec<u16>)> = appliance::http::routes::table()
         .routes()
         .iter()
         .map(|route| {

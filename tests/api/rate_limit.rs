@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use appliance::domain::api_key::KeySecret;
-use appliance::http::server::route::Entry;
-use appliance::http::server::table::Table;
+use appliance::http::server::entry::Entry;
 use serde_json::json;
 
 use crate::support::app::Options;
@@ -313,7 +312,7 @@ fn every_authenticated_route_is_limited() {
     let session = app.sign_in("admin@appliance.example", PASSWORD);
     let key = app.admin();
     assert_eq!((passing(&key, 1), passing(&session, 1)), (1, 1));
-    let table = Table::new();
+    let table = appliance::http::routes::table();
     let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
     assert!(closed.len() >= 15);
     for route in closed {
@@ -334,7 +333,7 @@ fn a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket() {
     let app = limited(2);
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);
-    let table = Table::new();
+    let table = appliance::http::routes::table();
     let for_keys = || table.routes().iter().filter(|route| matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)));
     assert!(for_keys().count() >= 13);
     let refused = || {

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use appliance::http::server::route::Entry;
-use appliance::http::server::table::Table;
+use appliance::http::server::entry::Entry;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -292,7 +291,7 @@ fn a_session_is_refused_on_routes_that_need_a_key() {
     let client = session(&app, &hiring);
     client.get("/api/v1/me").expect(200);
     let mut checked = 0;
-    for route in Table::new().routes() {
+    for route in appliance::http::routes::table().routes() {
         if matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)) {
             checked += 1;
             let path = route.path.replace("{id}", &hiring.candidates[0].steps[1]);

@@ -1,13 +1,12 @@
 //! The route table has exactly the endpoints of the original interface and the ones listed beside them.
 
 use appliance::domain::api_key::Scope;
-use appliance::http::server::route::Entry;
-use appliance::http::server::table::Table;
+use appliance::http::server::entry::Entry;
 
 crate::tests![the_table_has_exactly_the_listed_routes, every_route_declares_the_answers_that_its_entry_implies];
 
 fn the_table_has_exactly_the_listed_routes() {
-    let table = Table::new();
+    let table = appliance::http::routes::table();
     let mut found: Vec<String> =
         table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     found.sort();
@@ -115,7 +114,7 @@ fn the_table_has_exactly_the_listed_routes() {
 }
 
 fn every_route_declares_the_answers_that_its_entry_implies() {
-    for route in Table::new().routes() {
+    for route in appliance::http::routes::table().routes() {
         let declares = |status: u16, code: &str| route.answers.contains(&(status, code));
         let route_name = format!("{} {}", route.method, route.path);
         assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{route_name}");
@@ -126,7 +125,7 @@ fn every_route_declares_the_answers_that_its_entry_implies() {
         let is_admin = matches!(route.entry, Entry::Admin(_));
         assert!(!is_admin || declares(403, "forbidden"), "{route_name}");
         assert_eq!(route.path.starts_with("/api/admin/"), is_admin, "{route_name}");
-        assert_eq!(route.path.starts_with("/api/public/"), route.cors, "{route_name}");
+        assert_eq!(route.path.starts_with("/api/public/"), route.cors(), "{route_name}");
         let pipeline_paths = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
         let decides =
             pipeline_paths.iter().any(|prefix| route.path.starts_with(prefix)) && !route.path.ends_with("/status-link");

@@ -6,7 +6,6 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use appliance::http::server::route::Route;
-use appliance::http::server::table::Table;
 use serde_json::{Value, json};
 
 use crate::access_matrix;
@@ -165,14 +164,14 @@ fn an_id_is_percent_decoded_once() {
 }
 
 fn a_405_lists_exactly_the_methods_of_its_path() {
-    let (app, table) = (App::start(), Table::new());
+    let (app, table) = (App::start(), appliance::http::routes::table());
     let paths: BTreeSet<&str> = table.routes().iter().map(|route| route.path).collect();
     for path in paths {
         let mut allowed = BTreeSet::new();
         for route in table.routes().iter().filter(|route| route.path == path) {
             allowed.insert(route.method.as_str());
             allowed.extend((route.method == "GET").then_some("HEAD"));
-            allowed.extend(route.cors.then_some("OPTIONS"));
+            allowed.extend(route.cors().then_some("OPTIONS"));
         }
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get"] {
             if allowed.contains(method) {
@@ -182,7 +181,7 @@ fn a_405_lists_exactly_the_methods_of_its_path() {
             let named: Vec<&str> = answer.header("allow").unwrap().split(", ").collect();
             assert_eq!(named.len(), allowed.len(), "{method} {path}: {named:?}");
             assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), allowed, "{method} {path}");
-            let is_page = table.routes().iter().any(|route| route.path == path && route.page);
+            let is_page = table.routes().iter().any(|route| route.path == path && route.is_page());
             if is_page {
                 assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{method} {path}");
             } else if method != "HEAD" {
@@ -215,7 +214,7 @@ fn head_works_on_every_route_with_get() {
         "/signup/{token}" => format!("/signup/{}", invite.rsplit('/').next().unwrap().split('?').next().unwrap()),
         plain => access_matrix::permitted_path(&app, &hiring, route).unwrap_or_else(|| plain.to_owned()),
     };
-    let table = Table::new();
+    let table = appliance::http::routes::table();
     for route in table.routes().iter().filter(|route| route.method == "GET") {
         let (client, path) = (app.admin(), path(route));
         let head = client.send("HEAD", &path, &[], b"").expect(200);

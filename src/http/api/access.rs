@@ -9,6 +9,7 @@ use crate::domain::id::{Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{Page, no_cursor};
 use crate::http::server::reply::Reply;
@@ -22,39 +23,41 @@ pub(in crate::http) const NO_ORGANIZATION: Refusal =
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list).answering(&[
-            (200, ""),
-            (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "insufficient_scope"),
-            (429, "rate_limited"),
-        ]),
-        Route::scoped(Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "insufficient_scope"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list)
+            .answering(&[
+                (200, ""),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "insufficient_scope"),
+                (429, "rate_limited"),
+            ]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read)
+            .answering(&[
+                (200, ""),
+                (401, "unauthorized"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (429, "rate_limited"),
+            ]),
     ]
 }
 
-/// What a row of a list by time is found by: its time and its id.
-pub(in crate::http) type Place<I> = (Timestamp, I);
+/// The position of a row in a list by time: its time and its id.
+pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 
-/// The place that a cursor of two parts names.
+/// The position that a cursor of two parts names.
 ///
 /// # Errors
 /// `validation_error` where no page gave it.
-pub(in crate::http) fn place<I: Id>(page: &Page) -> Result<Option<Place<I>>, Refusal> {
+pub(in crate::http) fn read_cursor<I: Id>(page: &Page) -> Result<Option<TimeCursor<I>>, Refusal> {
     let Some(parts) = &page.after else { return Ok(None) };
     let [micros, id] = parts.as_slice() else { return Err(no_cursor()) };
     let at = micros.parse().map(Timestamp::from_micros).map_err(|_| no_cursor())?;
     Ok(Some((at, I::parse(id).ok_or_else(no_cursor)?)))
 }
 
-/// What a page's cursor tells of a place.
-pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
+/// The parts of the cursor for a position.
+pub(in crate::http) fn cursor_parts(at: Timestamp, id: &str) -> Vec<String> {
     vec![at.micros().to_string(), id.to_owned()]
 }
 
@@ -62,9 +65,9 @@ pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, or a `cursor` that no page gave.
-fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, Option<Place<OrganizationId>>), Error> {
+fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, Option<TimeCursor<OrganizationId>>), Error> {
     let page = Page::read(request, 2)?;
-    let after = place(&page)?;
+    let after = read_cursor(&page)?;
     Ok((page, after))
 }
 
@@ -77,10 +80,10 @@ fn list(
     _: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (page, after): &(Page, Option<Place<OrganizationId>>),
+    (page, after): &(Page, Option<TimeCursor<OrganizationId>>),
 ) -> Result<Reply, Error> {
     let found = store::access::organizations(tx, who, after.as_ref(), page.rows_wanted())?;
-    Ok(page.reply(found, |last| parts(last.created_at, last.id.as_str()), wire))
+    Ok(page.reply(found, |last| cursor_parts(last.created_at, last.id.as_str()), wire))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]

@@ -13,6 +13,7 @@ use crate::domain::id::{
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Principal};
+use crate::http::api::resource::{CANDIDATE, ORGANIZATION, ROLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{self, Page};
 use crate::http::server::reply::Reply;
@@ -44,9 +45,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let candidate = "/api/v1/candidates/{id}/activity";
     let platform = Route::admin(Method::GET, "/api/admin/activity", decode, of_platform);
     let mut routes = vec![
-        Route::scoped(scope, Method::GET, organization, decode, of_organization),
-        Route::scoped(scope, Method::GET, role, decode, of_role),
-        Route::scoped(scope, Method::GET, candidate, decode, of_candidate),
+        Route::scoped(ORGANIZATION, scope, Method::GET, organization, decode, of_organization),
+        Route::scoped(ROLE, scope, Method::GET, role, decode, of_role),
+        Route::scoped(CANDIDATE, scope, Method::GET, candidate, decode, of_candidate),
     ];
     routes = routes.into_iter().map(|route| route.answering(ANSWERS)).collect();
     routes.push(platform.answering(LISTS));
@@ -54,7 +55,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// Which rows are asked for. The id is read by whoever knows what it names.
-struct Wish {
+struct ActivityInput {
     id: String,
     action: Option<Action>,
     page: Page,
@@ -65,10 +66,10 @@ struct Wish {
 /// # Errors
 /// `validation_error` for an `action` that there is none of, a `limit` that is no integer, a `cursor` that no page gave,
 /// a parameter that is there twice.
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<ActivityInput, Error> {
     let action = request.query("action").and_then(|text| text.as_deref().map(action).transpose());
     let (action, page) = Refusal::both(action, Page::read(request, 1))?;
-    Ok(Wish { id: request.param("id").to_owned(), action, page })
+    Ok(ActivityInput { id: request.param("id").to_owned(), action, page })
 }
 
 fn action(text: &str) -> Result<Action, Refusal> {
@@ -81,61 +82,61 @@ fn action(text: &str) -> Result<Action, Refusal> {
 /// # Errors
 /// `not_found` where there is no such organization, or the caller may not see it; `validation_error` for a `cursor` that
 /// no page of the organization gave.
-fn of_organization(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let id = OrganizationId::parse(&wish.id).ok_or(NO_ORGANIZATION)?;
+fn of_organization(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = OrganizationId::parse(&input.id).ok_or(NO_ORGANIZATION)?;
     store::access::to_organization(tx, who, &id)?.ok_or(NO_ORGANIZATION)?;
-    page(tx, &Subject::of_organization(id), wish)
+    page(tx, &Subject::of_organization(id), input)
 }
 
 /// `GET /api/v1/roles/{id}/activity`: what was done to a role and to whoever applied to it, newest first.
 ///
 /// # Errors
 /// The same about the role.
-fn of_role(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let id = RoleId::parse(&wish.id).ok_or(NO_ROLE)?;
+fn of_role(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = RoleId::parse(&input.id).ok_or(NO_ROLE)?;
     let (organization, _) = store::access::to_role(tx, who, &id)?.ok_or(NO_ROLE)?;
-    page(tx, &Subject::of_role(organization, id), wish)
+    page(tx, &Subject::of_role(organization, id), input)
 }
 
 /// `GET /api/v1/candidates/{id}/activity`: what was done to a candidate in all their applications, newest first.
 ///
 /// # Errors
 /// The same about the candidate.
-fn of_candidate(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let id = CandidateId::parse(&wish.id).ok_or(NO_CANDIDATE)?;
+fn of_candidate(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = CandidateId::parse(&input.id).ok_or(NO_CANDIDATE)?;
     let (organization, _) = store::access::to_candidate(tx, who, &id)?.ok_or(NO_CANDIDATE)?;
-    page(tx, &Subject::of_candidate(organization, id), wish)
+    page(tx, &Subject::of_candidate(organization, id), input)
 }
 
 /// `GET /api/admin/activity`: platform activity, which is what was done to the appliance itself, newest first.
 ///
 /// # Errors
 /// `validation_error` for a `cursor` that no page of it gave.
-fn of_platform(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &Wish) -> Result<Reply, Error> {
-    let before = match wish.page.after.as_deref() {
+fn of_platform(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ActivityInput) -> Result<Reply, Error> {
+    let before = match input.page.after.as_deref() {
         Some([id]) => {
             let id = ActivityId::parse(id).ok_or_else(pagination::no_cursor)?;
             store::activity::platform::number(tx, &id)?.ok_or_else(pagination::no_cursor)?
         }
         _ => i64::MAX,
     };
-    let found = store::activity::platform::page(tx, wish.action, before, wish.page.rows_wanted())?;
+    let found = store::activity::platform::page(tx, input.action, before, input.page.rows_wanted())?;
     let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
-    Ok(wish.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
+    Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
 }
 
-fn page(tx: &Tx<'_>, subject: &Subject, wish: &Wish) -> Result<Reply, Error> {
+fn page(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<Reply, Error> {
     // A row is found again by its id: its number would tell how much is done in the whole file.
-    let before = match wish.page.after.as_deref() {
+    let before = match input.page.after.as_deref() {
         Some([id]) => {
             let id = ActivityId::parse(id).ok_or_else(pagination::no_cursor)?;
             store::activity::number(tx, subject, &id)?.ok_or_else(pagination::no_cursor)?
         }
         _ => i64::MAX,
     };
-    let found = store::activity::page(tx, subject, wish.action, before, wish.page.rows_wanted())?;
+    let found = store::activity::page(tx, subject, input.action, before, input.page.rows_wanted())?;
     let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
-    Ok(wish.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
+    Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
 }
 
 /// What was done, as it is told.

@@ -48,7 +48,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct CreateWish {
+struct KeyCreateInput {
     name: String,
     user_id: Option<UserId>,
     days: i64,
@@ -60,7 +60,7 @@ struct CreateWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `name` or `userId`, for days that a
 /// key may not live, or for a scope that there is none of.
-fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
+fn decode_create(_: &Ctx, request: &Request) -> Result<KeyCreateInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let user_id = fields.required_any_text("userId");
@@ -69,7 +69,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
     fields.valid()?;
     // An id that none can have is an unknown user, not a fault of form.
     let user_id = user_id.and_then(|id| UserId::parse(&id));
-    Ok(CreateWish { name: name.unwrap_or_default(), user_id, days, grant })
+    Ok(KeyCreateInput { name: name.unwrap_or_default(), user_id, days, grant })
 }
 
 /// `POST /api/admin/api-keys`: makes a key for a user, and shows its text this once.
@@ -77,20 +77,20 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
 /// # Errors
 /// `not_found` where there is no such user; `forbidden` where the key that calls was made with explicit scopes, and the new
 /// one would have none or more of them.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &CreateWish) -> Result<Reply, Error> {
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &KeyCreateInput) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
-    let user_id = wish.user_id.clone().ok_or(no_user.clone())?;
+    let user_id = input.user_id.clone().ok_or(no_user.clone())?;
     if !store::user::exists(tx, &user_id)? {
         return Err(no_user);
     }
-    who.require_no_broader(&wish.grant)?;
+    who.require_no_broader(&input.grant)?;
     let key = NewApiKey {
         id: ctx.world.id(),
         secret: KeySecret::generate(|bytes| ctx.world.fill(bytes)),
         user_id,
-        name: wish.name.clone(),
-        grant: wish.grant.clone(),
-        expires_at: api_key::expires_at(tx.now, wish.days),
+        name: input.name.clone(),
+        grant: input.grant.clone(),
+        expires_at: api_key::expires_at(tx.now, input.days),
     };
     let stamp = store::activity::stamp(&*ctx.world);
     store::api_key::create(tx, &stamp, Some(who.principal()), &key)?;

@@ -13,6 +13,7 @@ use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{self, Page, WirePagination};
 use crate::http::server::reply::Reply;
@@ -27,7 +28,7 @@ const NO_STEP: Refusal = Refusal::NotFound("the role has no step with this stepI
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/roles/{id}/board";
-    vec![Route::scoped(Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
+    vec![Route::scoped(ORGANIZATION, Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
         (200, ""),
         (400, "validation_error"),
         (401, "unauthorized"),
@@ -37,7 +38,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ])]
 }
 
-struct Wish {
+struct BoardInput {
     role: Option<RoleId>,
     /// The one step that is asked for, as it was given.
     step: Option<String>,
@@ -51,13 +52,13 @@ struct Wish {
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, one without the step that it is of,
 /// a parameter that is there twice.
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), Page::read(request, 2))?;
     let after = page.after.as_deref().map(|parts| place(parts).ok_or_else(pagination::no_cursor)).transpose()?;
     if after.is_some() && step.is_none() {
         return Err(Refusal::invalid("cursor", "is one of a step's pages; send that step's stepId with it").into());
     }
-    Ok(Wish { role: RoleId::parse(request.param("id")), step, page, after })
+    Ok(BoardInput { role: RoleId::parse(request.param("id")), step, page, after })
 }
 
 fn place(parts: &[String]) -> Option<(i64, ApplicationId)> {
@@ -73,16 +74,16 @@ fn place(parts: &[String]) -> Option<(i64, ApplicationId)> {
 ///
 /// # Errors
 /// `not_found` where there is no such role, the caller may not see it, or it has no such step.
-fn board(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let role = wish.role.as_ref().ok_or(NO_ROLE)?;
+fn board(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
+    let role = input.role.as_ref().ok_or(NO_ROLE)?;
     let (organization, _) = store::access::to_role(tx, who, role)?.ok_or(NO_ROLE)?;
     let steps = board::steps(tx, &organization, role)?;
-    match &wish.step {
+    match &input.step {
         Some(id) => {
             let step = steps.iter().find(|step| step.id.as_str() == id).ok_or(NO_STEP)?;
-            one_step(tx, &organization, role, &step.id, wish)
+            one_step(tx, &organization, role, &step.id, input)
         }
-        None => all_steps(tx, &organization, role, &steps, &wish.page),
+        None => all_steps(tx, &organization, role, &steps, &input.page),
     }
 }
 
@@ -91,12 +92,12 @@ fn one_step(
     organization: &OrganizationId,
     role: &RoleId,
     step: &RoleStepId,
-    wish: &Wish,
+    input: &BoardInput,
 ) -> Result<Reply, Error> {
-    let after = wish.after.as_ref().map_or(board::BEGINNING, |(since, id)| (*since, id.as_str()));
-    let found = board::page(tx, organization, role, step, after, wish.page.rows_wanted())?;
+    let after = input.after.as_ref().map_or(board::BEGINNING, |(since, id)| (*since, id.as_str()));
+    let found = board::page(tx, organization, role, step, after, input.page.rows_wanted())?;
     let sent = sent_with(tx, found.iter())?;
-    Ok(wish.page.reply(found, key, |place| wire_place(place, &sent, tx.now)))
+    Ok(input.page.reply(found, key, |place| wire_place(place, &sent, tx.now)))
 }
 
 fn all_steps(

@@ -11,6 +11,7 @@ use crate::domain::candidate_step::NOTES_CHARACTERS_MAX;
 use crate::domain::id::{ApplicationId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::APPLICATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -22,11 +23,11 @@ const NO_APPLICATION: Refusal = Refusal::NotFound("there is no such application,
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidate-roles/{id}/withdraw";
-    let withdraw = Route::scoped(Scope::PipelineWrite, Method::POST, path, decode, withdraw);
+    let withdraw = Route::scoped(APPLICATION, Scope::PipelineWrite, Method::POST, path, decode, withdraw);
     vec![withdraw.with_body().writes(Grade::Durable).answering(WRITES)]
 }
 
-struct WithdrawWish {
+struct WithdrawInput {
     id: Option<ApplicationId>,
     reason: Option<String>,
 }
@@ -35,11 +36,11 @@ struct WithdrawWish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a `reason` that is no text, or too long.
-fn decode(_: &Ctx, request: &Request) -> Result<WithdrawWish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);
     fields.valid()?;
-    Ok(WithdrawWish { id: ApplicationId::parse(request.param("id")), reason })
+    Ok(WithdrawInput { id: ApplicationId::parse(request.param("id")), reason })
 }
 
 /// `POST /api/v1/candidate-roles/{id}/withdraw`: ends an application that is in progress; its steps stay as they are.
@@ -47,14 +48,14 @@ fn decode(_: &Ctx, request: &Request) -> Result<WithdrawWish, Error> {
 /// # Errors
 /// `not_found` where there is no such application, or the caller may not see it; `forbidden` for a plain member;
 /// `conflict` where it has ended.
-fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &WithdrawWish) -> Result<Reply, Error> {
-    let id = wish.id.as_ref().ok_or(NO_APPLICATION)?;
+fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &WithdrawInput) -> Result<Reply, Error> {
+    let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
     let (organization, standing) = store::access::to_candidate_role(tx, who, id)?.ok_or(NO_APPLICATION)?;
     let before = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;
     candidate::require_withdrawable(before.record.status)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    acts::withdraw(tx, Some(who), &organization, &before, wish.reason.as_deref(), &stamp)?;
+    acts::withdraw(tx, Some(who), &organization, &before, input.reason.as_deref(), &stamp)?;
     let after = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let steps = store::candidate_step::of_application(tx, id)?;
     let after = (after, steps, store::status_page::sent::all_of(tx, id)?);

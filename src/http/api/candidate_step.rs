@@ -14,6 +14,7 @@ use crate::domain::candidate_step::{
 use crate::domain::id::{ApplicationId, CandidateStepId, Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::CANDIDATE_STEP;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -43,10 +44,10 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         "/api/v1/candidate-steps/{id}/reopen",
     ];
     [
-        Route::scoped(scope, Method::POST, reject_path, decode_reject, reject),
-        Route::scoped(scope, Method::POST, hire_path, decode_hire, hire),
-        Route::scoped(scope, Method::POST, validate_path, decode_validate, validate),
-        Route::scoped(scope, Method::POST, reopen_path, decode_reopen, reopen),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, reject_path, decode_reject, reject),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, hire_path, decode_hire, hire),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, validate_path, decode_validate, validate),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, reopen_path, decode_reopen, reopen),
     ]
     .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(ANSWERS))
     .into()
@@ -59,12 +60,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// for a `dryRun` that is neither `true` nor `false`.
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectInput), Error> {
     let mut fields = request.object()?;
-    let wish = RejectInput {
+    let input = RejectInput {
         outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX),
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.good(), wish)
+    Addressed::with(request, fields.good(), input)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step; a hire is reversed by it.
@@ -76,10 +77,10 @@ fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, RejectInput),
+    (addressed, input): &(Addressed, RejectInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
-    let decision = candidate_step::reject(&facts, wish, tx.now)?;
+    let decision = candidate_step::reject(&facts, input, tx.now)?;
     concluded(ctx, tx, who, Action::Rejected, addressed, facts, &decision)
 }
 
@@ -92,13 +93,13 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Err
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
     let outcome_notes = fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX);
-    let wish = HireInput {
+    let input = HireInput {
         notes: notes.or(outcome_notes),
         hired_date: fields.moment("hiredDate"),
         offer_accepted_date: fields.moment("offerAcceptedDate"),
         external_position_id: fields.text_unless_blank("externalPositionId", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.good(), wish)
+    Addressed::with(request, fields.good(), input)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate, from whichever step of the application is named.
@@ -108,9 +109,9 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Err
 /// organization is that of a plain member; `conflict` where the candidate is already hired or rejected for the role, or
 /// has withdrawn; `bad_request` where its positions are filled, it is not open, or the organization wants an external
 /// position id and there is none.
-fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed, HireInput)) -> Result<Reply, Error> {
+fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, input): &(Addressed, HireInput)) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
-    let decision = candidate_step::hire(&facts, wish, tx.now)?;
+    let decision = candidate_step::hire(&facts, input, tx.now)?;
     concluded(ctx, tx, who, Action::Hired, addressed, facts, &decision)
 }
 
@@ -121,8 +122,8 @@ fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, wish): &(Addressed,
 /// `dryRun` that is neither `true` nor `false`.
 fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateInput), Error> {
     let mut fields = request.object()?;
-    let wish = ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
-    Addressed::with(request, fields.valid(), wish)
+    let input = ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
+    Addressed::with(request, fields.valid(), input)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/validate`: the candidate has passed this step, and is at the next one.
@@ -135,10 +136,10 @@ fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, ValidateInput),
+    (addressed, input): &(Addressed, ValidateInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
-    let decision = candidate_step::validate(&facts, wish, tx.now)?;
+    let decision = candidate_step::validate(&facts, input, tx.now)?;
     concluded(ctx, tx, who, Action::Validated, addressed, facts, &decision)
 }
 
@@ -162,11 +163,11 @@ fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (addressed, wish): &(Addressed, ReopenInput),
+    (addressed, input): &(Addressed, ReopenInput),
 ) -> Result<Reply, Error> {
     let facts = addressed.load(tx, who)?;
     let rejections = store::candidate_step::rejections(tx, &facts)?;
-    let decision = candidate_step::reopen(&facts, &rejections, wish)?;
+    let decision = candidate_step::reopen(&facts, &rejections, input)?;
     concluded(ctx, tx, who, Action::Reopened, addressed, facts, &decision)
 }
 
@@ -199,10 +200,10 @@ struct Addressed {
 }
 
 impl Addressed {
-    /// With what the body wishes, where neither it nor the query is at fault.
-    fn with<W>(request: &Request, body: Result<(), Refusal>, wish: W) -> Result<(Self, W), Error> {
+    /// With the input of the body, where neither it nor the query is at fault.
+    fn with<W>(request: &Request, body: Result<(), Refusal>, input: W) -> Result<(Self, W), Error> {
         let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;
-        Ok((Self { step: CandidateStepId::parse(request.param("id")), is_dry_run }, wish))
+        Ok((Self { step: CandidateStepId::parse(request.param("id")), is_dry_run }, input))
     }
 
     /// # Errors

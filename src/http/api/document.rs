@@ -1,19 +1,18 @@
 //! `GET /api/v1/candidates/{id}/documents/{documentId}`: staff download what a candidate applied with.
 
 use hyper::Method;
-use serde::Serialize;
 
-use super::candidate;
+use super::candidate::find::find;
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{AttachmentId, CandidateId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::CANDIDATE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::document::Document;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_DOCUMENT: Refusal = Refusal::NotFound("the candidate has no such document");
@@ -21,16 +20,20 @@ const NO_DOCUMENT: Refusal = Refusal::NotFound("the candidate has no such docume
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
     // It reads, and is on record: who opened an attachment is to be known later.
-    vec![Route::scoped(Scope::CandidatesRead, Method::GET, path, decode, download).writes(Grade::Vital).answering(&[
-        (200, ""),
-        (401, "unauthorized"),
-        (403, "insufficient_scope"),
-        (404, "not_found"),
-        (429, "rate_limited"),
-    ])]
+    vec![
+        Route::scoped(CANDIDATE, Scope::CandidatesRead, Method::GET, path, decode, download)
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (401, "unauthorized"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (429, "rate_limited"),
+            ]),
+    ]
 }
 
-struct Wish {
+struct DownloadInput {
     candidate_id: Option<CandidateId>,
     id: Option<AttachmentId>,
     /// Whether the content leaves: not where only the head is asked for.
@@ -39,49 +42,25 @@ struct Wish {
 
 /// The document that a path names; an id that none can have names none.
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     let candidate_id = CandidateId::parse(request.param("id"));
     let is_opened = request.method() != Method::HEAD;
-    Ok(Wish { candidate_id, id: AttachmentId::parse(request.param("documentId")), is_opened })
+    Ok(DownloadInput { candidate_id, id: AttachmentId::parse(request.param("documentId")), is_opened })
 }
 
 /// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded, to be saved and never shown in place.
 ///
 /// # Errors
 /// `not_found` where there is no such candidate, or the caller may not see them, or they have no such document.
-fn download(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let (candidate, _) = candidate::find(tx, who, wish.candidate_id.as_ref())?;
-    let id = wish.id.as_ref().ok_or(NO_DOCUMENT)?;
+fn download(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DownloadInput) -> Result<Reply, Error> {
+    let (candidate, _) = find(tx, who, input.candidate_id.as_ref())?;
+    let id = input.id.as_ref().ok_or(NO_DOCUMENT)?;
     let found = store::document::find(tx, &candidate.organization_id, &candidate.id, id)?;
     let document = found.ok_or(NO_DOCUMENT)?;
     store::document::expect_whole(tx, &document)?;
-    if wish.is_opened {
+    if input.is_opened {
         let subject = Subject::of_candidate(candidate.organization_id, candidate.id);
         store::document::record_opened(tx, &store::activity::stamp(&*ctx.world), who, &subject, id)?;
     }
     Ok(Reply::download(&document))
-}
-
-/// A document, without its content.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::http) struct WireDocument {
-    id: String,
-    file_name: String,
-    media_type: &'static str,
-    bytes: u32,
-    created_at: String,
-}
-
-impl WireDocument {
-    pub(in crate::http) fn of(document: &Document) -> Self {
-        let Document { id, file_name, media_type, bytes, created_at, sha256: _ } = document;
-        Self {
-            id: id.as_str().to_owned(),
-            file_name: file_name.clone(),
-            media_type: media_type.as_str(),
-            bytes: *bytes,
-            created_at: created_at.to_string(),
-        }
-    }
 }

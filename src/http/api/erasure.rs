@@ -10,6 +10,7 @@ use crate::domain::erasure::{self, ErasureDecision, ErasureFacts, REASON_CHARACT
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::resource::CANDIDATE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -35,30 +36,35 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::CandidatesWrite;
     let hold_path = "/api/v1/candidates/{id}/hold";
     vec![
-        Route::scoped(scope, Method::DELETE, "/api/v1/candidates/{id}", decode_id, erase)
+        Route::scoped(CANDIDATE, scope, Method::DELETE, "/api/v1/candidates/{id}", decode_id, erase)
             .writes(Grade::Vital)
             .answering(ANSWERS),
-        Route::scoped(scope, Method::PUT, hold_path, decode_hold, hold).with_body().writes(Grade::Vital).answering(&[
-            (200, ""),
-            (400, "bad_request"),
-            (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (403, "insufficient_scope"),
-            (404, "not_found"),
-            (409, "conflict"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-            (429, "rate_limited"),
-        ]),
-        Route::scoped(scope, Method::DELETE, hold_path, decode_id, release).writes(Grade::Durable).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (403, "insufficient_scope"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
+        Route::scoped(CANDIDATE, scope, Method::PUT, hold_path, decode_hold, hold)
+            .with_body()
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (400, "bad_request"),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (409, "conflict"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+        Route::scoped(CANDIDATE, scope, Method::DELETE, hold_path, decode_id, release)
+            .writes(Grade::Durable)
+            .answering(&[
+                (200, ""),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (429, "rate_limited"),
+            ]),
     ]
 }
 

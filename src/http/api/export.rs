@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::activity::{self, WireActivity};
 use super::api_key::WireData;
-use super::candidate;
-use super::candidate::wire::WireTyped;
-use super::document::WireDocument;
+use super::candidate::find::{find, in_full};
+use super::candidate::wire::{WireDocument, WireTyped};
 use super::erasure::NO_CANDIDATE;
 use super::hr_delivery;
 use crate::domain::activity::Subject;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{ApplicationId, CandidateId, Id};
 use crate::domain::user::Principal;
+use crate::http::api::resource::CANDIDATE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -27,34 +27,38 @@ use crate::store::{self, Error, Grade, Tx};
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
     // It reads, and is on record: whoever hands out all of a person's data is to be known later.
-    vec![Route::scoped(Scope::CandidatesWrite, Method::GET, path, decode, export).writes(Grade::Vital).answering(&[
-        (200, ""),
-        (401, "unauthorized"),
-        (403, "forbidden"),
-        (403, "insufficient_scope"),
-        (404, "not_found"),
-        (429, "rate_limited"),
-    ])]
+    vec![
+        Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (403, "insufficient_scope"),
+                (404, "not_found"),
+                (429, "rate_limited"),
+            ]),
+    ]
 }
 
-struct Wish {
+struct ExportInput {
     id: Option<CandidateId>,
     /// Whether anything leaves: not where only the head is asked for.
     is_handed_out: bool,
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     let is_handed_out = request.method() != Method::HEAD;
-    Ok(Wish { id: CandidateId::parse(request.param("id")), is_handed_out })
+    Ok(ExportInput { id: CandidateId::parse(request.param("id")), is_handed_out })
 }
 
 /// `GET /api/v1/candidates/{id}/export`: all of it, with what HR systems were told and answered.
 ///
 /// # Errors
 /// `not_found` where there is no such candidate, or the caller may not see them; `forbidden` for a plain member.
-fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let (candidate, standing) = candidate::find(tx, who, wish.id.as_ref())?;
+fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ExportInput) -> Result<Reply, Error> {
+    let (candidate, standing) = find(tx, who, input.id.as_ref())?;
     standing.require_manager()?;
     let (id, organization) = (candidate.id.clone(), candidate.organization_id.clone());
     let facts = store::erasure::facts(tx, &organization, &id)?.ok_or(NO_CANDIDATE)?;
@@ -65,7 +69,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
     let signups = store::export::signups(tx, &id)?;
     let data = WireExport {
         exported_at: tx.now.to_string(),
-        candidate: candidate::in_full(tx, candidate)?,
+        candidate: in_full(tx, candidate)?,
         hold_reason: facts.hold_reason.as_deref(),
         erased_at: facts.erased_at.map(|at| at.to_string()),
         signups: signups.iter().map(WireSignup::of).collect(),
@@ -74,7 +78,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply,
         stored_answers: answers.into_iter().map(WireAnswer::of).collect(),
     };
     let reply = Reply::json(&WireData { success: true, data });
-    if wish.is_handed_out {
+    if input.is_handed_out {
         store::export::record(tx, &store::activity::stamp(&*ctx.world), who, &subject)?;
     }
     Ok(reply)

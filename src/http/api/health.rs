@@ -6,15 +6,18 @@ use serde::Serialize;
 use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::health::Job;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::plain(Method::GET, "/", name).answering(&[(200, "")]),
-        Route::plain(Method::GET, "/healthz", live).answering(&[(200, "")]),
-        Route::open(Method::GET, "/readyz", |_, _| Ok(()), ready).writes(Grade::Logged).answering(&[(200, "")]),
+        Route::plain(Audience::Api, Method::GET, "/", name).answering(&[(200, "")]),
+        Route::plain(Audience::Api, Method::GET, "/healthz", live).answering(&[(200, "")]),
+        Route::open(Audience::Api, Method::GET, "/readyz", |_, _| Ok(()), ready)
+            .writes(Grade::Logged)
+            .answering(&[(200, "")]),
     ]
 }
 

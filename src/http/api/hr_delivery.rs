@@ -53,7 +53,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct ListWish {
+struct DeliveryListInput {
     filter: Filter,
     rows: usize,
     cursor: Option<DeliveryId>,
@@ -64,14 +64,14 @@ struct ListWish {
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `state` that there is none of, a `cursor` that no page gave,
 /// a parameter that is there twice; `not_found` for an `organizationId` that none can have.
-fn decode_list(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
+fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     let state = request.query("state").and_then(|text| text.as_deref().map(state).transpose());
     let cursor = request.query("cursor").and_then(|text| text.as_deref().map(cursor).transpose());
     let narrowed = Refusal::both(state, cursor);
     let named = Refusal::both(request.query("organizationId"), pagination::rows(request));
     let ((state, cursor), (organization, rows)) = Refusal::both(narrowed, named)?;
     let organization_id = organization.map(|id| OrganizationId::parse(&id).ok_or(NO_ORGANIZATION)).transpose()?;
-    Ok(ListWish { filter: Filter { organization_id, state }, rows, cursor })
+    Ok(DeliveryListInput { filter: Filter { organization_id, state }, rows, cursor })
 }
 
 fn state(text: &str) -> Result<DeliveryState, Refusal> {
@@ -91,23 +91,23 @@ fn no_cursor() -> Refusal {
 ///
 /// # Errors
 /// `validation_error` for a `cursor` that no page gave; `not_found` where there is no such organization.
-fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error> {
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
-    if let Some(id) = &wish.filter.organization_id
+    if let Some(id) = &input.filter.organization_id
         && !store::organization::exists(tx, id)?
     {
         return Err(NO_ORGANIZATION.into());
     }
-    let before = match &wish.cursor {
+    let before = match &input.cursor {
         Some(id) => store::hr_delivery::find(tx, id)?.ok_or_else(no_cursor)?.number,
         None => i64::MAX,
     };
     // One row more than the page has tells whether there are more.
-    let mut deliveries = store::hr_delivery::page(tx, &wish.filter, before, wish.rows + 1)?;
-    let has_more = deliveries.len() > wish.rows;
-    deliveries.truncate(wish.rows);
+    let mut deliveries = store::hr_delivery::page(tx, &input.filter, before, input.rows + 1)?;
+    let has_more = deliveries.len() > input.rows;
+    deliveries.truncate(input.rows);
     let next_cursor = deliveries.last().filter(|_| has_more).map(|delivery| delivery.id.to_string());
-    let pagination = WirePagination { limit: wish.rows, has_more, next_cursor };
+    let pagination = WirePagination { limit: input.rows, has_more, next_cursor };
     Ok(Reply::json(&WirePage { success: true, data: deliveries.iter().map(wire).collect(), pagination }))
 }
 

@@ -69,7 +69,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     OrganizationId::parse(request.param("id")).ok_or(Error::Refused(NO_ORGANIZATION))
 }
 
-struct PutWish {
+struct IntegrationPutInput {
     organization_id: Option<OrganizationId>,
     integration: IntegrationInput,
 }
@@ -80,7 +80,7 @@ struct PutWish {
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `url` or with one that is not http or
 /// https with a host and without user information, for a `secret` that cannot sign or is too short, for both a `secret`
 /// and `rotateSecret`.
-fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
+fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> {
     let mut fields = request.object()?;
     let must_be =
         format!("must be an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
@@ -102,7 +102,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
     let url = fields.valid_with(url)?;
     let rotated = if rotate { SecretInput::Rotate } else { SecretInput::Keep };
     let integration = IntegrationInput { url, secret: given.map_or(rotated, SecretInput::Given), enabled };
-    Ok(PutWish { organization_id: OrganizationId::parse(request.param("id")), integration })
+    Ok(IntegrationPutInput { organization_id: OrganizationId::parse(request.param("id")), integration })
 }
 
 /// `GET …/hr-integration`: where the HR system listens. The secret is not shown.
@@ -119,11 +119,11 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 ///
 /// # Errors
 /// `not_found` where there is no such organization.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &PutWish) -> Result<Reply, Error> {
-    let id = wish.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
+fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &IntegrationPutInput) -> Result<Reply, Error> {
+    let id = input.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
     let before = find(tx, id)?.map(|(integration, _)| integration);
     let made = SigningSecret::generate(|bytes| ctx.world.fill(bytes));
-    let (integration, is_made) = hr_integration::put(before.as_ref(), &wish.integration, &made, tx.now);
+    let (integration, is_made) = hr_integration::put(before.as_ref(), &input.integration, &made, tx.now);
     store::hr_integration::save(tx, id, &integration)?;
     if before.as_ref() != Some(&integration) {
         let stamp = store::activity::stamp(&*ctx.world);

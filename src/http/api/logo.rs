@@ -14,6 +14,8 @@ use crate::domain::user::Admin;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::logo::Logo;
 use crate::store::{self, Error, Grade, Tx};
@@ -47,15 +49,13 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::open(Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture).for_people().answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-        ]),
+        Route::open(Audience::Page, Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture)
+            .cached_in(Pool::Pages)
+            .answering(&[(200, ""), (304, ""), (404, "not_found")]),
     ]
 }
 
-struct Wish {
+struct LogoInput {
     organization: Option<OrganizationId>,
     media_type: LogoType,
     content: Vec<u8>,
@@ -65,24 +65,24 @@ struct Wish {
 ///
 /// # Errors
 /// `bad_request` for an empty body; `unsupported_media_type` where it is no picture of a kind that pages show.
-fn decode_put(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode_put(_: &Ctx, request: &Request) -> Result<LogoInput, Error> {
     let content = request.body();
     if content.is_empty() {
         return Err(Refusal::bad_request(LOGO_MUST_BE).into());
     }
     let media_type = logo::type_of(content).ok_or(Refusal::UnsupportedContent(LOGO_MUST_BE))?;
-    Ok(Wish { organization: OrganizationId::parse(request.param("id")), media_type, content: content.to_vec() })
+    Ok(LogoInput { organization: OrganizationId::parse(request.param("id")), media_type, content: content.to_vec() })
 }
 
 /// `PUT /api/admin/organizations/{id}/logo`: the picture that the organization's pages show from now on.
 ///
 /// # Errors
 /// `not_found` where there is no such organization.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &Wish) -> Result<Reply, Error> {
-    let id = wish.organization.as_ref().ok_or(NO_ORGANIZATION)?;
+fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &LogoInput) -> Result<Reply, Error> {
+    let id = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
     let organization = store::organization::find(tx, id)?.ok_or(NO_ORGANIZATION)?.record;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::logo::put(tx, &stamp, Some(who.principal()), id, wish.media_type, &wish.content)?;
+    store::logo::put(tx, &stamp, Some(who.principal()), id, input.media_type, &input.content)?;
     let Logo { media_type, bytes, updated_at, .. } = store::logo::find(tx, id)?.ok_or(NO_ORGANIZATION)?;
     let url = format!("{}/careers/{}/logo", ctx.settings.base_url, organization.slug.as_str());
     let data = WireLogo { media_type: media_type.as_str(), bytes, url, updated_at: updated_at.to_string() };
@@ -115,7 +115,7 @@ fn picture(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = store::portal::organization(tx, slug.as_ref().ok_or(NO_PICTURE)?)?.ok_or(NO_PICTURE)?;
     let (media_type, content) = store::logo::content(tx, &organization.id)?.ok_or(NO_PICTURE)?;
     let reply = Reply::tagged_file(media_type.as_str(), content).with(header::CONTENT_SECURITY_POLICY, PICTURE_POLICY);
-    Ok(reply.shown(organization.id, store::change::portals(tx)?))
+    Ok(reply.valid_until_change(organization.id, store::change::portals(tx)?))
 }
 
 #[derive(Serialize)]

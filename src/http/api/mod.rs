@@ -19,6 +19,7 @@ pub(in crate::http) mod me;
 pub mod openapi;
 pub(in crate::http) mod portal;
 pub(in crate::http) mod report;
+pub(in crate::http) mod resource;
 pub(in crate::http) mod role;
 pub(in crate::http) mod role_step;
 pub(in crate::http) mod security_txt;

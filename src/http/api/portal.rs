@@ -12,6 +12,8 @@ use crate::domain::text::Slug;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::portal::Organization;
@@ -25,19 +27,13 @@ const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not acc
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}", decode, portal).answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-            (500, "internal_error"),
-        ]),
-        Route::open(Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role).answering(&[
-            (200, ""),
-            (304, ""),
-            (404, "not_found"),
-            (500, "internal_error"),
-        ]),
-        Route::open(Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
+        Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}", decode, portal)
+            .cached_in(Pool::Api)
+            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role)
+            .cached_in(Pool::Api)
+            .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
+        Route::open(Audience::Public, Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
             .with_body()
             .writes(Grade::Durable)
             .answering(&[
@@ -68,7 +64,7 @@ fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let roles = store::portal::roles(tx, &organization.id)?;
     let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
     let wire = WirePortal { org: wire_organization(&organization, theme), roles };
-    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<RoleId>), Error> {
@@ -85,10 +81,10 @@ fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> 
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
     let role = wire_role(role, &theme)?;
     let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
-    Ok(Reply::tagged(&wire).shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
-struct ApplyWish {
+struct ApplyInput {
     slug: Option<Slug>,
     role: Option<RoleId>,
     locale: String,
@@ -99,12 +95,12 @@ struct ApplyWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `roleId`, or for a `locale` that is no
 /// language tag.
-fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
+fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_any_text("roleId");
     let locale = fields.locale("locale");
     fields.valid()?;
-    Ok(ApplyWish {
+    Ok(ApplyInput {
         slug: decode(ctx, request)?,
         role: role.and_then(|role| RoleId::parse(&role)),
         locale: locale.unwrap_or_else(|| LOCALE_DEFAULT.to_owned()),
@@ -116,11 +112,11 @@ fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyWish, Error> {
 ///
 /// # Errors
 /// `not_found` where there is no such portal, or the role is none of its organization's that are public and open.
-fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &ApplyWish) -> Result<Reply, Error> {
-    let organization = organization(tx, wish.slug.as_ref())?;
-    let role = store::portal::role(tx, &organization.id, wish.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
+fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
+    let organization = organization(tx, input.slug.as_ref())?;
+    let role = store::portal::role(tx, &organization.id, input.role.as_ref().ok_or(NO_JOB)?)?.ok_or(NO_JOB)?;
     let token = invite(ctx, tx, &role.id)?;
-    let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, wish.locale);
+    let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, input.locale);
     Ok(Reply::json(&WireApply { invite_url }))
 }
 

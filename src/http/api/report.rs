@@ -14,6 +14,7 @@ use crate::domain::id::{Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::report::{self, ApplicationCounts, Endings, TimeToHire};
 use crate::domain::user::Principal;
+use crate::http::api::resource::ROLE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -25,7 +26,7 @@ const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key m
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/roles/{id}/report";
-    vec![Route::scoped(Scope::RolesRead, Method::GET, path, decode, report).answering(&[
+    vec![Route::scoped(ROLE, Scope::RolesRead, Method::GET, path, decode, report).answering(&[
         (200, ""),
         (401, "unauthorized"),
         (403, "insufficient_scope"),

@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use super::api_key::{WireData, WireSuccess};
-use super::role::{CHANGED_BY_BODY, StepWish, WireStep, managed, step_type};
+use super::role::{CHANGED_BY_BODY, StepInput, WireStep, managed, step_type};
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{Id, RoleId, RoleStepId};
@@ -12,6 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role_step::{self, STEPS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::Principal;
+use crate::http::api::resource::ROLE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -26,12 +27,14 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let (steps, order) = ("/api/v1/roles/{id}/steps", "/api/v1/roles/{id}/steps/order");
     let (step, scope) = ("/api/v1/roles/{id}/steps/{stepId}", Scope::RolesWrite);
     vec![
-        Route::scoped(scope, Method::POST, steps, decode_add, add)
+        Route::scoped(ROLE, scope, Method::POST, steps, decode_add, add)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(scope, Method::PUT, order, decode_order, reorder).with_body().writes(Grade::Durable).answering(
-            &[
+        Route::scoped(ROLE, scope, Method::PUT, order, decode_order, reorder)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[
                 (200, ""),
                 (400, "bad_request"),
                 (400, "validation_error"),
@@ -42,13 +45,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
                 (413, "payload_too_large"),
                 (415, "unsupported_media_type"),
                 (429, "rate_limited"),
-            ],
-        ),
-        Route::scoped(scope, Method::PATCH, step, decode_change, change)
+            ]),
+        Route::scoped(ROLE, scope, Method::PATCH, step, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(&[
+        Route::scoped(ROLE, scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "forbidden"),
@@ -60,9 +62,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct AddWish {
+struct StepAddInput {
     role: Option<RoleId>,
-    step: StepWish,
+    step: StepInput,
     order: Option<i64>,
 }
 
@@ -71,12 +73,12 @@ struct AddWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `name`, for a `stepType` that there is
 /// none of, or an `order` that is no place.
-fn decode_add(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
+fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
-    let step = StepWish::read(&mut fields);
+    let step = StepInput::read(&mut fields);
     let order = fields.integer("order", 1..=STEPS_MAX as i64);
     let step = fields.valid_with(step)?;
-    Ok(AddWish { role: RoleId::parse(request.param("id")), step, order })
+    Ok(StepAddInput { role: RoleId::parse(request.param("id")), step, order })
 }
 
 /// `POST /api/v1/roles/{id}/steps`: adds a step, at a place of the pipeline or behind its last step. Applications that run
@@ -85,11 +87,11 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
 /// # Errors
 /// `not_found` where there is no such role, or the caller may not see it; `forbidden` for a plain member of its
 /// organization; `conflict` where the role has as many steps as it may; `validation_error` for a place beyond the end.
-fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Result<Reply, Error> {
-    let role = managed(tx, who, wish.role.as_ref())?;
+fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepAddInput) -> Result<Reply, Error> {
+    let role = managed(tx, who, input.role.as_ref())?;
     let mut order = pipeline(tx, &role.record.id)?;
-    let place = role_step::new_step_order(order.len(), wish.order)?;
-    let StepWish { name, step_type } = wish.step.clone();
+    let place = role_step::new_step_order(order.len(), input.order)?;
+    let StepInput { name, step_type } = input.step.clone();
     let step = Step { id: ctx.world.id(), name, order: i64::try_from(place).ok(), step_type };
     order.insert(place - 1, step.id.clone());
     store::role_step::add(tx, who, &role, &step, &order, &store::activity::stamp(&*ctx.world))?;
@@ -101,7 +103,7 @@ fn pipeline(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
     Ok(store::role_step::of_role(tx, role)?.into_iter().map(|step| step.id).collect())
 }
 
-struct OrderWish {
+struct StepOrderInput {
     role: Option<RoleId>,
     steps: Vec<Option<RoleStepId>>,
 }
@@ -110,12 +112,12 @@ struct OrderWish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a list of `stepIds`.
-fn decode_order(_: &Ctx, request: &Request) -> Result<OrderWish, Error> {
+fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_texts("stepIds");
     let steps = fields.valid_with(steps)?;
     let steps = steps.iter().map(|id| RoleStepId::parse(id)).collect();
-    Ok(OrderWish { role: RoleId::parse(request.param("id")), steps })
+    Ok(StepOrderInput { role: RoleId::parse(request.param("id")), steps })
 }
 
 /// `PUT /api/v1/roles/{id}/steps/order`: puts the steps of the pipeline in this order, all of them.
@@ -123,10 +125,10 @@ fn decode_order(_: &Ctx, request: &Request) -> Result<OrderWish, Error> {
 /// # Errors
 /// `not_found` where there is no such role, or the caller may not see it; `forbidden` for a plain member of its
 /// organization; `validation_error` where the steps named are not those of the pipeline.
-fn reorder(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &OrderWish) -> Result<Reply, Error> {
-    let role = managed(tx, who, wish.role.as_ref())?;
+fn reorder(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepOrderInput) -> Result<Reply, Error> {
+    let role = managed(tx, who, input.role.as_ref())?;
     let before = pipeline(tx, &role.record.id)?;
-    let after = role_step::require_complete_order(&before, &wish.steps)?;
+    let after = role_step::require_complete_order(&before, &input.steps)?;
     store::role_step::reorder(tx, who, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;
     let steps = store::role_step::of_role_with_removed(tx, &role.record.id)?;
     let data: Vec<WireStep> = steps.into_iter().map(WireStep::new).collect();
@@ -161,7 +163,7 @@ impl Addressed {
     }
 }
 
-struct ChangeWish {
+struct StepChangeInput {
     addressed: Addressed,
     name: Option<String>,
     step_type: Option<StepType>,
@@ -172,23 +174,23 @@ struct ChangeWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a blank `name`, or a `stepType` that there is
 /// none of.
-fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
+fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
     let step_type = step_type(&mut fields);
     fields.valid()?;
-    Ok(ChangeWish { addressed: Addressed::read(request), name, step_type })
+    Ok(StepChangeInput { addressed: Addressed::read(request), name, step_type })
 }
 
 /// `PATCH /api/v1/roles/{id}/steps/{stepId}`: gives a step another name or type. Applications keep what they have.
 ///
 /// # Errors
 /// As [`Addressed::load`].
-fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &ChangeWish) -> Result<Reply, Error> {
-    let (role, before) = wish.addressed.load(tx, who)?;
+fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepChangeInput) -> Result<Reply, Error> {
+    let (role, before) = input.addressed.load(tx, who)?;
     let after = Step {
-        name: wish.name.clone().unwrap_or_else(|| before.name.clone()),
-        step_type: wish.step_type.unwrap_or(before.step_type),
+        name: input.name.clone().unwrap_or_else(|| before.name.clone()),
+        step_type: input.step_type.unwrap_or(before.step_type),
         ..before.clone()
     };
     store::role_step::change(tx, who, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;

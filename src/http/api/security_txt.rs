@@ -9,6 +9,7 @@ use crate::domain::text::Email;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
@@ -21,7 +22,8 @@ const CONTACT_BYTES_MAX: usize = 500;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::GET, "/.well-known/security.txt", decode, show).answering(&[(200, ""), (404, "not_found")]),
+        Route::open(Audience::Api, Method::GET, "/.well-known/security.txt", decode, show)
+            .answering(&[(200, ""), (404, "not_found")]),
     ]
 }
 

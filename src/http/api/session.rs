@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use hyper::{Method, header};
-use sha2::{Digest, Sha256};
 
 use super::me;
 use crate::domain::id;
@@ -12,9 +11,11 @@ use crate::domain::refusal::Refusal;
 use crate::domain::session::TOTAL_MAX;
 use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email};
 use crate::domain::user::{Auth, Principal};
+use crate::http::server::authentication::{cookie, cookie_digest, cookie_name};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::user::Account;
 use crate::store::{self, Error, Grade, Refused, Tx};
@@ -22,14 +23,9 @@ use crate::store::{self, Error, Grade, Refused, Tx};
 /// Random bytes of a session's cookie: 256 bits.
 const COOKIE_RANDOM_BYTES: usize = 32;
 
-const COOKIE: &str = "appliance_session";
-
-/// Its name where the service is reached by https: then no other host, and no plain connection, can set it.
-const COOKIE_OF_HOST: &str = "__Host-appliance_session";
-
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
+        Route::open(Audience::Api, Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
             .with_body()
             .with_hashing()
             .writes(Grade::Vital)
@@ -106,23 +102,23 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let mut random = [0; COOKIE_RANDOM_BYTES];
     ctx.world.fill(&mut random);
     let cookie = id::token(&random);
-    ctx.throttle.succeeded(&attempt, digest(&cookie), ctx.world.monotonic());
+    ctx.throttle.succeeded(&attempt, cookie_digest(&cookie), ctx.world.monotonic());
     Ok(SignIn { email, account: account.clone(), cookie, client: request.client() })
 }
 
 /// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
-fn sign_in(ctx: &Ctx, tx: &Tx<'_>, wish: &SignIn) -> Result<Reply, Error> {
-    if store::user::account(tx, &wish.email)?.as_ref() != Some(&wish.account) {
-        note(ctx, "failed", wish.email.key(), wish.client);
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignIn) -> Result<Reply, Error> {
+    if store::user::account(tx, &input.email)?.as_ref() != Some(&input.account) {
+        note(ctx, "failed", input.email.key(), input.client);
         return Err(Refusal::Unauthorized { sent: true }.into());
     }
-    let digest = digest(&wish.cookie);
-    store::session::insert(tx, &digest, &wish.account.id)?;
+    let digest = cookie_digest(&input.cookie);
+    store::session::insert(tx, &digest, &input.account.id)?;
     let who = store::session::principal(tx, &digest)?
         .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
     store::session::record(tx, &store::activity::stamp(&*ctx.world), &who)?;
-    note(ctx, "succeeded", wish.email.key(), wish.client);
-    let cookie = set_cookie(ctx, &wish.cookie, TOTAL_MAX.as_secs());
+    note(ctx, "succeeded", input.email.key(), input.client);
+    let cookie = set_cookie(ctx, &input.cookie, TOTAL_MAX.as_secs());
     Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
 }
 
@@ -132,24 +128,6 @@ fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, E
         store::session::delete(tx, digest)?;
     }
     Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))
-}
-
-/// The digest of the session cookie that a request carries. Only the name that a sign-in sets is read: behind https
-/// that is the one that no other host can set.
-pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
-    let wanted = cookie_name(ctx);
-    let mut cookies = request.cookies().into_iter();
-    let found = cookies.find(|(name, value)| name == wanted && !value.is_empty());
-    found.map(|(_, value)| digest(&value))
-}
-
-/// What a session's cookie is called here.
-pub(in crate::http) fn cookie_name(ctx: &Ctx) -> &'static str {
-    if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
-}
-
-fn digest(cookie: &str) -> [u8; 32] {
-    Sha256::digest(cookie.as_bytes()).into()
 }
 
 fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {

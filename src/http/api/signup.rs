@@ -10,14 +10,13 @@ use crate::domain::invitation::{LOCALE_MUST_BE, LinkTarget, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::signup::{CheckedSignup, FormField, TypedSignup};
 use crate::domain::status_page;
-use crate::http::pages::signup::said::{CLOSED, EXPIRED, NOWHERE};
-use crate::http::pages::signup::{FILE_FIELD, YES};
-use crate::http::pages::texts;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::fields::Fields;
-use crate::http::server::form::{self as sent, Look};
+use crate::http::server::form as sent;
+use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::document::Staged;
 use crate::store::signup::Wish;
@@ -25,11 +24,23 @@ use crate::store::{self, Error, Grade, Tx};
 
 const LOCALE: &str = "locale";
 
+/// The field that holds a file.
+pub(in crate::http) const FILE_FIELD: &str = "cv";
+
+/// How a form says yes.
+pub(in crate::http) const YES: [&str; 2] = ["on", "true"];
+
+pub(in crate::http) const NOWHERE: Refusal =
+    Refusal::NotFound("there is no such link, or its role is not public any more");
+pub(in crate::http) const EXPIRED: Refusal =
+    Refusal::Gone("the link has run out; the role is still open, so ask the portal for a new one");
+pub(in crate::http) const CLOSED: Refusal = Refusal::Gone("the role takes no applications any more");
+
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Method::POST, "/api/public/signup/{token}", decode, act)
-            .with_upload(FILE_FIELD, look_first)
-            .evenly()
+        Route::open(Audience::Public, Method::POST, "/api/public/signup/{token}", decode, act)
+            .with_upload(FILE_FIELD, precheck)
+            .in_constant_time()
             .or_json()
             .writes(Grade::Durable)
             .answering(&[
@@ -46,13 +57,13 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// As for the form: whether there is such a link, and whether its address has sent too much.
-fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
+fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     if store::invitation::follow(tx, request.param("token"))?.is_none() {
         return Err(NOWHERE.into());
     }
-    let taken = ctx.signup_limit.take(request.client(), ctx.world.monotonic());
+    let taken = ctx.form_limit.take(request.client(), ctx.world.monotonic());
     taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
-    Ok(Look::On)
+    Ok(Prechecked::Proceed)
 }
 
 struct Sent {
@@ -71,7 +82,7 @@ struct Sent {
 /// where there is no room for a file; `validation_error` with every
 /// field at fault.
 fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
-    let browser = texts::of(request)?.tag;
+    let browser = request.language()?.tag();
     let mut read = match request.form() {
         Some(form) => Read::of_form(form)?,
         None => Read::of_object(request.object()?),
@@ -174,13 +185,13 @@ fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         LinkTarget::Closed => return Err(CLOSED.into()),
     }
     let token = status_page::token_of_form(ctx.store.form_secret(), &SignedForm::new(&sent.form_id, tx.now).id);
-    let wish = Wish {
+    let input = Wish {
         checked: sent.checked.clone(),
         locale: sent.locale.clone(),
         digest: status_page::token_digest(&token),
         document: sent.document.as_ref().map(|staged| staged.token.clone()),
     };
-    store::signup::apply(tx, &*ctx.world, &invitation, &wish)?;
+    store::signup::apply(tx, &*ctx.world, &invitation, &input)?;
     let status_url = format!("{}/status/{token}", ctx.settings.base_url);
     let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
     Ok(reply.keeping(sent.document.as_ref()))

@@ -9,6 +9,7 @@ use crate::domain::id::{Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::report::ApplicationCounts;
 use crate::domain::user::Principal;
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -19,7 +20,7 @@ const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organizatio
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/organizations/{id}/status";
-    vec![Route::scoped(Scope::RolesRead, Method::GET, path, decode, status).answering(&[
+    vec![Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, path, decode, status).answering(&[
         (200, ""),
         (401, "unauthorized"),
         (403, "insufficient_scope"),

@@ -12,6 +12,7 @@ use crate::domain::invitation::LOCALE_DEFAULT;
 use crate::domain::refusal::Refusal;
 use crate::domain::status_page::{self, STATUS_TOKEN_BYTES};
 use crate::domain::user::Principal;
+use crate::http::api::resource::APPLICATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -24,11 +25,11 @@ const ERASED: Refusal = Refusal::Conflict("the candidate was erased; there is no
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidate-roles/{id}/status-link";
-    let issue = Route::scoped(Scope::CandidatesWrite, Method::POST, path, decode, issue);
+    let issue = Route::scoped(APPLICATION, Scope::CandidatesWrite, Method::POST, path, decode, issue);
     vec![issue.with_body().writes(Grade::Durable).answering(WRITES)]
 }
 
-struct Wish {
+struct StatusLinkInput {
     id: Option<ApplicationId>,
     locale: Option<String>,
 }
@@ -37,11 +38,11 @@ struct Wish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a `locale` that is no language tag.
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
     let mut fields = request.object()?;
     let locale = fields.locale("locale");
     fields.valid()?;
-    Ok(Wish { id: ApplicationId::parse(request.param("id")), locale })
+    Ok(StatusLinkInput { id: ApplicationId::parse(request.param("id")), locale })
 }
 
 /// `POST /api/v1/candidate-roles/{id}/status-link`: a link of any application, also one that was added by hand or imported.
@@ -50,8 +51,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
 /// # Errors
 /// `not_found` where there is no such application, or the caller may not see it; `forbidden` for a plain member;
 /// `conflict` where the candidate was erased.
-fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let id = wish.id.as_ref().ok_or(NO_APPLICATION)?;
+fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StatusLinkInput) -> Result<Reply, Error> {
+    let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
     let (organization, standing) = store::access::to_candidate_role(tx, who, id)?.ok_or(NO_APPLICATION)?;
     let application = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let candidate = store::candidate::find(tx, &organization, &application.candidate_id)?.ok_or(NO_APPLICATION)?;
@@ -59,7 +60,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, 
     if candidate.is_erased {
         return Err(ERASED.into());
     }
-    let locale = locale(tx, id, wish.locale.as_deref())?;
+    let locale = locale(tx, id, input.locale.as_deref())?;
     let mut random = [0; STATUS_TOKEN_BYTES];
     ctx.world.fill(&mut random);
     let token = status_page::random_token(&random);

@@ -27,7 +27,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ])]
 }
 
-struct Wish {
+struct UsageInput {
     id: Option<ApiKeyId>,
     rows: usize,
     before: Option<Timestamp>,
@@ -37,10 +37,10 @@ struct Wish {
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `before` that is no moment, and for both at once.
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<UsageInput, Error> {
     let before = request.query("before").and_then(|text| cursor(text.as_deref()));
     let (rows, before) = Refusal::both(pagination::rows(request), before)?;
-    Ok(Wish { id: ApiKeyId::parse(request.param("id")), rows, before })
+    Ok(UsageInput { id: ApiKeyId::parse(request.param("id")), rows, before })
 }
 
 fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
@@ -55,13 +55,13 @@ fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
 ///
 /// # Errors
 /// `not_found` where there is no such key.
-fn page(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &Wish) -> Result<Reply, Error> {
-    let id = wish.id.as_ref().ok_or(NO_KEY)?;
+fn page(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Error> {
+    let id = input.id.as_ref().ok_or(NO_KEY)?;
     let key = store::api_key::find(tx, id)?.ok_or(NO_KEY)?;
     // One row more than the page has tells whether there are more.
-    let mut rows = store::usage::page(tx, key.number, wish.before, wish.rows + 1)?;
-    let has_more = rows.len() > wish.rows;
-    rows.truncate(wish.rows);
+    let mut rows = store::usage::page(tx, key.number, input.before, input.rows + 1)?;
+    let has_more = rows.len() > input.rows;
+    rows.truncate(input.rows);
     let next_before = rows.last().filter(|_| has_more).map(|row| row.at.to_string());
     let data = WireUsage {
         key: WireUsageKey {
@@ -73,7 +73,7 @@ fn page(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &Wish) -> Result<Reply, Error> {
             owner: WireUsageOwner { id: key.owner.id.as_str(), email: &key.owner.email, name: &key.owner.name },
         },
         rows: rows.iter().map(wire_row).collect(),
-        pagination: WirePagination { limit: wish.rows, has_more, next_before },
+        pagination: WirePagination { limit: input.rows, has_more, next_before },
     };
     Ok(Reply::json(&WireData { success: true, data }))
 }

@@ -23,7 +23,7 @@ static STYLE_URL: LazyLock<String> = LazyLock::new(|| url(STYLE_PATH, &SENT));
 
 /// `GET /assets/page.css`
 pub(in crate::http) fn style() -> Reply {
-    Reply::asset("text/css; charset=utf-8", SENT.as_str()).lasting()
+    Reply::asset("text/css; charset=utf-8", SENT.as_str()).valid_forever()
 }
 
 /// Where pages have their style from.
@@ -43,7 +43,7 @@ static ICON_URL: LazyLock<String> = LazyLock::new(|| url(ICON_PATH, ICON));
 
 /// `GET /assets/icon.svg`
 pub(in crate::http) fn icon() -> Reply {
-    Reply::asset("image/svg+xml", ICON).lasting()
+    Reply::asset("image/svg+xml", ICON).valid_forever()
 }
 
 /// Where pages have it from.

@@ -7,7 +7,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-use super::plain;
+use crate::http::server::html;
 
 /// How many elements stand inside one another. What is nested deeper keeps its text and loses its marks: nobody reads a
 /// list in a list in a list, and browsers stop at a few hundred.
@@ -139,7 +139,7 @@ impl Writer {
             Tag::Strong => self.open("<strong>", Some("</strong>")),
             Tag::Strikethrough => self.open("<del>", Some("</del>")),
             Tag::Link { dest_url, .. } if is_safe(dest_url) => {
-                let url = plain::escape(dest_url);
+                let url = html::escape(dest_url);
                 self.open(&format!("<a href=\"{url}\" rel=\"nofollow noopener\">"), Some("</a>"));
             }
             // A picture is what it says, and a link that leads anywhere else is its words.
@@ -188,9 +188,9 @@ impl Writer {
         self.seen += text.chars().filter(|c| is_seen(*c)).count();
         let is_text = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         if text.chars().all(|c| is_text(&c)) {
-            self.out.push_str(&plain::escape(text));
+            self.out.push_str(&html::escape(text));
         } else {
-            self.out.push_str(&plain::escape(&text.chars().filter(is_text).collect::<String>()));
+            self.out.push_str(&html::escape(&text.chars().filter(is_text).collect::<String>()));
         }
     }
 }

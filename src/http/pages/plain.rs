@@ -1,9 +1,14 @@
 //! Plain pages for people: a heading and what there is to say.
 
 use askama::Template;
+use hyper::header;
 
 use super::frame::Frame;
-use super::texts::Texts;
+use super::texts::{self, Texts, fill};
+use crate::http::server::language::Language;
+use crate::http::server::reply::Reply;
+use crate::http::server::reply::html::Problem;
+use crate::store::Error;
 
 /// A page with a heading and paragraphs. All of it is text: nothing in it is read as markup.
 #[derive(Template)]
@@ -22,26 +27,29 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// A text as it stands in HTML, in an attribute too.
-pub(in crate::http) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+/// The page for a person whose request failed.
+///
+/// # Errors
+/// [`Error::Defect`] where the page cannot be rendered.
+pub(in crate::http) fn problem(problem: &Problem<'_>, language: Language) -> Result<Reply, Error> {
+    let texts = texts::of_language(language);
+    let common = &texts.common;
+    let (title, more) = match problem.status {
+        500 if matches!(problem.error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),
+        404 | 410 => (common.not_found, common.not_found_more),
+        429 => (common.too_many, common.too_many_more),
+        503 => (common.unavailable, common.unavailable_more),
+        500.. => (common.failed, common.failed_more),
+        _ => (common.refused, common.refused_more),
+    };
+    let paragraphs = [more.to_owned(), fill(common.ask, &[("number", problem.request_id)])];
+    let page = Reply::rendered(&Plain::new(texts, title, &paragraphs))?;
+    Ok(page.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::pages::texts;
 
     #[test]
     fn text_stays_text() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::plain;
+use crate::http::server::html;
 
 /// What every document begins with.
 pub(in crate::http) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
@@ -18,7 +18,7 @@ pub(in crate::http) fn legal(text: &str) -> Cow<'_, str> {
 
 /// A text as it stands in an element or an attribute.
 pub(in crate::http) fn text(text: &str) -> String {
-    plain::escape(&legal(text))
+    html::escape(&legal(text))
 }
 
 /// A text as it stands in an element whose readers want `CDATA`. The one thing that could end it is split in two.

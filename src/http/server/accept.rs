@@ -21,6 +21,8 @@ use super::ctx::Ctx;
 use super::gate::{self, Outgoing};
 use super::metrics;
 use super::reply;
+use super::service::Service;
+use super::table::Table;
 use super::wire::{self, Progress, Tracked, Wire};
 use crate::store::{Closed, Error, Halt};
 
@@ -75,22 +77,23 @@ pub enum Stopped {
 /// A service that listens.
 pub struct Server {
     listener: TcpListener,
-    ctx: Arc<Ctx>,
+    service: Arc<Service>,
 }
 
 impl Server {
     /// A service on a socket that is bound already.
-    pub fn new(listener: TcpListener, ctx: Arc<Ctx>) -> Self {
-        Self { listener, ctx }
+    pub fn new(listener: TcpListener, ctx: Arc<Ctx>, table: Table) -> Self {
+        Self { listener, service: Arc::new(Service { ctx, table }) }
     }
 
     /// Answers requests until `stop` resolves, then finishes those that have begun and closes the file. `beside` is what
     /// else has to end before that, and is polled from then on.
     pub async fn run(self, stop: impl Future<Output = ()>, beside: impl Future<Output = ()>) -> Stopped {
-        let Self { listener, ctx } = self;
+        let Self { listener, service } = self;
+        let ctx = Arc::clone(&service.ctx);
         let runtime = tokio::runtime::Handle::current();
         ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
-        let entrance = Entrance::new(Arc::clone(&ctx));
+        let entrance = Entrance::new(service);
         let broken = tokio::select! {
             () = entrance.accept_all(&listener) => None,
             () = stop => None,
@@ -126,17 +129,17 @@ impl Server {
 
 /// Where connections come in: their limits, and what they need to be served.
 struct Entrance {
-    ctx: Arc<Ctx>,
+    service: Arc<Service>,
     graceful: GracefulShutdown,
     permits: Arc<Semaphore>,
     clients: Arc<Clients>,
 }
 
 impl Entrance {
-    fn new(ctx: Arc<Ctx>) -> Self {
-        let clients = Clients::new(CONNECTIONS_OF_ONE_MAX, ctx.settings.trusted_proxies.clone());
+    fn new(service: Arc<Service>) -> Self {
+        let clients = Clients::new(CONNECTIONS_OF_ONE_MAX, service.ctx.settings.trusted_proxies.clone());
         Self {
-            ctx,
+            service,
             graceful: GracefulShutdown::new(),
             permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             clients: Arc::new(clients),
@@ -189,30 +192,30 @@ impl Entrance {
     fn admit(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         match self.clients.connect(peer.ip()) {
             Some(connected) => self.serve(stream, peer, (permit, connected)),
-            None => drop(tokio::spawn(turn_away(Arc::clone(&self.ctx), stream, permit))),
+            None => drop(tokio::spawn(turn_away(Arc::clone(&self.service.ctx), stream, permit))),
         }
     }
 
-    /// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a short way: a
+    /// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a fast path: a
     /// client that hangs up does not interrupt what has begun, and a panic ends one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, Connected)) {
         let _ = stream.set_nodelay(true);
         bound_unread(&stream);
         let progress = Arc::new(Progress::default());
-        let wire = Wire::new(stream, Arc::clone(&self.ctx), Arc::clone(&progress));
-        let ctx = Arc::clone(&self.ctx);
+        let wire = Wire::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
+        let ours = Arc::clone(&self.service);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             // They are free again when the connection goes, and with it this.
             let _permits = &permits;
             progress.begin();
-            let kept = gate::kept(&ctx, &request).map(|kept| complete(&ctx, kept));
-            // In a box of its own: otherwise an answer that is kept would move all the room that another one may need.
-            let made = kept.ok_or_else(|| Box::pin(answer(Arc::clone(&ctx), peer, request)));
+            let cached = gate::cached(&ours.ctx, &request).map(|cached| complete(&ours.ctx, cached));
+            // In a box of its own: otherwise a cached response would move all the room that another one may need.
+            let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&ours), peer, request)));
             let progress = Arc::clone(&progress);
             async move {
-                let response = match made {
-                    Ok(kept) => kept,
-                    Err(made) => made.await,
+                let response = match rendered {
+                    Ok(cached) => cached,
+                    Err(rendered) => rendered.await,
                 };
                 Ok::<_, Infallible>(response.map(|body| Tracked::new(body, progress)))
             }
@@ -271,15 +274,16 @@ fn refuse_handshakes(listener: &TcpListener) {
 #[cfg(not(target_os = "linux"))]
 fn refuse_handshakes(_: &TcpListener) {}
 
-async fn answer(ctx: Arc<Ctx>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
-    if let Some(short) = gate::begin_short(&ctx, peer, &request) {
+async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
+    let ctx = &service.ctx;
+    if let Some(fast_path) = gate::begin_fast_path(&service, peer, &request) {
         // Its bytes lie in the buffer that the connection reads into, which would have to have another one meanwhile.
         drop(request);
-        let response = short.answer(&ctx).await.map(Outgoing::Whole);
-        return complete(&ctx, response);
+        let response = fast_path.answer(ctx).await.map(Outgoing::Whole);
+        return complete(ctx, response);
     }
-    let answered = tokio::spawn(gate::answer(Arc::clone(&ctx), peer, request)).await;
-    complete(&ctx, answered.unwrap_or_else(|_| gate::broken_off(&ctx)))
+    let answered = tokio::spawn(gate::answer(Arc::clone(&service), peer, request)).await;
+    complete(ctx, answered.unwrap_or_else(|_| gate::broken_off(ctx)))
 }
 
 /// How connections are read, within their limits.

@@ -7,16 +7,14 @@ use std::time::{Duration, Instant};
 use ipnet::IpNet;
 
 use super::limiter::Limiter;
+use super::network_limit::NetworkLimit;
 use super::permits::Permits;
 use super::rendered::Rendered;
-use super::response_cache::KeptReplies;
-use super::table::Table;
+use super::response_cache::ResponseCache;
 use super::throttle::Throttle;
 use crate::domain::disk::UploadLimits;
 use crate::domain::id;
 use crate::domain::rate::RatePolicy;
-use crate::http::api::openapi::Description;
-use crate::http::pages::signup::Limit;
 use crate::store::Store;
 use crate::telemetry::Telemetry;
 use crate::world::{HashMemory, World};
@@ -57,20 +55,16 @@ pub struct Ctx {
     pub settings: Settings,
     /// Counters and the log.
     pub telemetry: Arc<Telemetry>,
-    /// Every route there is.
-    pub table: Table,
     /// The buckets of the rate limit.
     pub(in crate::http) limiter: Limiter,
-    /// Answers that are kept.
-    pub(in crate::http) kept: KeptReplies,
+    /// Responses that more than one request gets.
+    pub(in crate::http) responses: ResponseCache,
     /// What is answered from the caller alone, but for the body, which is kept with the caller's key.
-    pub(in crate::http) of_caller: OnceLock<Rendered>,
-    /// What the service says of itself, made when it is first asked for.
-    description: OnceLock<Description>,
+    pub(in crate::http) from_caller: OnceLock<Rendered>,
     /// The failed sign-ins.
     pub(in crate::http) throttle: Throttle,
-    /// What candidates have sent.
-    pub(in crate::http) signup_limit: Limit,
+    /// Forms of anybody that are carried out.
+    pub(in crate::http) form_limit: NetworkLimit,
     no_password_hash: OnceLock<String>,
     /// Password hashes that run at once: each takes 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
@@ -83,13 +77,13 @@ pub struct Ctx {
     /// Forms that are read for their texts alone, because no place was free for one with a file.
     pub(in crate::http) text_forms: Permits,
     /// The forms of addresses that have sent too many: so many more are read with their file, to be shown again.
-    pub(in crate::http) shown_again_limit: Limit,
+    pub(in crate::http) shown_again_limit: NetworkLimit,
     /// Whether a proxy that is not trusted was reported.
     pub(in crate::http) has_reported_proxy: AtomicBool,
     /// Pieces of files that are read at once for whoever downloads them.
     pub(in crate::http) piece_reads: Arc<tokio::sync::Semaphore>,
-    /// The turn of whoever makes a feed.
-    pub(in crate::http) feed_turn: tokio::sync::Semaphore,
+    /// The permit to render a response that only one request at a time may render.
+    pub(in crate::http) render_permit: tokio::sync::Semaphore,
     is_stopping: AtomicBool,
 }
 
@@ -135,14 +129,12 @@ impl Ctx {
             store,
             world,
             limiter: Limiter::new(settings.rate),
-            signup_limit: Limit::new(settings.signups_per_hour),
-            shown_again_limit: Limit::new(settings.signups_per_hour),
+            form_limit: NetworkLimit::new(settings.signups_per_hour),
+            shown_again_limit: NetworkLimit::new(settings.signups_per_hour),
             settings,
             telemetry,
-            table: Table::new(),
-            kept: KeptReplies::default(),
-            of_caller: OnceLock::new(),
-            description: OnceLock::new(),
+            responses: ResponseCache::default(),
+            from_caller: OnceLock::new(),
             throttle: Throttle::default(),
             no_password_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
@@ -152,7 +144,7 @@ impl Ctx {
             text_forms: Permits::new(TEXT_FORMS_MAX, TEXT_FORMS_OF_ONE_MAX),
             has_reported_proxy: AtomicBool::new(false),
             piece_reads: Arc::new(tokio::sync::Semaphore::new(PIECE_READS_MAX)),
-            feed_turn: tokio::sync::Semaphore::new(1),
+            render_permit: tokio::sync::Semaphore::new(1),
             is_stopping: AtomicBool::new(false),
         }
     }
@@ -165,11 +157,6 @@ impl Ctx {
     /// Whether the service has begun to stop.
     pub(in crate::http) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
-    }
-
-    /// What the service says of itself.
-    pub(in crate::http) fn description(&self) -> &Description {
-        self.description.get_or_init(|| Description::of(self))
     }
 
     /// A hash that no password matches, so that an unknown address takes as long as a known one. Made at the first

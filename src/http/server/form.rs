@@ -1,41 +1,8 @@
 //! Forms as nouns see them: the texts that somebody typed, and what became of a file that came with them.
 
-use super::ctx::Ctx;
-use super::reply::Reply;
-use super::request::Request;
 use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
 use crate::store::document::Staged;
-use crate::store::{Error, Tx};
-
-/// What a route reads as a form.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::http) struct FormRules {
-    /// Whether it reads JSON as well.
-    pub(in crate::http) takes_json: bool,
-    /// The field that holds a file, where it takes one.
-    pub(in crate::http) file_field: Option<&'static str>,
-    /// What is looked at before anything is read, if anything.
-    pub(in crate::http) look_first: Option<LookFirst>,
-    /// What shows the form again, with everything that was typed, where it cannot be taken now: on routes for people.
-    pub(in crate::http) show_again: Option<ShowAgain>,
-}
-
-/// A look at a request whose body was not read yet, and at the file.
-pub(in crate::http) type LookFirst = fn(&Ctx, &Tx<'_>, &Request) -> Result<Look, Error>;
-
-/// The form once more, with what kept it from being taken.
-pub(in crate::http) type ShowAgain = fn(&Ctx, &Tx<'_>, &Request, Trouble) -> Result<Reply, Error>;
-
-/// What becomes of a request whose body was not read yet.
-pub(in crate::http) enum Look {
-    /// Its body is read.
-    On,
-    /// Nothing of the body is needed for this answer.
-    Answered(Box<Reply>),
-    /// Its body is read so that the form can be shown again. Nothing of it is carried out.
-    Refused(Trouble, FileUse),
-}
 
 /// What a form is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,23 +2,32 @@
 //! handler's two halves and its transaction, caches responses. It names no noun: nouns come in through [`route::Route`].
 
 pub(in crate::http) mod accept;
+pub(in crate::http) mod authentication;
 mod body;
+mod cached_response;
 mod clients;
 pub mod ctx;
+pub mod entry;
 pub(in crate::http) mod fields;
 pub(in crate::http) mod form;
+pub(in crate::http) mod form_rules;
 mod gate;
 mod gzip;
+pub(in crate::http) mod html;
+pub(in crate::http) mod language;
 mod limiter;
 mod metrics;
+mod network_limit;
 pub(in crate::http) mod pagination;
 mod permits;
 mod problem;
 mod rendered;
 pub(in crate::http) mod reply;
 pub(in crate::http) mod request;
-mod response_cache;
+pub mod resource;
+pub mod response_cache;
 pub mod route;
+mod service;
 pub mod table;
 pub(in crate::http) mod throttle;
 mod unknown;

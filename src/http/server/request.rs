@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 
 use super::fields::Fields;
 use super::form::Form;
+use super::language::Language;
 use super::unknown::UnknownMembers;
 use crate::domain::host;
 use crate::domain::refusal::Refusal;
@@ -168,6 +169,16 @@ impl Request {
             return Err(Refusal::invalid(name, "must be there once, not twice"));
         }
         Ok(value)
+    }
+
+    /// The language that it gets: the one that its query names (`lang`, or a signup link's `locale`), else the best that its
+    /// browser wants.
+    ///
+    /// # Errors
+    /// `validation_error` where a parameter is there twice.
+    pub(in crate::http) fn language(&self) -> Result<Language, Refusal> {
+        let (lang, locale) = (self.query("lang")?, self.query("locale")?);
+        Ok(Language::negotiate(lang.or(locale).as_deref(), &self.headers))
     }
 
     /// Whether it is only to be tried: the query's `dryRun`.

@@ -8,58 +8,16 @@ use std::sync::Arc;
 use hyper::Method;
 
 use super::ctx::Ctx;
-use super::form::{FormRules, LookFirst, ShowAgain};
+use super::entry::{Entry, proven};
+use super::form_rules::{FormFallback, FormRules, Precheck};
 use super::reply::{Code, Reply};
 use super::request::{BODY_BYTES_MAX, Request};
-use super::table;
+use super::resource::{Audience, Idempotency, Resource};
+use super::response_cache::{Caching, Pool};
 use super::variant::Parameter;
 use crate::domain::api_key::Scope;
-use crate::domain::refusal::Refusal;
-use crate::domain::user::{Admin, Auth, Principal};
+use crate::domain::user::{Admin, Principal};
 use crate::store::{Error, Grade, Tx};
-
-/// Who may enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
-    /// Anybody; no credential is looked at.
-    Open,
-    /// Any key or session.
-    Signed,
-    /// A session.
-    Session,
-    /// A key with the scope.
-    Scoped(Scope),
-    /// A key of a platform admin. One that was made with explicit scopes needs this one among them.
-    Admin(Scope),
-}
-
-impl Entry {
-    /// Whether the kind of the caller's credential counts here.
-    ///
-    /// # Errors
-    /// `unauthorized` for a session where a key is asked for, and the other way round.
-    pub(in crate::http) fn accept(self, who: &Principal) -> Result<(), Refusal> {
-        let by_key = matches!(who.auth, Auth::ApiKey { .. });
-        let counts = match self {
-            Self::Open | Self::Signed => true,
-            Self::Session => !by_key,
-            Self::Scoped(_) | Self::Admin(_) => by_key,
-        };
-        if counts { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
-    }
-
-    /// Whether a caller whose credential counts may enter.
-    ///
-    /// # Errors
-    /// `insufficient_scope`, `forbidden`.
-    pub(in crate::http) fn admit(self, who: &Principal) -> Result<(), Refusal> {
-        match self {
-            Self::Open | Self::Signed | Self::Session => Ok(()),
-            Self::Scoped(scope) => who.require_scope(scope),
-            Self::Admin(scope) => Admin::prove(who.clone(), scope).map(|_| ()),
-        }
-    }
-}
 
 /// What a route does to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +46,9 @@ pub(in crate::http) enum Next {
 
 /// What the first half of a handler makes of a request, where there may be nothing to do.
 pub(in crate::http) enum Decoded<W, I> {
-    /// What the second half is to do.
-    Wish(W),
-    /// What the answer is made of, with a look at the file.
+    /// The input of the second half.
+    Input(W),
+    /// The input of an answer that only reads.
     Idle(I),
 }
 
@@ -98,7 +56,7 @@ pub(in crate::http) enum Decoded<W, I> {
 type DecodeOrIdle<W, I> = fn(&Ctx, &Request) -> Result<Decoded<W, I>, Error>;
 
 /// An answer that needs nothing but the caller.
-pub(in crate::http) type OfCaller = fn(&Principal) -> Reply;
+pub(in crate::http) type FromCaller = fn(&Principal) -> Reply;
 
 type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<Next, Error> + Send + Sync>;
 
@@ -118,39 +76,43 @@ pub struct Route {
     pub(in crate::http) form: Option<FormRules>,
     /// The most bytes of it.
     pub(in crate::http) body_bytes_max: usize,
-    /// Whether its time tells nothing: carried out sooner than that, it is answered a fixed time after it was begun.
-    pub(in crate::http) is_even: bool,
+    /// Whether its response time is padded to a constant, against timing attacks.
+    pub(in crate::http) is_constant_time: bool,
     /// Whether it can be tried with `dryRun=true`: then it only reads.
     pub takes_dry_run: bool,
-    /// Whether pages of other origins may call it: all that is public, by its path.
-    pub cors: bool,
-    /// Whether it answers people, with pages.
-    pub page: bool,
+    /// Whom it serves.
+    pub audience: Audience,
+    /// Whether it heeds an `Idempotency-Key`.
+    pub idempotency: Idempotency,
+    /// How its responses are cached; `None` where they are for one request.
+    pub caching: Option<Caching>,
+    /// Whether only one request at a time may render it, and others wait for the cached response.
+    pub(in crate::http) renders_alone: bool,
     /// Whether its first half hashes a password, and so runs where it holds nobody up.
     pub hashes: bool,
-    /// Everything that it can answer with, but for what any route can ([`super::table::ANYWHERE`]).
+    /// Everything that it can answer with, but for what any route can ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
-    /// The parameters of the query that its pages depend on, besides the language; `None` where it depends on neither.
-    pub(in crate::http) parameters: Option<&'static [Parameter]>,
     pub(in crate::http) decode: Decode,
     /// What it answers a key, where that needs nothing but the caller.
-    pub(in crate::http) of_caller: Option<OfCaller>,
+    pub(in crate::http) from_caller: Option<FromCaller>,
 }
 
 impl Route {
-    /// An endpoint for anybody.
+    /// An endpoint for anybody, whom it serves as `audience` says.
     pub(in crate::http) fn open<W: Send + 'static>(
+        audience: Audience,
         method: Method,
         path: &'static str,
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Open, decode, move |ctx, tx, _, wish| act(ctx, tx, wish))
+        let route = Self::new(method, path, Entry::Open, decode, move |ctx, tx, _, input| act(ctx, tx, input));
+        Self { audience, ..route }
     }
 
-    /// An endpoint for anybody whose first half may see that there is nothing to do: a form with something wrong in it needs
-    /// no turn of the writer.
-    pub(in crate::http) fn open_or_idle<W: Send + 'static, I: Send + 'static>(
+    /// A page for anybody whose first half may see that there is nothing to do: a form with something wrong in it needs no job
+    /// of the writer.
+    pub(in crate::http) fn page_or_idle<W: Send + 'static, I: Send + 'static>(
         method: Method,
         path: &'static str,
         decode: DecodeOrIdle<W, I>,
@@ -159,17 +121,22 @@ impl Route {
     ) -> Self {
         let decode: Decode = Arc::new(move |ctx, request| {
             Ok(match decode(ctx, request)? {
-                Decoded::Wish(wish) => Next::Act(Box::new(move |ctx, tx, _| act(ctx, tx, &wish))),
+                Decoded::Input(input) => Next::Act(Box::new(move |ctx, tx, _| act(ctx, tx, &input))),
                 Decoded::Idle(idle) => Next::Look(Box::new(move |ctx, tx, _| look(ctx, tx, &idle))),
             })
         });
-        Self::with_decode(method, path, Entry::Open, decode)
+        Self { audience: Audience::Page, ..Self::with_decode(method, path, Entry::Open, decode) }
     }
 
     /// An endpoint for anybody that does not touch the file.
-    pub(in crate::http) fn plain(method: Method, path: &'static str, reply: fn(&Ctx) -> Reply) -> Self {
+    pub(in crate::http) fn plain(
+        audience: Audience,
+        method: Method,
+        path: &'static str,
+        reply: impl Fn(&Ctx) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let decode: Decode = Arc::new(move |ctx, _| Ok(Next::Reply(reply(ctx))));
-        Self::with_decode(method, path, Entry::Open, decode)
+        Self { audience, ..Self::with_decode(method, path, Entry::Open, decode) }
     }
 
     /// An endpoint for any key or session.
@@ -179,8 +146,8 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Signed, decode, move |ctx, tx, who, wish| {
-            act(ctx, tx, &proven(who, Entry::Signed)?, wish)
+        Self::new(method, path, Entry::Signed, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &proven(who, Entry::Signed)?, input)
         })
     }
 
@@ -191,13 +158,14 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Session, decode, move |ctx, tx, who, wish| {
-            act(ctx, tx, &proven(who, Entry::Session)?, wish)
+        Self::new(method, path, Entry::Session, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &proven(who, Entry::Session)?, input)
         })
     }
 
-    /// An endpoint for keys with a scope.
+    /// An endpoint for keys with a scope, about this resource.
     pub(in crate::http) fn scoped<W: Send + 'static>(
+        resource: Resource,
         scope: Scope,
         method: Method,
         path: &'static str,
@@ -205,7 +173,10 @@ impl Route {
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
         let entry = Entry::Scoped(scope);
-        Self::new(method, path, entry, decode, move |ctx, tx, who, wish| act(ctx, tx, &proven(who, entry)?, wish))
+        let route = Self::new(method, path, entry, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &proven(who, entry)?, input)
+        });
+        route.idempotent_by(resource)
     }
 
     /// An endpoint for keys of platform admins: `admin:read` for what is safe, `admin:write` for the rest.
@@ -217,10 +188,19 @@ impl Route {
     ) -> Self {
         let scope = if method.is_safe() { Scope::AdminRead } else { Scope::AdminWrite };
         let entry = Entry::Admin(scope);
-        Self::new(method, path, entry, decode, move |ctx, tx, who, wish| {
+        let route = Self::new(method, path, entry, decode, move |ctx, tx, who, input| {
             let admin = Admin::prove(proven(who, entry)?, scope)?;
-            act(ctx, tx, &admin, wish)
-        })
+            act(ctx, tx, &admin, input)
+        });
+        route.idempotent_by(Resource::PLATFORM)
+    }
+
+    /// Every POST that needs a key heeds an `Idempotency-Key`; other methods are idempotent without.
+    fn idempotent_by(mut self, resource: Resource) -> Self {
+        if self.method == Method::POST {
+            self.idempotency = Idempotency::ByKey(resource);
+        }
+        self
     }
 
     /// The same, writing.
@@ -239,28 +219,28 @@ impl Route {
     /// [`Request::form`].
     pub(in crate::http) fn with_form(mut self) -> Self {
         self.takes_body = true;
-        self.form = Some(FormRules { takes_json: false, file_field: None, look_first: None, show_again: None });
+        self.form = Some(FormRules { takes_json: false, file_field: None, precheck: None, fallback: None });
         self
     }
 
     /// The same, reading a form in which this field may hold a file. A request is looked at before its body is read, so
     /// that nobody sends a file for nothing.
-    pub(in crate::http) fn with_upload(self, file_field: &'static str, look_first: LookFirst) -> Self {
+    pub(in crate::http) fn with_upload(self, file_field: &'static str, precheck: Precheck) -> Self {
         let mut route = self.with_form();
-        let (file_field, look_first) = (Some(file_field), Some(look_first));
-        route.form = Some(FormRules { takes_json: false, file_field, look_first, show_again: None });
+        let (file_field, precheck) = (Some(file_field), Some(precheck));
+        route.form = Some(FormRules { takes_json: false, file_field, precheck, fallback: None });
         route
     }
 
     /// The same, showing its form again where that cannot be taken now, so that nothing that was typed is lost.
-    pub(in crate::http) fn showing_again(mut self, show_again: ShowAgain) -> Self {
-        self.form = self.form.map(|form| FormRules { show_again: Some(show_again), ..form });
+    pub(in crate::http) fn with_fallback(mut self, fallback: FormFallback) -> Self {
+        self.form = self.form.map(|form| FormRules { fallback: Some(fallback), ..form });
         self
     }
 
-    /// The same, taking the same time whatever it finds.
-    pub(in crate::http) fn evenly(mut self) -> Self {
-        self.is_even = true;
+    /// The same, with its response time padded to a constant.
+    pub(in crate::http) fn in_constant_time(mut self) -> Self {
+        self.is_constant_time = true;
         self
     }
 
@@ -281,19 +261,27 @@ impl Route {
         self
     }
 
-    /// Whether it heeds an `Idempotency-Key`: every POST of v1 and admin.
-    pub fn takes_idempotency_key(&self) -> bool {
-        let is_of_keys = self.path.starts_with("/api/v1/") || self.path.starts_with("/api/admin/");
-        is_of_keys && self.method == Method::POST
+    /// Whether pages of other origins may call it.
+    pub fn cors(&self) -> bool {
+        self.audience == Audience::Public
     }
 
-    /// The same, with the answers that follow from its path, its method and who may enter.
+    /// Whether it answers people, with pages.
+    pub fn is_page(&self) -> bool {
+        self.audience == Audience::Page
+    }
+
+    /// Whether it heeds an `Idempotency-Key`.
+    pub fn takes_idempotency_key(&self) -> bool {
+        matches!(self.idempotency, Idempotency::ByKey(_))
+    }
+
+    /// The same, with the answers that follow from its idempotency and from who may enter.
     pub(in crate::http) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
-        if self.takes_idempotency_key() {
+        if let Idempotency::ByKey(resource) = self.idempotency {
             more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
-            // What is kept about a candidate is erased with them.
-            more.extend(self.path.contains("/candidate").then_some((410, "gone")));
+            more.extend(resource.names_candidate.then_some((410, "gone")));
         }
         if matches!(self.entry, Entry::Admin(_)) {
             more.push((403, "insufficient_scope"));
@@ -309,17 +297,24 @@ impl Route {
         if is_dry_run { Work::Read } else { self.work }
     }
 
-    /// The same, for people.
-    pub(in crate::http) fn for_people(mut self) -> Self {
-        self.page = true;
+    /// The same, with responses that others may be given while they are true, from this pool.
+    pub(in crate::http) fn cached_in(mut self, pool: Pool) -> Self {
+        self.caching = Some(Caching { pool, parameters: None });
         self
     }
 
-    /// The same, speaking the language that is asked for. What it answers, and is kept, depends on that (not on whether it was
-    /// named by `lang` or wanted by the browser) and on these parameters of the query alone: what another one chooses, such
-    /// as a free search, is not kept.
-    pub(in crate::http) fn in_languages(mut self, parameters: &'static [Parameter]) -> Self {
-        self.parameters = Some(parameters);
+    /// The same for a page, in the language that is asked for. Its cached responses depend on that (not on whether `lang` named
+    /// it or the browser wants it) and on these parameters of the query alone: a response that another parameter chooses, such
+    /// as a free search, is not cached.
+    pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [Parameter]) -> Self {
+        self.caching = Some(Caching { pool: Pool::Pages, parameters: Some(parameters) });
+        self
+    }
+
+    /// The same, rendered for one request at a time: it takes so long, and so much memory, that the others wait for the cached
+    /// response.
+    pub(in crate::http) fn rendered_alone(mut self) -> Self {
+        self.renders_alone = true;
         self
     }
 
@@ -331,8 +326,8 @@ impl Route {
 
     /// The same, answering a key from the caller alone, without reading the file. The usage row's transaction sees to it
     /// that the caller is still who memory says.
-    pub(in crate::http) fn of_caller(mut self, reply: OfCaller) -> Self {
-        self.of_caller = Some(reply);
+    pub(in crate::http) fn answered_from_caller(mut self, reply: FromCaller) -> Self {
+        self.from_caller = Some(reply);
         self
     }
 
@@ -350,13 +345,15 @@ impl Route {
         act: impl Fn(&Ctx, &Tx<'_>, Option<Principal>, &W) -> Result<Reply, Error> + Copy + Send + Sync + 'static,
     ) -> Self {
         let decode: Decode = Arc::new(move |ctx, request| {
-            let wish = decode(ctx, request)?;
-            Ok(Next::Act(Box::new(move |ctx, tx, who| act(ctx, tx, who, &wish))))
+            let input = decode(ctx, request)?;
+            Ok(Next::Act(Box::new(move |ctx, tx, who| act(ctx, tx, who, &input))))
         });
         Self::with_decode(method, path, entry, decode)
     }
 
+    /// For programs, until its constructor says otherwise.
     fn with_decode(method: Method, path: &'static str, entry: Entry, decode: Decode) -> Self {
+        let audience = Audience::Api;
         Self {
             method,
             path,
@@ -364,24 +361,17 @@ impl Route {
             work: Work::Read,
             takes_body: false,
             form: None,
-            is_even: false,
+            is_constant_time: false,
             body_bytes_max: BODY_BYTES_MAX,
             takes_dry_run: false,
-            cors: table::is_public(path),
-            page: false,
+            audience,
+            idempotency: Idempotency::None,
+            caching: None,
+            renders_alone: false,
             hashes: false,
             answers: Vec::new(),
-            parameters: None,
             decode,
-            of_caller: None,
+            from_caller: None,
         }
     }
-}
-
-/// The caller, seen in this very transaction, where they may enter.
-fn proven(who: Option<Principal>, entry: Entry) -> Result<Principal, Refusal> {
-    let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
-    entry.accept(&who)?;
-    entry.admit(&who)?;
-    Ok(who)
 }

@@ -36,12 +36,12 @@ enum Source {
 pub(in crate::http) struct Attempt {
     account: Account,
     address: IpAddr,
-    standing: Standing,
+    familiarity: Familiarity,
 }
 
 /// What an account knows of where an attempt comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Familiarity {
     /// Nothing: everything counts.
     Stranger,
     /// It has succeeded from this network: what happens in wider networks or elsewhere does not count.
@@ -80,8 +80,8 @@ impl Throttle {
     ) -> Result<Attempt, u64> {
         let account = Sha256::digest(account.as_bytes()).into();
         let mut known = self.known();
-        let standing = known.standing(account, address, device, now);
-        let attempt = Attempt { account, address, standing };
+        let familiarity = known.familiarity(account, address, device, now);
+        let attempt = Attempt { account, address, familiarity };
         match known.wait(&attempt, now) {
             Some(wait_s) => Err(wait_s),
             None => {
@@ -103,7 +103,7 @@ impl Throttle {
         let mut known = self.known();
         known.take_back(attempt);
         let network = Source::Network(network::narrowest(attempt.address));
-        if let Standing::FamiliarDevice(before) = attempt.standing {
+        if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
             known.accounts.remove(&(attempt.account, Source::Device(before)));
             // The browser has another cookie from now on.
             known.familiar.remove(&(attempt.account, Source::Device(before)));
@@ -123,13 +123,13 @@ impl Throttle {
 }
 
 impl Known {
-    fn standing(&self, account: Account, address: IpAddr, device: Option<[u8; 32]>, now: Duration) -> Standing {
+    fn familiarity(&self, account: Account, address: IpAddr, device: Option<[u8; 32]>, now: Duration) -> Familiarity {
         let is_familiar =
             |source| self.familiar.get(&(account, source)).is_some_and(|at| now.saturating_sub(*at) < FAMILIAR_FOR);
         match device {
-            Some(device) if is_familiar(Source::Device(device)) => Standing::FamiliarDevice(device),
-            _ if is_familiar(Source::Network(network::narrowest(address))) => Standing::FamiliarNetwork,
-            _ => Standing::Stranger,
+            Some(device) if is_familiar(Source::Device(device)) => Familiarity::FamiliarDevice(device),
+            _ if is_familiar(Source::Network(network::narrowest(address))) => Familiarity::FamiliarNetwork,
+            _ => Familiarity::Stranger,
         }
     }
 
@@ -144,7 +144,7 @@ impl Known {
             .filter_map(|(network, factor)| self.networks.get(&network)?.wait(NETWORK_FAILURES_FREE * factor, now));
         let wait = of_account.chain(of_networks).max();
         let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
-        let strangers = self.strangers.get(&attempt.account).filter(|_| attempt.standing == Standing::Stranger);
+        let strangers = self.strangers.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Stranger);
         wait_s.max(strangers.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))
     }
 
@@ -155,7 +155,7 @@ impl Known {
         for (network, _) in attempt.networks() {
             count(&mut self.networks, network, now);
         }
-        if attempt.standing == Standing::Stranger {
+        if attempt.familiarity == Familiarity::Stranger {
             make_room(&mut self.strangers, &attempt.account, |hour| hour.is_over(now), |hour| hour.began_at);
             let hour = self.strangers.entry(attempt.account).or_insert_with(|| HourlyAllowance::beginning(now));
             // There was no wait, so there is one to take.
@@ -170,7 +170,7 @@ impl Known {
         for (network, _) in attempt.networks() {
             take_back(&mut self.networks, &network);
         }
-        if attempt.standing == Standing::Stranger
+        if attempt.familiarity == Familiarity::Stranger
             && let Some(hour) = self.strangers.get_mut(&attempt.account)
         {
             hour.give_back();
@@ -181,8 +181,8 @@ impl Known {
 impl Attempt {
     /// Under which sources its failure counts for the account.
     fn sources(&self) -> impl Iterator<Item = (Source, u32)> {
-        let device = match self.standing {
-            Standing::FamiliarDevice(device) => Some((Source::Device(device), 1)),
+        let device = match self.familiarity {
+            Familiarity::FamiliarDevice(device) => Some((Source::Device(device), 1)),
             _ => None,
         };
         self.networks().map(|(network, factor)| (Source::Network(network), factor)).chain(device)
@@ -190,10 +190,10 @@ impl Attempt {
 
     /// For which networks its failure counts.
     fn networks(&self) -> impl Iterator<Item = (Network, u32)> {
-        let levels = match self.standing {
-            Standing::Stranger => usize::MAX,
-            Standing::FamiliarNetwork => 1,
-            Standing::FamiliarDevice(_) => 0,
+        let levels = match self.familiarity {
+            Familiarity::Stranger => usize::MAX,
+            Familiarity::FamiliarNetwork => 1,
+            Familiarity::FamiliarDevice(_) => 0,
         };
         network::containing(self.address).take(levels)
     }
@@ -290,6 +290,6 @@ mod tests {
         let tries = (0..9).filter(|_| throttle.begin("ada", office, Some([7; 32]), NOW).is_ok()).count();
         assert_eq!(tries, 5);
         let later = NOW + FAMILIAR_FOR;
-        assert_eq!(throttle.known().standing(attempt.account, office, Some([7; 32]), later), Standing::Stranger);
+        assert_eq!(throttle.known().familiarity(attempt.account, office, Some([7; 32]), later), Familiarity::Stranger);
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use form_urlencoded::Serializer;
 use hyper::header::HeaderMap;
 
-use crate::http::pages::texts;
+use super::language::Language;
 
 /// The parameter that names a language, on every page.
 const LANG: &str = "lang";
@@ -25,8 +25,10 @@ pub(in crate::http) struct Parameter {
 /// One of the answers of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) enum Variant {
-    /// To a request without any parameter that counts, by the language's place.
-    Plain(usize),
+    /// The only one: the path depends on neither language nor query.
+    Only,
+    /// To a request without any parameter that counts, by the language.
+    Plain(Language),
     /// To others, by the parameters in the order of the route and the language.
     Queried(String),
 }
@@ -36,7 +38,7 @@ pub(in crate::http) enum Variant {
 /// whose value chooses nothing counts as not there.
 pub(in crate::http) fn of(parameters: &[Parameter], query: &str, fields: &HeaderMap) -> Option<Variant> {
     if query.is_empty() {
-        return Some(Variant::Plain(texts::place(None, fields)));
+        return Some(Variant::Plain(Language::negotiate(None, fields)));
     }
     if query.len() > QUERY_BYTES_MAX {
         return None;
@@ -54,7 +56,7 @@ pub(in crate::http) fn of(parameters: &[Parameter], query: &str, fields: &Header
             return None;
         }
     }
-    let language = texts::place(lang.as_deref(), fields);
+    let language = Language::negotiate(lang.as_deref(), fields);
     let given = parameters.iter().zip(&values);
     let given = given.filter_map(|(known, value)| Some((known.name, (known.read)(value.as_deref()?)?)));
     let mut given = given.peekable();
@@ -63,7 +65,7 @@ pub(in crate::http) fn of(parameters: &[Parameter], query: &str, fields: &Header
     }
     let mut key = Serializer::new(String::new());
     key.extend_pairs(given);
-    key.append_pair(LANG, &language.to_string());
+    key.append_pair(LANG, language.tag());
     Some(Variant::Queried(key.finish()))
 }
 
@@ -85,8 +87,8 @@ mod tests {
 
     #[test]
     fn what_counts_is_the_parameters_and_the_language() {
-        assert_eq!(asked("", "en"), Some(Variant::Plain(0)));
-        assert_eq!(asked("", "de-CH"), Some(Variant::Plain(1)));
+        assert_eq!(asked("", "en"), Some(Variant::Plain(Language::of_tag("en"))));
+        assert_eq!(asked("", "de-CH"), Some(Variant::Plain(Language::of_tag("de"))));
         for same in ["page=", "department=&page=&lang=", "q=&x=", "&&", "lang=de", "lang=de-CH", "lang=tlh", "page=x"] {
             assert_eq!(asked(same, "de"), asked("", "de"), "{same}");
         }

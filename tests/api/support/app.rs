@@ -340,7 +340,7 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
                     worker.stop().await;
                 }
             };
-            Server::new(listener, ctx).run(shutdown, background).await
+            Server::new(listener, ctx, appliance::http::routes::table()).run(shutdown, background).await
         })
     });
     (address, Running { stop, thread })

@@ -10,7 +10,7 @@ use appliance::http::server::table::{ANYWHERE, Table, UNROUTED};
 type Seen = BTreeSet<(String, u16, Option<String>)>;
 
 static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(appliance::http::routes::table);
 
 pub(super) const NO_ROUTE: &str = "-";
 
@@ -31,7 +31,7 @@ pub(crate) fn findings() -> Vec<String> {
     for route in TABLE.routes() {
         let route_name = format!("{} {}", route.method, route.path);
         declared.extend(route.answers.iter().map(|(status, code)| (route_name.clone(), *status, *code)));
-        if route.cors {
+        if route.cors() {
             declared.insert((format!("OPTIONS {}", route.path), 204, ""));
         }
     }

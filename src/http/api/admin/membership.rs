@@ -45,29 +45,29 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-struct ListWish {
+struct MembershipListInput {
     organization_id: Option<OrganizationId>,
     page: Page,
     after: After,
 }
 
-fn decode_list(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
+fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error> {
     let (page, after) = super::page(request)?;
-    Ok(ListWish { organization_id: OrganizationId::parse(request.param("id")), page, after })
+    Ok(MembershipListInput { organization_id: OrganizationId::parse(request.param("id")), page, after })
 }
 
 /// `GET …/memberships`: a page of an organization's members, newest first.
 ///
 /// # Errors
 /// `not_found` where there is no such organization.
-fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error> {
-    let id = organization(tx, wish.organization_id.as_ref())?;
-    let members = store::membership::page(tx, id, wish.after.as_ref(), wish.page.rows_wanted())?;
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &MembershipListInput) -> Result<Reply, Error> {
+    let id = organization(tx, input.organization_id.as_ref())?;
+    let members = store::membership::page(tx, id, input.after.as_ref(), input.page.rows_wanted())?;
     let key = |member: &Membership| super::key(member.created_at, member.user_id.as_str());
-    Ok(wish.page.reply(members, key, |member| wire(&member)))
+    Ok(input.page.reply(members, key, |member| wire(&member)))
 }
 
-struct PutWish {
+struct MembershipInput {
     organization_id: Option<OrganizationId>,
     user_id: Option<UserId>,
     org_role: OrgRole,
@@ -78,13 +78,13 @@ struct PutWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without an `orgRole`, or for one that there is
 /// none of.
-fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
+fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let mut fields = request.object()?;
     let org_role = fields.required_any_text("orgRole");
     let must_be = format!("must be one of {}", OrgRole::WORDS.join(", "));
     let org_role = org_role.and_then(|word| OrgRole::parse(&word).or_else(|| fields.fault("orgRole", must_be)));
     let org_role = fields.valid_with(org_role)?;
-    Ok(PutWish {
+    Ok(MembershipInput {
         organization_id: OrganizationId::parse(request.param("id")),
         user_id: UserId::parse(request.param("userId")),
         org_role,
@@ -95,10 +95,10 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<PutWish, Error> {
 ///
 /// # Errors
 /// `not_found` where there is no such organization or user.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &PutWish) -> Result<Reply, Error> {
-    let id = organization(tx, wish.organization_id.as_ref())?;
-    let user_id = user(tx, wish.user_id.as_ref())?;
-    let membership = Record { user_id: user_id.clone(), org_role: wish.org_role };
+fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &MembershipInput) -> Result<Reply, Error> {
+    let id = organization(tx, input.organization_id.as_ref())?;
+    let user_id = user(tx, input.user_id.as_ref())?;
+    let membership = Record { user_id: user_id.clone(), org_role: input.org_role };
     let stamp = store::activity::stamp(&*ctx.world);
     store::membership::put(tx, &stamp, Some(who.principal()), id, &membership)?;
     let member = store::membership::find(tx, id, user_id)?.ok_or(NO_MEMBERSHIP)?;

@@ -63,7 +63,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 /// What an organization is to be: of a new one whatever is not given is as it is by default, of another as it was.
 #[derive(Default)]
-struct Wish {
+struct OrganizationInput {
     slug: Option<Slug>,
     name: Option<String>,
     domain: Option<String>,
@@ -79,7 +79,7 @@ struct Wish {
     decision_visible_after_hours: Option<Option<i64>>,
 }
 
-impl Wish {
+impl OrganizationInput {
     /// Everything but what a new organization must have.
     fn read(ctx: &Ctx, fields: &mut Fields) -> Self {
         let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
@@ -105,7 +105,7 @@ impl Wish {
         }
     }
 
-    /// An organization with this wish fulfilled.
+    /// An organization with this input fulfilled.
     ///
     /// # Errors
     /// `validation_error` where its theme becomes too large.
@@ -201,24 +201,24 @@ fn slug(fields: &mut Fields, text: &str) -> Option<Slug> {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `name` or `slug`, and for a field that
 /// is not what it must be.
-fn decode_create(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode_create(ctx: &Ctx, request: &Request) -> Result<OrganizationInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let slug = fields.required_any_text("slug").and_then(|text| slug(&mut fields, &text));
-    let wish = Wish { name, slug, ..Wish::read(ctx, &mut fields) };
+    let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
     fields.valid()?;
-    Ok(wish)
+    Ok(input)
 }
 
 /// `POST /api/admin/organizations`: makes an organization. Nobody is a member of it yet.
 ///
 /// # Errors
 /// `conflict` where another has its slug; `validation_error` where its theme is too large.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &Wish) -> Result<Reply, Error> {
-    let (Some(slug), Some(name)) = (wish.slug.clone(), wish.name.clone()) else {
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &OrganizationInput) -> Result<Reply, Error> {
+    let (Some(slug), Some(name)) = (input.slug.clone(), input.name.clone()) else {
         return Err(Error::Defect("an organization without slug or name was let through".to_owned()));
     };
-    let organization = wish.applied_to(Record::new(ctx.world.id(), slug, name))?;
+    let organization = input.applied_to(Record::new(ctx.world.id(), slug, name))?;
     let stamp = store::activity::stamp(&*ctx.world);
     store::organization::create(tx, &stamp, Some(who.principal()), &organization)?;
     found(tx, &organization.id)
@@ -258,13 +258,13 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 ///
 /// # Errors
 /// As [`decode_create`], without the members that must be there.
-fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, Wish), Error> {
+fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, OrganizationInput), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
     let slug = fields.any_text("slug").and_then(|text| slug(&mut fields, &text));
-    let wish = Wish { name, slug, ..Wish::read(ctx, &mut fields) };
+    let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
     fields.valid()?;
-    Ok((OrganizationId::parse(request.param("id")), wish))
+    Ok((OrganizationId::parse(request.param("id")), input))
 }
 
 /// `PATCH /api/admin/organizations/{id}`: changes an organization, switches it off or on again.
@@ -272,10 +272,15 @@ fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>
 /// # Errors
 /// `not_found` where there is no such organization; `conflict` where another has its new slug; `validation_error` where
 /// its theme becomes too large.
-fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, (id, wish): &(Option<OrganizationId>, Wish)) -> Result<Reply, Error> {
+fn change(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Admin,
+    (id, input): &(Option<OrganizationId>, OrganizationInput),
+) -> Result<Reply, Error> {
     let id = id.as_ref().ok_or(NO_ORGANIZATION)?;
     let before = store::organization::find(tx, id)?.ok_or(NO_ORGANIZATION)?.record;
-    let after = wish.applied_to(before.clone())?;
+    let after = input.applied_to(before.clone())?;
     let stamp = store::activity::stamp(&*ctx.world);
     store::organization::change(tx, &stamp, Some(who.principal()), &before, &after)?;
     found(tx, id)

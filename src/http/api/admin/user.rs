@@ -80,8 +80,8 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
 ///
 /// # Errors
 /// `conflict` where another has the address.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &NewUser) -> Result<Reply, Error> {
-    let NewUser { email, name, platform_role, enabled } = wish;
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &NewUser) -> Result<Reply, Error> {
+    let NewUser { email, name, platform_role, enabled } = input;
     let user = Record {
         id: ctx.world.id(),
         email: email.clone(),
@@ -100,7 +100,7 @@ fn email(fields: &mut Fields, address: Option<String>) -> Option<Email> {
     Email::parse(&address?).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
 }
 
-struct ListWish {
+struct UserListInput {
     page: Page,
     after: After,
     email: Option<String>,
@@ -110,9 +110,9 @@ struct ListWish {
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, a parameter that is there twice.
-fn decode_list(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
+fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
     let ((page, after), email) = Refusal::both(super::page(request), request.query("email"))?;
-    Ok(ListWish { page, after, email })
+    Ok(UserListInput { page, after, email })
 }
 
 /// `GET /api/admin/users`: a page of all users, newest first, the disabled ones too; with `email` the one who has that
@@ -120,17 +120,17 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
 ///
 /// # Errors
 /// None of its own; admins only, as the whole path.
-fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, wish: &ListWish) -> Result<Reply, Error> {
-    let users = match &wish.email {
-        None => store::user::page(tx, wish.after.as_ref(), wish.page.rows_wanted())?,
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
+    let users = match &input.email {
+        None => store::user::page(tx, input.after.as_ref(), input.page.rows_wanted())?,
         // Nobody has an address that is none, and nobody comes behind the only one who has it.
-        Some(email) => match Email::parse_stored(email).filter(|_| wish.after.is_none()) {
+        Some(email) => match Email::parse_stored(email).filter(|_| input.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
         },
     };
     let key = |user: &User| super::key(user.created_at, user.record.id.as_str());
-    Ok(wish.page.reply(users, key, |user| wire(&user, None)))
+    Ok(input.page.reply(users, key, |user| wire(&user, None)))
 }
 
 /// The user that a path names; an id that none can have names nothing.
@@ -149,7 +149,7 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &UserId) -> Result<Reply, Error> {
     found(tx, id)
 }
 
-struct ChangeWish {
+struct UserChangeInput {
     id: Option<UserId>,
     email: Option<Email>,
     name: Option<String>,
@@ -161,10 +161,10 @@ struct ChangeWish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a field that is not what it must be.
-fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
+fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     let mut fields = request.object()?;
     let address = fields.any_text("email");
-    let wish = ChangeWish {
+    let input = UserChangeInput {
         id: UserId::parse(request.param("id")),
         email: email(&mut fields, address),
         name: fields.text_not_blank("name", NAME_CHARACTERS_MAX),
@@ -172,7 +172,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
         enabled: fields.truth("enabled"),
     };
     fields.valid()?;
-    Ok(wish)
+    Ok(input)
 }
 
 /// `PATCH /api/admin/users/{id}`: changes a user. The sessions of one who is disabled, or who gets another address, end.
@@ -181,19 +181,19 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
 /// # Errors
 /// `not_found` where there is no such user; `conflict` where another user has the address, or nobody would be left who is
 /// an enabled admin.
-fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, wish: &ChangeWish) -> Result<Reply, Error> {
-    let id = wish.id.as_ref().ok_or(NO_USER)?;
+fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &UserChangeInput) -> Result<Reply, Error> {
+    let id = input.id.as_ref().ok_or(NO_USER)?;
     let before = store::user::find(tx, id)?.ok_or(NO_USER)?.record;
-    if let Some(email) = &wish.email
+    if let Some(email) = &input.email
         && store::user::find_by_email(tx, email)?.is_some_and(|other| other.record.id != *id)
     {
         return Err(EMAIL_TAKEN.into());
     }
     let after = Record {
-        email: wish.email.clone().unwrap_or_else(|| before.email.clone()),
-        name: wish.name.clone().unwrap_or_else(|| before.name.clone()),
-        platform_role: wish.platform_role.unwrap_or(before.platform_role),
-        enabled: wish.enabled.unwrap_or(before.enabled),
+        email: input.email.clone().unwrap_or_else(|| before.email.clone()),
+        name: input.name.clone().unwrap_or_else(|| before.name.clone()),
+        platform_role: input.platform_role.unwrap_or(before.platform_role),
+        enabled: input.enabled.unwrap_or(before.enabled),
         ..before.clone()
     };
     let stamp = store::activity::stamp(&*ctx.world);

@@ -1,6 +1,6 @@
 //! `POST /api/v1/organizations/{id}/candidates`.
 
-use super::{NO_ROLE, email, organization, told};
+use super::find::{NO_ROLE, email, in_full_reply, organization};
 use crate::domain::candidate::{self, StepTemplate};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
@@ -14,7 +14,7 @@ use crate::http::server::request::Request;
 use crate::store::candidate::{Record, acts};
 use crate::store::{self, Error, Tx};
 
-pub(super) struct AddWish {
+pub(super) struct CandidateAddInput {
     organization: Option<OrganizationId>,
     name: String,
     email: Email,
@@ -27,7 +27,7 @@ pub(super) struct AddWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `name`, `email` or `roleId`, for an
 /// `email` that is none, an `appliedAt` that is no moment, or a `name` that is too long.
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let address = fields.required_any_text("email");
@@ -38,7 +38,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
     // An id that none can have is an unknown role, not a fault of form.
     let role_id = role_id.and_then(|id| RoleId::parse(&id));
     let organization = OrganizationId::parse(request.param("id"));
-    Ok(AddWish { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
+    Ok(CandidateAddInput { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
 }
 
 /// `POST /api/v1/organizations/{id}/candidates`: adds someone to a role by hand. Who has the same address in the
@@ -47,12 +47,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<AddWish, Error> {
 /// # Errors
 /// `not_found` where there is no such organization or, in it, no such role; `forbidden` for a plain member; `conflict`
 /// where the role is not open or has no steps, or the candidate has applied to it.
-pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Result<Reply, Error> {
-    let (organization, standing) = organization(tx, who, wish.organization.as_ref())?;
-    let role = wish.role_id.as_ref().ok_or(NO_ROLE)?;
+pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddInput) -> Result<Reply, Error> {
+    let (organization, standing) = organization(tx, who, input.organization.as_ref())?;
+    let role = input.role_id.as_ref().ok_or(NO_ROLE)?;
     let seats = store::role::seats(tx, organization, role)?.ok_or(NO_ROLE)?;
     standing.require_manager()?;
-    let known = store::candidate::with_email(tx, organization, &wish.email)?;
+    let known = store::candidate::with_email(tx, organization, &input.email)?;
     let has_applied = match &known {
         Some(candidate) => store::candidate_role::has_applied(tx, organization, &candidate.id, role)?,
         None => false,
@@ -66,8 +66,8 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
         None => {
             let record = Record {
                 id: ctx.world.id(),
-                name: wish.name.clone(),
-                email: wish.email.clone(),
+                name: input.name.clone(),
+                email: input.email.clone(),
                 privacy: Privacy::default(),
             };
             acts::add(tx, Some(who), organization, &record, &stamp())?
@@ -79,9 +79,9 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &AddWish) -> Re
     let application = store::candidate_role::Record {
         id: ctx.world.id(),
         status: ApplicationStatus::InProgress,
-        applied_at: wish.applied_at.unwrap_or(tx.now),
+        applied_at: input.applied_at.unwrap_or(tx.now),
         hire: None,
     };
     acts::apply(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
-    told(tx, candidate)
+    in_full_reply(tx, candidate)
 }

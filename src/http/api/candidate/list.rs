@@ -1,7 +1,7 @@
 //! `GET /api/v1/organizations/{id}/candidates`.
 
+use super::find::{EMAIL, NO_ROLE, organization};
 use super::wire::{WireApplication, WireCandidate};
-use super::{EMAIL, NO_ROLE, organization};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -15,7 +15,7 @@ use crate::http::server::request::Request;
 use crate::store::candidate::search::Filter;
 use crate::store::{self, Error, Tx};
 
-pub(super) struct ListWish {
+pub(super) struct CandidateListInput {
     organization: Option<OrganizationId>,
     filter: Filter,
     page: Page,
@@ -26,7 +26,7 @@ pub(super) struct ListWish {
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, an `email` that is none, a `status`
 /// that there is none of, too many words, a parameter that is there twice; `not_found` for a `roleId` that none can have.
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, Error> {
     let read = |name| request.query(name);
     let words = read("q").and_then(|text| searched("q", text));
     let words_of_name = read("name").and_then(|text| searched("name", text));
@@ -37,7 +37,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ListWish, Error> {
     let (((words, words_of_name), (email, status)), (role, page)) = Refusal::both(narrowed, rest)?;
     let role_id = role.map(|id| RoleId::parse(&id).ok_or(NO_ROLE)).transpose()?;
     let organization = OrganizationId::parse(request.param("id"));
-    Ok(ListWish { organization, filter: Filter { words, words_of_name, email, role_id, status }, page })
+    Ok(CandidateListInput { organization, filter: Filter { words, words_of_name, email, role_id, status }, page })
 }
 
 fn searched(name: &str, text: Option<String>) -> Result<Vec<String>, Refusal> {
@@ -59,23 +59,23 @@ fn status(text: &str) -> Result<ApplicationStatus, Refusal> {
 /// # Errors
 /// `not_found` where there is no such organization or, in it, no such role; `validation_error` for a `cursor` that no page
 /// of it gave.
-pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &ListWish) -> Result<Reply, Error> {
-    let (id, _) = organization(tx, who, wish.organization.as_ref())?;
-    if let Some(role) = &wish.filter.role_id {
+pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
+    let (id, _) = organization(tx, who, input.organization.as_ref())?;
+    if let Some(role) = &input.filter.role_id {
         store::role::seats(tx, id, role)?.ok_or(NO_ROLE)?;
     }
-    let before = match &wish.page.after {
+    let before = match &input.page.after {
         Some(after) => last_of_page(tx, id, after)?,
         None => i64::MAX,
     };
-    let rows = wish.page.rows_wanted();
-    let found = store::candidate::search::page(tx, id, &wish.filter, before, rows)?;
+    let rows = input.page.rows_wanted();
+    let found = store::candidate::search::page(tx, id, &input.filter, before, rows)?;
     let mut told = Vec::with_capacity(found.len());
     for candidate in found {
         let applications = store::candidate_role::of_candidate(tx, id, &candidate.id)?;
         told.push((candidate, applications));
     }
-    Ok(wish.page.reply(
+    Ok(input.page.reply(
         told,
         |(candidate, _)| vec![candidate.id.to_string()],
         |(candidate, applications)| {

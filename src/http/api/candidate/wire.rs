@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::domain::candidate_step::{CandidateStep, HireRecord};
 use crate::http::api::candidate_step::WireStep;
-use crate::http::api::document::WireDocument;
 use crate::store::candidate::Candidate;
 use crate::store::candidate_role::{Application, Current};
+use crate::store::document::Document;
 use crate::store::status_page::sent::{Sent, Signups};
 
 /// An application with its steps, and what was sent to it.
@@ -186,6 +186,30 @@ impl<'a> WireTyped<'a> {
             note: &sent.note,
             locale: &sent.locale,
             consented_at: sent.consented_at.to_string(),
+        }
+    }
+}
+
+/// A document, without its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct WireDocument {
+    id: String,
+    file_name: String,
+    media_type: &'static str,
+    bytes: u32,
+    created_at: String,
+}
+
+impl WireDocument {
+    pub(in crate::http) fn of(document: &Document) -> Self {
+        let Document { id, file_name, media_type, bytes, created_at, sha256: _ } = document;
+        Self {
+            id: id.as_str().to_owned(),
+            file_name: file_name.clone(),
+            media_type: media_type.as_str(),
+            bytes: *bytes,
+            created_at: created_at.to_string(),
         }
     }
 }

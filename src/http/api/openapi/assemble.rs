@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::parts::{Object, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
+use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use super::{example, refusals};
-use crate::http::server::route::{Entry, Route};
+use crate::http::server::entry::Entry;
 
 /// What is known of each code of a refusal, in the common fragment; it does not go into the document.
 const PROBLEMS: &str = "x-problems";
 
-pub(super) fn document(common: &str, fragments: &[&str], routes: &[Route], cookie: &str) -> Value {
+pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], cookie: &str) -> Value {
     let mut document = read(common);
     let problems = object(document.remove(PROBLEMS));
     let mut paths = Object::new();
@@ -92,7 +92,7 @@ fn prune(components: &mut Object, paths: &Value) {
 }
 
 /// An operation as OpenAPI has it, of what its fragment and its route say.
-fn complete(mut told: Object, route: &Route, components: &mut Object, problems: &Object) -> Object {
+fn complete(mut told: Object, route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut whole = Object::new();
     for name in ["tags", "operationId", "summary"] {
         whole.insert(name.to_owned(), told.remove(name).unwrap_or_default());
@@ -134,7 +134,7 @@ fn complete(mut told: Object, route: &Route, components: &mut Object, problems: 
 }
 
 /// Whether it answers a caller who has its newest answer that they do.
-fn is_tagged(route: &Route) -> bool {
+fn is_tagged(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
 
@@ -161,7 +161,7 @@ fn security(entry: Entry) -> Value {
     }
 }
 
-fn parameters(told: &Object, route: &Route) -> Vec<Value> {
+fn parameters(told: &Object, route: &Operation) -> Vec<Value> {
     let common = |name: &str| json!({ "$ref": format!("#/components/parameters/{name}") });
     let own = told.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_told = |name: &str| own.iter().any(|one| one["name"] == name);
@@ -330,7 +330,7 @@ fn default_returns(told: &Object) -> &'static str {
     }
 }
 
-fn success_headers(route: &Route) -> Vec<&'static str> {
+fn success_headers(route: &Operation) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id"];
     if route.entry != Entry::Open {
         names.extend(RATE_LIMIT);

@@ -43,12 +43,17 @@ mod page;
 mod parts;
 mod refusals;
 
+use std::sync::{Arc, OnceLock};
+
 use hyper::Method;
 use serde_json::Value;
 
-use super::session;
+use self::parts::Operation;
+use crate::http::server::authentication;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 
 /// What all operations share.
@@ -87,31 +92,52 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 /// Where the page is.
 const PAGE_PATH: &str = "/docs";
 
-pub(in crate::http) fn routes() -> Vec<Route> {
-    vec![
-        Route::plain(Method::GET, DOCUMENT_PATH, |ctx| ctx.description().document.clone())
-            .answering(&[(200, ""), (304, "")]),
-        Route::plain(Method::GET, PAGE_PATH, |ctx| ctx.description().page.clone())
-            .for_people()
-            .answering(&[(200, ""), (304, "")]),
-    ]
+/// What the service says of itself: made when it is first asked for, from what its routes say of themselves.
+#[derive(Default)]
+pub(in crate::http) struct Description {
+    operations: OnceLock<Vec<Operation>>,
+    replies: OnceLock<Replies>,
 }
 
 /// The two answers, as they stay while the service runs.
-pub(in crate::http) struct Description {
+struct Replies {
     document: Reply,
     page: Reply,
 }
 
+pub(in crate::http) fn routes(description: &Arc<Description>) -> Vec<Route> {
+    let (document, page) = (Arc::clone(description), Arc::clone(description));
+    vec![
+        Route::plain(Audience::Api, Method::GET, DOCUMENT_PATH, move |ctx| document.replies(ctx).document.clone())
+            .cached_in(Pool::Api)
+            .answering(&[(200, ""), (304, "")]),
+        Route::plain(Audience::Page, Method::GET, PAGE_PATH, move |ctx| page.replies(ctx).page.clone())
+            .cached_in(Pool::Pages)
+            .answering(&[(200, ""), (304, "")]),
+    ]
+}
+
 impl Description {
-    pub(in crate::http) fn of(ctx: &Ctx) -> Self {
-        let document = document(ctx.table.routes(), session::cookie_name(ctx));
-        let page = Reply::reference(page::render(&document), &page::style_hash());
-        Self { document: Reply::tagged(&document).lasting(), page: page.lasting() }
+    /// Describes these routes.
+    pub(in crate::http) fn describe(&self, routes: &[Route]) {
+        self.operations.get_or_init(|| operations(routes));
+    }
+
+    fn replies(&self, ctx: &Ctx) -> &Replies {
+        self.replies.get_or_init(|| {
+            let operations = self.operations.get().map_or(&[][..], Vec::as_slice);
+            let document = assemble::document(COMMON, FRAGMENTS, operations, authentication::cookie_name(ctx));
+            let page = Reply::reference(page::render(&document), &page::style_hash());
+            Replies { document: Reply::tagged(&document).valid_forever(), page: page.valid_forever() }
+        })
     }
 }
 
 /// The document of these routes. `cookie` is what a session's cookie is called.
 pub fn document(routes: &[Route], cookie: &str) -> Value {
-    assemble::document(COMMON, FRAGMENTS, routes, cookie)
+    assemble::document(COMMON, FRAGMENTS, &operations(routes), cookie)
+}
+
+fn operations(routes: &[Route]) -> Vec<Operation> {
+    routes.iter().map(Operation::of).collect()
 }

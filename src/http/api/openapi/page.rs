@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::example;
-use crate::http::pages::plain::escape;
+use crate::http::server::html::escape;
 
 const STYLE: &str = include_str!("page.css");
 

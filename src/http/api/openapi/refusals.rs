@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{Object, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
-use crate::http::server::route::Route;
+use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
 /// The errors of a route by status. Each is a component that all routes with the same codes share.
-pub(super) fn of(route: &Route, components: &mut Object, problems: &Object) -> Object {
+pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
         let codes = by_status.entry(*status).or_default();
@@ -24,7 +23,7 @@ pub(super) fn of(route: &Route, components: &mut Object, problems: &Object) -> O
         // What came of the state of things is given to repeats, too. A 404 is not: it may come of missing rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
-            () if route.page => "Page",
+            () if route.is_page => "Page",
             () if is_repeated => "Repeatable",
             () => "",
         };
@@ -33,7 +32,7 @@ pub(super) fn of(route: &Route, components: &mut Object, problems: &Object) -> O
         responses.insert(status.to_string(), response);
         let known = member(components, "responses");
         if !known.contains_key(&name) {
-            known.insert(name, refusal(status, &codes, is_repeated.then_some(REPLAYED), route.page, problems));
+            known.insert(name, refusal(status, &codes, is_repeated.then_some(REPLAYED), route.is_page, problems));
         }
     }
     responses

@@ -9,7 +9,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::text::{NAME_CHARACTERS_MAX, characters};
 use crate::domain::user::Principal;
-use crate::http::api::access::{self, NO_ORGANIZATION, Place};
+use crate::http::api::access::{self, NO_ORGANIZATION, TimeCursor};
+use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::Page;
 use crate::http::server::reply::Reply;
@@ -19,7 +20,7 @@ use crate::store::role::Filter;
 use crate::store::{self, Error, Tx};
 
 pub(super) fn route(path: &'static str) -> Route {
-    Route::scoped(Scope::RolesRead, Method::GET, path, decode, list).answering(&[
+    Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, path, decode, list).answering(&[
         (200, ""),
         (400, "validation_error"),
         (401, "unauthorized"),
@@ -29,11 +30,11 @@ pub(super) fn route(path: &'static str) -> Route {
     ])
 }
 
-struct Wish {
+struct RoleListInput {
     organization: Option<OrganizationId>,
     filter: Filter,
     page: Page,
-    after: Option<Place<RoleId>>,
+    after: Option<TimeCursor<RoleId>>,
 }
 
 /// Which roles are asked for. All parameters at fault are told at once.
@@ -41,17 +42,17 @@ struct Wish {
 /// # Errors
 /// `validation_error` for a filter that no role can fit, a `limit` that is no integer, a `cursor` that no page gave, a
 /// parameter that is there twice.
-fn decode(_: &Ctx, request: &Request) -> Result<Wish, Error> {
+fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let status = word(request, "status", RoleStatus::WORDS, RoleStatus::parse);
     let work_type = word(request, "workType", WorkType::WORDS, WorkType::parse);
     let public = word(request, "public", &["true", "false"], |word| word.parse().ok());
     let texts = Refusal::both(request.query("department"), request.query("location"));
-    let page = Page::read(request, 2).and_then(|page| Ok((access::place(&page)?, page)));
+    let page = Page::read(request, 2).and_then(|page| Ok((access::read_cursor(&page)?, page)));
     let words = Refusal::both(Refusal::both(status, work_type), Refusal::both(public, name_part(request)));
     let (filters, (after, page)) = Refusal::both(Refusal::both(words, texts), page)?;
     let (((status, work_type), (public, name_part)), (department, location)) = filters;
     let filter = Filter { status, public, department, location, work_type, name_part };
-    Ok(Wish { organization: OrganizationId::parse(request.param("id")), filter, page, after })
+    Ok(RoleListInput { organization: OrganizationId::parse(request.param("id")), filter, page, after })
 }
 
 fn word<T>(
@@ -80,10 +81,10 @@ fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
 ///
 /// # Errors
 /// `not_found` where there is no such organization, or the caller may not see it.
-fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &Wish) -> Result<Reply, Error> {
-    let organization = wish.organization.as_ref().ok_or(NO_ORGANIZATION)?;
+fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleListInput) -> Result<Reply, Error> {
+    let organization = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
     store::access::to_organization(tx, who, organization)?.ok_or(NO_ORGANIZATION)?;
-    let found = store::role::page(tx, organization, &wish.filter, wish.after.as_ref(), wish.page.rows)?;
-    let next = found.end.map(|(at, id)| access::parts(at, id.as_str()));
-    Ok(wish.page.reply_until(found.roles.into_iter().map(WireRole::new).collect(), next.as_deref()))
+    let found = store::role::page(tx, organization, &input.filter, input.after.as_ref(), input.page.rows)?;
+    let next = found.end.map(|(at, id)| access::cursor_parts(at, id.as_str()));
+    Ok(input.page.reply_until(found.roles.into_iter().map(WireRole::new).collect(), next.as_deref()))
 }

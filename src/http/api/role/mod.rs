@@ -1,14 +1,14 @@
 //! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff list, make, change, open, close and delete roles.
 //! Their steps are in `role_step`.
 
+mod input;
 mod list;
 mod wire;
-mod wish;
 
 use hyper::Method;
 
+use self::input::Change;
 use self::wire::{WireChanged, WireRoleInFull, WireWarning};
-use self::wish::Change;
 use super::access::NO_ORGANIZATION;
 use super::api_key::{WireData, WireSuccess};
 use super::portal;
@@ -20,14 +20,15 @@ use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX, RoleStatus, Salary,
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::resource::{ORGANIZATION, ROLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
 use crate::store::role::{Record, Role};
 use crate::store::{self, Error, Grade, Tx};
+pub(in crate::http) use input::{StepInput, step_type};
 pub(in crate::http) use wire::WireStep;
-pub(in crate::http) use wish::{StepWish, step_type};
 
 const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
 
@@ -62,8 +63,10 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let (reads, writes) = (Scope::RolesRead, Scope::RolesWrite);
     vec![
         list::route(roles),
-        Route::scoped(writes, Method::POST, roles, decode_create, create).with_body().writes(Grade::Durable).answering(
-            &[
+        Route::scoped(ORGANIZATION, writes, Method::POST, roles, decode_create, create)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[
                 (200, ""),
                 (400, "bad_request"),
                 (400, "validation_error"),
@@ -74,28 +77,27 @@ pub(in crate::http) fn routes() -> Vec<Route> {
                 (413, "payload_too_large"),
                 (415, "unsupported_media_type"),
                 (429, "rate_limited"),
-            ],
-        ),
-        Route::scoped(reads, Method::GET, role, decode_id, read).answering(&[
+            ]),
+        Route::scoped(ROLE, reads, Method::GET, role, decode_id, read).answering(&[
             (200, ""),
             (401, "unauthorized"),
             (403, "insufficient_scope"),
             (404, "not_found"),
             (429, "rate_limited"),
         ]),
-        Route::scoped(writes, Method::PATCH, role, decode_change, change)
+        Route::scoped(ROLE, writes, Method::PATCH, role, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(writes, Method::DELETE, role, decode_id, delete).writes(Grade::Durable).answering(CHANGED),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/open", decode_id, open)
+        Route::scoped(ROLE, writes, Method::DELETE, role, decode_id, delete).writes(Grade::Durable).answering(CHANGED),
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/open", decode_id, open)
             .writes(Grade::Durable)
             .answering(CHANGED),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/close", decode_close, close)
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/close", decode_close, close)
             .with_body()
             .writes(Grade::Durable)
             .answering(CHANGED_BY_BODY),
-        Route::scoped(writes, Method::POST, "/api/v1/roles/{id}/reopen", decode_id, reopen)
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/reopen", decode_id, reopen)
             .writes(Grade::Durable)
             .answering(CHANGED),
     ]
@@ -128,10 +130,10 @@ pub(in crate::http) fn managed(tx: &Tx<'_>, who: &Principal, id: Option<&RoleId>
     Ok(store::role::find(tx, &organization, id)?.ok_or(NO_ROLE)?)
 }
 
-struct CreateWish {
+struct RoleCreateInput {
     organization: Option<OrganizationId>,
     role: Change,
-    steps: Vec<StepWish>,
+    steps: Vec<StepInput>,
 }
 
 /// What a new role is to be. All fields at fault are told at once.
@@ -139,25 +141,25 @@ struct CreateWish {
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `name`, or for a member that is not what
 /// it must be.
-fn decode_create(_: &Ctx, request: &Request) -> Result<CreateWish, Error> {
+fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let role = Change::read(&mut fields, name);
-    let steps = wish::steps(&mut fields);
+    let steps = input::steps(&mut fields);
     fields.valid()?;
-    Ok(CreateWish { organization: OrganizationId::parse(request.param("id")), role, steps })
+    Ok(RoleCreateInput { organization: OrganizationId::parse(request.param("id")), role, steps })
 }
 
 /// `POST /api/v1/organizations/{id}/roles`: makes a role, as a draft. It may have its steps already.
 ///
 /// # Errors
 /// `not_found` where there is no such organization, or the caller may not see it; `forbidden` for a plain member of it.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &CreateWish) -> Result<Reply, Error> {
-    let organization = wish.organization.as_ref().ok_or(NO_ORGANIZATION)?;
+fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCreateInput) -> Result<Reply, Error> {
+    let organization = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
     store::access::to_organization(tx, who, organization)?.ok_or(NO_ORGANIZATION)?.require_manager()?;
-    let record = wish.role.apply(&blank(ctx.world.id(), tx.now))?;
+    let record = input.role.apply(&blank(ctx.world.id(), tx.now))?;
     let steps: Vec<store::role_step::Record> = (1..)
-        .zip(&wish.steps)
+        .zip(&input.steps)
         .map(|(order, step)| {
             let id: RoleStepId = ctx.world.id();
             store::role_step::Record { id, name: step.name.clone(), order, step_type: step.step_type }
@@ -201,7 +203,7 @@ fn in_full(tx: &Tx<'_>, role: Role) -> Result<WireRoleInFull, Error> {
     WireRoleInFull::new(role, steps, applications)
 }
 
-struct ChangeWish {
+struct RoleChangeInput {
     id: Option<RoleId>,
     change: Change,
 }
@@ -210,12 +212,12 @@ struct ChangeWish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` for a member that is not what it must be.
-fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
+fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
     let change = Change::read(&mut fields, name);
     fields.valid()?;
-    Ok(ChangeWish { id: RoleId::parse(request.param("id")), change })
+    Ok(RoleChangeInput { id: RoleId::parse(request.param("id")), change })
 }
 
 /// `PATCH /api/v1/roles/{id}`: changes what is given, and clears what is given as null. More positions open a filled role,
@@ -224,9 +226,9 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeWish, Error> {
 /// # Errors
 /// `not_found` where there is no such role, or the caller may not see it; `forbidden` for a plain member of its
 /// organization; `conflict` for fewer positions than are hired; `validation_error` for a salary that ends before it begins.
-fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &ChangeWish) -> Result<Reply, Error> {
-    let before = managed(tx, who, wish.id.as_ref())?;
-    let after = wish.change.apply(&before.record)?;
+fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleChangeInput) -> Result<Reply, Error> {
+    let before = managed(tx, who, input.id.as_ref())?;
+    let after = input.change.apply(&before.record)?;
     saved(ctx, tx, who, Action::RoleChanged, &before, &after)
 }
 
@@ -255,7 +257,7 @@ fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<RoleId>) -> Result<
     saved(ctx, tx, who, Action::RoleOpened, &before, &after)
 }
 
-struct CloseWish {
+struct RoleCloseInput {
     id: Option<RoleId>,
     reason: String,
 }
@@ -264,11 +266,11 @@ struct CloseWish {
 ///
 /// # Errors
 /// `bad_request` for a body that is no JSON object; `validation_error` without a `reason`.
-fn decode_close(_: &Ctx, request: &Request) -> Result<CloseWish, Error> {
+fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);
     let reason = fields.valid_with(reason)?;
-    Ok(CloseWish { id: RoleId::parse(request.param("id")), reason })
+    Ok(RoleCloseInput { id: RoleId::parse(request.param("id")), reason })
 }
 
 /// `POST /api/v1/roles/{id}/close`: takes a role off the portal and ends its signup links. Applications stay as they are.
@@ -276,10 +278,10 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<CloseWish, Error> {
 /// # Errors
 /// `not_found` where there is no such role, or the caller may not see it; `forbidden` for a plain member of its
 /// organization; `conflict` where it is neither open nor filled.
-fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, wish: &CloseWish) -> Result<Reply, Error> {
-    let before = managed(tx, who, wish.id.as_ref())?;
+fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCloseInput) -> Result<Reply, Error> {
+    let before = managed(tx, who, input.id.as_ref())?;
     let seats = before.record.seats.closed()?;
-    let after = Record { seats, close_reason: Some(wish.reason.clone()), ..before.record.clone() };
+    let after = Record { seats, close_reason: Some(input.reason.clone()), ..before.record.clone() };
     saved(ctx, tx, who, Action::RoleClosed, &before, &after)
 }
 

@@ -3,10 +3,12 @@
 use hyper::header;
 
 use super::feed;
+use super::visit::file;
 use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
@@ -20,7 +22,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
     header::HeaderName::from_static("cross-origin-resource-policy");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![super::file("/careers/{orgSlug}/embed.js", embed)]
+    vec![file("/careers/{orgSlug}/embed.js", Pool::Pages, embed)]
 }
 
 /// `GET /careers/{orgSlug}/embed.js`: the script, for pages of any origin, also of those that ask for leave.
@@ -30,5 +32,5 @@ pub(super) fn routes() -> Vec<Route> {
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let reply = feed::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;
-    Ok(reply.kept_for(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
+    Ok(reply.with_max_age(KEPT_FOR_S).with(CROSS_ORIGIN_RESOURCE_POLICY, "cross-origin"))
 }

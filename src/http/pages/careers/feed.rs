@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use super::share;
+use super::visit::file;
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::http::api::portal;
@@ -11,6 +12,7 @@ use crate::http::pages::markdown;
 use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::feed::{self, Entry};
 use crate::store::portal::Organization;
@@ -20,7 +22,7 @@ use crate::store::{self, Error, Tx};
 const ENTRIES_MAX: i64 = 100;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![super::file("/careers/{orgSlug}/feed.atom", atom)]
+    vec![file("/careers/{orgSlug}/feed.atom", Pool::Feeds, atom).rendered_alone()]
 }
 
 /// A feed that is kept until its portal shows something else.
@@ -30,7 +32,7 @@ pub(super) fn reply(
     kind: &'static str,
     body: String,
 ) -> Result<Reply, Error> {
-    Ok(Reply::tagged_file(kind, body).packed().shown(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged_file(kind, body).packed().valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
 /// A moment to the second (RFC 3339), as machines want it.

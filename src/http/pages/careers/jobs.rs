@@ -2,6 +2,7 @@
 //! role, in that each text in a section of its own.
 
 use super::place::Place;
+use super::visit::file;
 use super::{feed, share};
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::domain::text::Slug;
@@ -10,6 +11,7 @@ use crate::http::pages::markdown;
 use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::feed::{Entry, entries};
@@ -21,7 +23,7 @@ use crate::store::{Error, Tx};
 const JOBS_MAX: i64 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![super::file("/careers/{orgSlug}/jobs.xml", jobs)]
+    vec![file("/careers/{orgSlug}/jobs.xml", Pool::Feeds, jobs).rendered_alone()]
 }
 
 /// `GET /careers/{orgSlug}/jobs.xml`: every role that is public and open.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use askama::Template;
 
-use super::{Card, Visit, card, escaped, home, kept, missing, named, organization, share};
+use super::visit::{Card, Visit, card, escaped, home, named, organization, valid_until_change};
+use super::{missing, share};
 use crate::domain::careers::{Facet, Filter, ListPage, SearchResult};
 use crate::domain::role::WorkType;
 use crate::http::api::portal;
@@ -27,7 +28,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: name(Facet::WorkType), read: chosen },
 ];
 
-pub(super) struct Wish {
+pub(super) struct ListPageInput {
     visit: Visit,
     filter: Filter,
     page: usize,
@@ -37,14 +38,14 @@ pub(super) struct Wish {
 ///
 /// # Errors
 /// `validation_error` where a parameter is there twice.
-pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
+pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Error> {
     let chosen = [request.query(name(Facet::Department))?, request.query(name(Facet::Location))?];
     let [department, location] = chosen;
     let work_type = request.query(name(Facet::WorkType))?;
     let search = request.query("q")?.unwrap_or_default();
     let page = request.query("page")?.map_or(1, |page| page_number(&page));
-    Ok(Wish {
-        visit: super::decode(ctx, request)?,
+    Ok(ListPageInput {
+        visit: super::visit::decode(ctx, request)?,
         filter: Filter::new([department, location, work_type], &search),
         page,
     })
@@ -54,7 +55,11 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
 ///
 /// # Errors
 /// `not_found`, as a page, where there is no organization with this slug, or its portal is off.
-pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }: &Wish) -> Result<Reply, Error> {
+pub(super) fn list(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    ListPageInput { visit, filter, page: wanted }: &ListPageInput,
+) -> Result<Reply, Error> {
     let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
@@ -97,7 +102,11 @@ pub(super) fn list(ctx: &Ctx, tx: &Tx<'_>, Wish { visit, filter, page: wanted }:
     })?;
     // What leads to nothing anybody could make up: there is no end of it.
     let leads_somewhere = page.number == *wanted && (filter.is_empty() || !found.is_empty());
-    if leads_somewhere { kept(reply, texts, &organization, tx) } else { Ok(reply.in_language(texts.tag).with_tag()) }
+    if leads_somewhere {
+        valid_until_change(reply, texts, &organization, tx)
+    } else {
+        Ok(reply.in_language(texts.tag).with_tag())
+    }
 }
 
 #[derive(Template)]

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Card, Visit, card, home};
+use super::visit::{Card, Visit, card, home};
 use crate::domain::refusal::Refusal;
 use crate::http::api::portal::{self, NO_PORTAL, NO_ROLE};
 use crate::http::pages::frame::{self, Frame};

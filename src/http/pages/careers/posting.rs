@@ -9,7 +9,7 @@ use super::place::{self, Place};
 use super::share;
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::http::pages::markdown;
-use crate::http::pages::plain;
+use crate::http::server::html;
 use crate::interchange::json;
 use crate::store::role::Record;
 
@@ -66,7 +66,7 @@ fn posting(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&s
 /// The description as HTML; a role without one is at least named.
 fn description(role: &Record) -> String {
     let html = markdown::to_html(&markdown::of_description(&role.description));
-    if html.trim().is_empty() { format!("<p>{}</p>", plain::escape(&role.name)) } else { html }
+    if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
 }
 
 fn organization(base: &str, employer: &Employer<'_>) -> Value {

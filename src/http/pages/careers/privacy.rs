@@ -2,7 +2,8 @@
 
 use askama::Template;
 
-use super::{Visit, home, kept, missing, organization, share};
+use super::visit::{Visit, home, organization, valid_until_change};
+use super::{missing, share};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::markdown;
 use crate::http::pages::texts::fill;
@@ -42,7 +43,7 @@ pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Er
         home: format!("{home}?lang={}", texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
     })?;
-    kept(reply, texts, &organization, tx)
+    valid_until_change(reply, texts, &organization, tx)
 }
 
 /// A text as it stands in Markdown: none of its characters is a mark (CommonMark §2.4).
@@ -58,6 +59,6 @@ mod tests {
     fn a_name_in_a_notice_is_a_name() {
         let name = "*A* <b> [x](https://y) & `c` \\ _d_ {organization}";
         let html = markdown::to_html(&plain(name));
-        assert_eq!(html.trim_end(), format!("<p>{}</p>", crate::http::pages::plain::escape(name)));
+        assert_eq!(html.trim_end(), format!("<p>{}</p>", crate::http::server::html::escape(name)));
     }
 }

@@ -3,7 +3,8 @@
 use askama::Template;
 
 use super::posting::{self, Employer};
-use super::{Visit, home, kept, missing, named, organization, role_path, share};
+use super::visit::{Visit, home, named, organization, role_path, valid_until_change};
+use super::{missing, share};
 use crate::domain::id::{Id, RoleId};
 use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
@@ -16,7 +17,7 @@ use crate::store::portal::Organization;
 use crate::store::role::Record;
 use crate::store::{self, Error, Tx};
 
-pub(super) struct Wish {
+pub(super) struct RolePageInput {
     visit: Visit,
     role: Option<RoleId>,
 }
@@ -25,8 +26,8 @@ pub(super) struct Wish {
 ///
 /// # Errors
 /// `validation_error` where the language is there twice.
-pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Wish, Error> {
-    Ok(Wish { visit: super::decode(ctx, request)?, role: RoleId::parse(request.param("roleId")) })
+pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<RolePageInput, Error> {
+    Ok(RolePageInput { visit: super::visit::decode(ctx, request)?, role: RoleId::parse(request.param("roleId")) })
 }
 
 /// A role's page, or the page that says why there is none.
@@ -35,7 +36,7 @@ enum Found {
     Missing(Reply),
 }
 
-fn find(tx: &Tx<'_>, Wish { visit, role }: &Wish) -> Result<Found, Error> {
+fn find(tx: &Tx<'_>, RolePageInput { visit, role }: &RolePageInput) -> Result<Found, Error> {
     let Some(organization) = organization(tx, visit.slug.as_ref())? else {
         return Ok(Found::Missing(missing::portal(visit)?));
     };
@@ -52,12 +53,12 @@ fn find(tx: &Tx<'_>, Wish { visit, role }: &Wish) -> Result<Found, Error> {
 /// # Errors
 /// As pages: `not_found` where there is no such portal, or it has no such role; `gone` where the role was public and is
 /// filled or closed.
-pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> {
-    let (role, organization) = match find(tx, wish)? {
+pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
+    let (role, organization) = match find(tx, input)? {
         Found::Role(role, organization) => (role, organization),
         Found::Missing(reply) => return Ok(reply),
     };
-    let visit = &wish.visit;
+    let visit = &input.visit;
     let texts = visit.texts;
     let path = role_path(&organization.slug, role.id.as_str());
     let title = fill(texts.careers.role_title, &[("role", &role.name), ("organization", &organization.name)]);
@@ -83,7 +84,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> 
         posted,
         role: &role,
     })?;
-    kept(reply, texts, &organization, tx)
+    valid_until_change(reply, texts, &organization, tx)
 }
 
 /// The organization as search engines read of it.
@@ -97,11 +98,11 @@ fn employer(organization: &Organization, shows_salary: bool) -> Employer<'_> {
 ///
 /// # Errors
 /// As for the role's page.
-pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, wish: &Wish) -> Result<Reply, Error> {
-    match find(tx, wish)? {
+pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
+    match find(tx, input)? {
         Found::Role(role, _) => {
             let token = portal::invite(ctx, tx, &role.id)?;
-            Ok(Reply::see_other(&format!("/signup/{token}?locale={}", wish.visit.texts.tag)))
+            Ok(Reply::see_other(&format!("/signup/{token}?locale={}", input.visit.texts.tag)))
         }
         Found::Missing(reply) => Ok(reply),
     }

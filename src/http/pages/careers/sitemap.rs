@@ -4,12 +4,15 @@ use std::fmt::Write as _;
 
 use hyper::Method;
 
+use super::visit::file;
 use super::{feed, share};
 use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
@@ -18,8 +21,9 @@ const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        super::file("/careers/{orgSlug}/sitemap.xml", sitemap),
-        Route::open(Method::GET, "/robots.txt", |_, _| Ok(()), robots).answering(&[(200, ""), (304, "")]),
+        file("/careers/{orgSlug}/sitemap.xml", Pool::Feeds, sitemap).rendered_alone(),
+        Route::open(Audience::Api, Method::GET, "/robots.txt", |_, _| Ok(()), robots)
+            .answering(&[(200, ""), (304, "")]),
     ]
 }
 

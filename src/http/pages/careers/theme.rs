@@ -19,7 +19,7 @@ pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, 
     let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
     let style = colour.map(|colour| style(Palette::of(colour))).unwrap_or_default();
     let read_at = store::change::portals(tx)?;
-    Ok(Reply::tagged_file("text/css; charset=utf-8", style).shown(organization.id, read_at))
+    Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
 /// The colours, for readers who want a page light and for those who want it dark. An organization without a colour has

@@ -2,8 +2,9 @@
 
 use hyper::header;
 
+use super::said;
+use super::visit::Visit;
 use super::words::{self, Problem, Wrong};
-use super::{Visit, said};
 use crate::domain::attachment;
 use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
 use crate::domain::invitation::LinkTarget;

@@ -2,21 +2,16 @@
 
 use hyper::header;
 
-use super::Visit;
+use super::visit::Visit;
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
+use crate::http::api::signup::{CLOSED, EXPIRED, NOWHERE};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::fill;
 use crate::http::server::reply::Reply;
 use crate::store::Error;
 use crate::store::invitation::Invitation;
 
-/// What programs are told instead.
-pub(in crate::http) const NOWHERE: Refusal =
-    Refusal::NotFound("there is no such link, or its role is not public any more");
-pub(in crate::http) const EXPIRED: Refusal =
-    Refusal::Gone("the link has run out; the role is still open, so ask the portal for a new one");
-pub(in crate::http) const CLOSED: Refusal = Refusal::Gone("the role takes no applications any more");
 const ALREADY: Refusal = Refusal::Conflict("this browser has applied to the role");
 
 /// A page of a title, some sentences and links.

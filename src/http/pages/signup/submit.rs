@@ -3,16 +3,19 @@
 use hyper::header;
 
 use super::form::{self, Sheet};
+use super::said;
+use super::visit::{Visit, cookie};
 use super::words::{Problem, Wrong};
-use super::{Visit, YES, cookie, said};
 use crate::domain::attachment;
 use crate::domain::form::{FormAge, SignedForm};
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
 use crate::domain::signup::{FieldFault, FormField, TypedSignup};
 use crate::domain::status_page;
+use crate::http::api::signup::YES;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::form::{self as sent, FileUse, Look, Trouble};
+use crate::http::server::form::{self as sent, FileUse, Trouble};
+use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Decoded;
@@ -28,23 +31,23 @@ const TRAP_FIELD: &str = "homepage";
 /// comes counts, whatever is wrong with it, because each may bring a file. A form too many is read all the same, so that it
 /// can be shown again. As many forms an hour as are allowed keep their file then; of further ones only the texts are read,
 /// so that nobody fills the disk that way.
-pub(super) fn look_first(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Look, Error> {
+pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = Visit::of(request)?;
     if visit.follow(tx)?.is_none() {
-        return said::not_sent(&visit, None).map(|reply| Look::Answered(Box::new(reply)));
+        return said::not_sent(&visit, None).map(|reply| Prechecked::Answered(Box::new(reply)));
     }
     let (client, now) = (request.client(), ctx.world.monotonic());
-    let Err(retry_after_s) = ctx.signup_limit.take(client, now) else { return Ok(Look::On) };
+    let Err(retry_after_s) = ctx.form_limit.take(client, now) else { return Ok(Prechecked::Proceed) };
     let is_kept = ctx.shown_again_limit.take(client, now).is_ok();
     let file_use = if is_kept { FileUse::Stage } else { FileUse::Discard };
-    Ok(Look::Refused(Trouble::Limited { retry_after_s }, file_use))
+    Ok(Prechecked::Refused(Trouble::Limited { retry_after_s }, file_use))
 }
 
 /// A form that nothing is wrong with.
 pub(super) struct Sent {
     visit: Visit,
     sheet: Sheet,
-    wish: Wish,
+    input: Wish,
     /// The token of the page where whoever sent it sees where they stand.
     status_token: String,
 }
@@ -71,13 +74,13 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
             let status_token = status_page::token_of_form(ctx.store.form_secret(), &made.id);
-            let wish = Wish {
+            let input = Wish {
                 checked,
                 locale: visit.texts.tag.to_owned(),
                 digest: status_page::token_digest(&status_token),
                 document: sheet.document.clone(),
             };
-            Ok(Decoded::Wish(Sent { visit, sheet, wish, status_token }))
+            Ok(Decoded::Input(Sent { visit, sheet, input, status_token }))
         }
         (_, checked) => {
             add_faults(&mut sheet, checked.err().unwrap_or_default(), form);
@@ -187,15 +190,15 @@ pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -
 /// As pages: `not_found`, `gone`, as for the form; `conflict` for a browser that has applied to the role; the form once more
 /// where the file that came before is not there any more.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
-    let Sent { visit, sheet, wish, status_token } = sent;
+    let Sent { visit, sheet, input, status_token } = sent;
     let accepted = |role| {
         let path = format!("/status/{status_token}?new=1");
         Reply::see_other(&path).with(header::SET_COOKIE, &cookie(ctx, role, status_token))
     };
-    if let Some(role) = store::status_page::role(tx, &wish.digest)? {
+    if let Some(role) = store::status_page::role(tx, &input.digest)? {
         return Ok(accepted(&role));
     }
-    if store::status_page::is_spent(tx, &wish.digest)? {
+    if store::status_page::is_spent(tx, &input.digest)? {
         // What the form made was deleted, or has a new link: the old one leads to the page that says so.
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
@@ -206,12 +209,12 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
         return said::applied_before(visit, &invitation, token);
     }
-    let staged = wish.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
-    if wish.document.is_some() && staged.is_none() {
+    let staged = input.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
+    if input.document.is_some() && staged.is_none() {
         let faults = vec![(FormField::Cv, Wrong::FileGone)];
         let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }
-    store::signup::apply(tx, &*ctx.world, &invitation, wish)?;
+    store::signup::apply(tx, &*ctx.world, &invitation, input)?;
     Ok(accepted(&invitation.role_id).keeping(staged.as_ref()))
 }

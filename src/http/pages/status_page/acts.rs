@@ -1,6 +1,7 @@
 //! `POST /status/{token}/withdraw` and `…/delete`.
 
-use super::{Visit, private, view};
+use super::view;
+use super::visit::{Visit, private};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;

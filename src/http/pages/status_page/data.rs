@@ -4,11 +4,11 @@
 use hyper::header;
 use serde::Serialize;
 
-use super::{Found, Visit, private, view};
+use super::view;
+use super::visit::{FoundPage, Visit, private};
 use crate::domain::id::{AttachmentId, Id};
 use crate::domain::progress::Stage;
-use crate::http::api::candidate::wire::WireTyped;
-use crate::http::api::document::WireDocument;
+use crate::http::api::candidate::wire::{WireDocument, WireTyped};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -38,7 +38,10 @@ pub(super) struct DocumentVisit {
 /// # Errors
 /// As for the page.
 pub(super) fn decode_document(ctx: &Ctx, request: &Request) -> Result<DocumentVisit, Error> {
-    Ok(DocumentVisit { visit: super::decode(ctx, request)?, id: AttachmentId::parse(request.param("documentId")) })
+    Ok(DocumentVisit {
+        visit: super::visit::decode(ctx, request)?,
+        id: AttachmentId::parse(request.param("documentId")),
+    })
 }
 
 /// `GET …/documents/{documentId}`: a document that came with what the page is about, as it was uploaded.
@@ -54,7 +57,7 @@ pub(super) fn download_document(_: &Ctx, tx: &Tx<'_>, of: &DocumentVisit) -> Res
     Ok(private(Reply::download(document)))
 }
 
-fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a Found) -> Wire<'a> {
+fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a FoundPage) -> Wire<'a> {
     let shown = &found.shown;
     let progress = shown.progress(&found.page, tx.now);
     let step = |(place, stage): &(usize, Stage)| Some(WireStep { name: shown.steps.get(*place)?, stage: word(*stage) });

@@ -3,7 +3,7 @@
 use askama::Template;
 use hyper::header;
 
-use super::{Found, Visit, private, private_page};
+use super::visit::{FoundPage, Visit, private, private_page};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{Progress, Stage};
 use crate::domain::refusal::Refusal;
@@ -105,7 +105,7 @@ pub(super) fn nowhere(visit: &Visit) -> Result<Reply, Error> {
 }
 
 /// The page behind a deletion.
-pub(super) fn deleted(found: &Found) -> Result<Reply, Error> {
+pub(super) fn deleted(found: &FoundPage) -> Result<Reply, Error> {
     let (texts, words) = (found.texts, &found.texts.status);
     let organization = &found.shown.organization;
     let frame = frame(texts, Some(organization), words.deleted.to_owned(), Vec::new());
@@ -129,8 +129,8 @@ fn frame<'a>(
     Frame { texts, title, organization, choices, is_indexed: false }
 }
 
-fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a Found, now: Timestamp) -> Page<'a> {
-    let Found { page, shown, texts } = found;
+fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a FoundPage, now: Timestamp) -> Page<'a> {
+    let FoundPage { page, shown, texts } = found;
     let words = &texts.status;
     let organization = &shown.organization;
     let named = |text: &str| fill(text, &[("organization", &organization.name), ("role", &shown.role_name)]);
@@ -165,7 +165,7 @@ fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a Found, now: Timestamp) -> Page<
 }
 
 /// The day of something, where the organization is.
-fn day(ctx: &Ctx, found: &Found, at: Timestamp) -> String {
+fn day(ctx: &Ctx, found: &FoundPage, at: Timestamp) -> String {
     let zone = &found.shown.organization.time_zone;
     let day = ctx.world.day(zone, at).or_else(|| ctx.world.day("UTC", at));
     day.map(|day| found.texts.day(day)).unwrap_or_default()

@@ -5,11 +5,7 @@
 
 mod format;
 
-use std::borrow::Cow;
-
-use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
-
-use crate::domain::language;
+use crate::http::server::language::Language;
 use crate::http::server::request::Request;
 use crate::store::Error;
 
@@ -19,8 +15,6 @@ macro_rules! languages {
 
         /// Every language, the one for everybody else first.
         pub(in crate::http) static ALL: &[&Texts] = &[$(&$tag::TEXTS),+];
-
-        const TAGS: &[&str] = &[$(stringify!($tag)),+];
     };
 }
 
@@ -312,31 +306,22 @@ pub(in crate::http) struct Status {
     pub(in crate::http) nowhere_more: &'static str,
 }
 
-/// The texts that a request gets: the language that its query names (`lang`, or a signup link's `locale`), else the best that
-/// its browser wants.
+/// The texts of the language that a request gets.
 ///
 /// # Errors
 /// `validation_error` where a parameter is there twice.
 pub(in crate::http) fn of(request: &Request) -> Result<&'static Texts, Error> {
-    let (lang, locale) = (request.query("lang")?, request.query("locale")?);
-    Ok(ALL[place(lang.or(locale).as_deref(), request.headers())])
+    Ok(of_language(request.language()?))
 }
 
-/// The place, among all, of the texts that a request with these fields gets whose query names a language, or none.
-pub(in crate::http) fn place(named: Option<&str>, fields: &HeaderMap) -> usize {
-    let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let accepted = values.next().map(|first| values.fold(first, |list, value| Cow::Owned(format!("{list}, {value}"))));
-    language::choose_language(TAGS, named, accepted.as_deref())
-}
-
-/// The texts that a browser wants, where nothing but the header fields of its request is known.
-pub(in crate::http) fn wanted(fields: &HeaderMap) -> &'static Texts {
-    ALL[place(None, fields)]
+/// The texts of a language.
+pub(in crate::http) fn of_language(language: Language) -> &'static Texts {
+    ALL[language.index()]
 }
 
 /// The texts of a tag's language, or of the first.
 pub(in crate::http) fn of_tag(tag: &str) -> &'static Texts {
-    ALL[language::choose_language(TAGS, Some(tag), None)]
+    of_language(Language::of_tag(tag))
 }
 
 /// A text with its places filled, in one pass: what stands in a value stays what it is.
@@ -357,6 +342,7 @@ pub(in crate::http) fn fill(text: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::server::language;
 
     #[test]
     fn places_are_filled_once() {
@@ -367,6 +353,9 @@ mod tests {
     #[test]
     fn the_tags_are_those_of_the_texts() {
         let tags: Vec<_> = ALL.iter().map(|texts| texts.tag).collect();
-        assert_eq!(tags, TAGS);
+        assert_eq!(tags, language::TAGS);
+        for tag in tags {
+            assert_eq!(of_tag(tag).tag, tag);
+        }
     }
 }

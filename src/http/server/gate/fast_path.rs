@@ -1,7 +1,7 @@
-//! The short way of a request that needs nothing but its caller (`me`): the key is in memory, the answer is kept with it,
-//! and all that is left to do is the usage row, which waits for the end of the runtime's turn.
+//! The fast path of a request that needs nothing but its caller (`me`): the key is in memory, the response body is cached with
+//! it, and only the usage row is left to write, which waits for the end of the runtime's tick.
 //!
-//! Whatever is not exactly so takes the long way, as if it had not been looked at: another credential, a key that is not in
+//! Any other request takes the general path, as if this one had not looked at it: another credential, a key that is not in
 //! memory, a caller who has no token left.
 
 use std::borrow::Cow;
@@ -11,41 +11,43 @@ use std::time::Instant;
 
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response};
 
-use super::admission::Sent;
-use super::transaction::{Recording, recording};
-use super::{
-    RATE_LIMIT, RATE_LIMIT_POLICY, TURNS_MAX, Trail, credential_end, finish, left_value, policy_value, proxy, told,
-};
-use crate::domain::api_key;
+use super::finish::{RATE_LIMIT, RATE_LIMIT_POLICY, finish, left_value, policy_value};
+use super::job::{ATTEMPTS_MAX, Recording, recording};
+use super::trail::{Trail, log};
+use super::{credential_end, proxy};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Auth;
+use crate::http::server::authentication::{Credential, Presented, key_in_memory, look_up};
 use crate::http::server::ctx::Ctx;
+use crate::http::server::entry::Entry;
 use crate::http::server::limiter::Caller;
 use crate::http::server::rendered::Rendered;
 use crate::http::server::reply::{self, Reply};
 use crate::http::server::request;
-use crate::http::server::route::{Entry, OfCaller, Route};
-use crate::http::server::table::Found;
+use crate::http::server::route::{FromCaller, Route};
+use crate::http::server::service::Service;
+use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
-use crate::store::{Error, KnownKey, Recorded};
+use crate::store::{Error, KnownKey};
 
-/// A request on its short way, whose usage row waits. Nothing of the request itself is kept.
-pub(in crate::http) struct Short {
+/// A request on its fast path, whose usage row waits. Nothing of the request itself is held.
+pub(in crate::http) struct FastPath {
     started: Instant,
     trail: Trail,
     entry: Entry,
-    of_caller: OfCaller,
+    from_caller: FromCaller,
     key: Arc<KnownKey>,
     recording: Recording,
 }
 
-/// Begins the short way, where it is one for this request; otherwise nothing is done.
-pub(in crate::http) fn begin(ctx: &Arc<Ctx>, peer: SocketAddr, request: &Request<Incoming>) -> Option<Short> {
+/// Begins the fast path, where this request can take it; otherwise nothing is done.
+pub(in crate::http) fn begin(service: &Service, peer: SocketAddr, request: &Request<Incoming>) -> Option<FastPath> {
+    let ctx = &service.ctx;
     let started = Instant::now();
-    let (route, of_caller) = route(ctx, request)?;
+    let (route, from_caller) = route(service, request)?;
     let (key, number) = caller(ctx, request.headers())?;
     let mut trail = Trail::of(ctx, &Method::GET);
     if let Some((left, taken)) = ctx.limiter.take(Caller::Key(number), ctx.world.monotonic()) {
@@ -64,74 +66,59 @@ pub(in crate::http) fn begin(ctx: &Arc<Ctx>, peer: SocketAddr, request: &Request
     trail.route = Some(route.path);
     trail.key = Some(Arc::clone(&key));
     let recording = recording(ctx, Arc::clone(&key), row);
-    Some(Short { started, trail, entry: route.entry, of_caller, key, recording })
+    Some(FastPath { started, trail, entry: route.entry, from_caller, key, recording })
 }
 
 /// A route that answers from the caller alone. Its path has no parameters, so the template is the path.
-fn route<'a>(ctx: &'a Ctx, request: &Request<Incoming>) -> Option<(&'a Route, OfCaller)> {
+fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, FromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
-    let found = is_read.then(|| ctx.table.find(&Method::GET, request.uri().path()));
-    let Some(Ok(Found::Route(route, _))) = found else { return None };
-    let of_caller = route.of_caller?;
+    let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
+    let Some(Ok(RouteMatch::Route(route, _))) = found else { return None };
+    let from_caller = route.from_caller?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
-    Some((route, of_caller))
-}
-
-/// The token of a request that has one credential, spelled as nearly all do.
-fn bearer(fields: &HeaderMap) -> Option<&str> {
-    let mut values = fields.get_all(header::AUTHORIZATION).iter();
-    let value = values.next().filter(|_| values.next().is_none())?;
-    value.to_str().ok()?.strip_prefix("Bearer ")
+    Some((route, from_caller))
 }
 
 /// The key that calls, and its number.
 fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<KnownKey>, i64)> {
-    let key = ctx.store.known_key(&api_key::digest(bearer(fields)?))?;
+    let key = key_in_memory(ctx, fields)?;
     match key.principal.auth {
         Auth::ApiKey { number, .. } => Some((key, number)),
         Auth::Session { .. } => None,
     }
 }
 
-impl Short {
+impl FastPath {
     /// The answer, once its row is in the log.
     pub(in crate::http) async fn answer(mut self, ctx: &Arc<Ctx>) -> Response<Full<Bytes>> {
         let response = match self.until_recorded(ctx).await {
             Ok(()) => self.response(ctx),
             Err(error) => {
                 if matches!(error, Error::Refused(Refusal::Unauthorized { .. })) {
-                    credential_end::write_of(ctx, Sent::ApiKey(*self.key.digest())).await;
+                    credential_end::write_of(ctx, Presented::ApiKey(*self.key.digest())).await;
                 }
                 finish(ctx, &self.trail, Err(error)).into_unnamed()
             }
         };
-        told(ctx, &self.trail, self.started, &response);
+        log(ctx, &self.trail, self.started, &response);
         reply::with_request_id(response, self.trail.request_id)
     }
 
     /// Waits for the row. Where keys have changed since this one was looked up, it is looked up once more.
     async fn until_recorded(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
-        const UNAUTHORIZED: Error = Error::Refused(Refusal::Unauthorized { sent: true });
-        for _ in 0..TURNS_MAX {
-            let row = match self.recording.outcome().await? {
-                Recorded::Logged => return Ok(()),
-                Recorded::Ended => {
-                    ctx.store.note_expired(&self.key);
-                    return Err(UNAUTHORIZED);
-                }
-                Recorded::Changed(row) => row,
-            };
-            self.key = ctx.store.key(self.key.digest())?.ok_or(UNAUTHORIZED)?;
-            self.entry.accept(&self.key.principal)?;
-            self.entry.admit(&self.key.principal)?;
-            self.recording = recording(ctx, Arc::clone(&self.key), *row);
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(row) = self.recording.outcome(ctx, &self.key).await? else { return Ok(()) };
+            let Credential::ApiKey(key) = look_up(ctx, Presented::ApiKey(*self.key.digest()))? else { break };
+            self.entry.check(&key.principal)?;
+            self.recording = recording(ctx, Arc::clone(&key), *row);
+            self.key = key;
         }
         Err(Error::Unavailable("what keys may do changes too often".to_owned()))
     }
 
     fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {
-        let reply = || (self.of_caller)(&self.key.principal);
-        let rendered = ctx.of_caller.get_or_init(|| rendered(ctx, reply()));
+        let reply = || (self.from_caller)(&self.key.principal);
+        let rendered = ctx.from_caller.get_or_init(|| rendered(ctx, reply()));
         let mut response = rendered.response_with(self.key.kept(|| reply().body()).clone());
         if let Some(left) = self.trail.left {
             response.headers_mut().insert(RATE_LIMIT, field(left_value(left)));

@@ -1,6 +1,6 @@
 //! A form that cannot be taken now is shown again, with everything that was typed.
 
-use super::Trail;
+use super::trail::Trail;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::form::Trouble;
 use crate::http::server::reply::Reply;
@@ -16,9 +16,9 @@ pub(super) fn show(
     trail: &Trail,
     outcome: Result<Reply, Error>,
 ) -> Result<Reply, Error> {
-    let show_again = route.form.as_ref().and_then(|rules| rules.show_again).filter(|_| request.form().is_some());
-    let (Some(show_again), Err(error)) = (show_again, &outcome) else { return outcome };
-    match ctx.store.read(|tx| show_again(ctx, tx, request, Trouble::Unavailable)) {
+    let fallback = route.form.as_ref().and_then(|rules| rules.fallback).filter(|_| request.form().is_some());
+    let (Some(fallback), Err(error)) = (fallback, &outcome) else { return outcome };
+    match ctx.store.read(|tx| fallback(ctx, tx, request, Trouble::Unavailable)) {
         Ok(reply) => {
             ctx.telemetry.note(ctx.world.now(), Some(trail.request_id.as_str()), &error.to_string());
             Ok(reply)

@@ -9,52 +9,44 @@ use std::fmt::Write as _;
 use hyper::header::HeaderName;
 use serde_json::Value;
 
-use super::REALM;
-use super::transaction::Outcome;
-use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RequestId, RoleId};
+use super::finish::REALM;
+use crate::domain::id::RequestId;
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredResponse};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, CallerRoles, Principal};
+use crate::http::server::entry::Entry;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::http::server::route::{Entry, Route};
+use crate::http::server::resource::{Idempotency, Resource};
+use crate::http::server::route::Route;
 use crate::interchange::json;
-use crate::store::{self, Error, Tx, access};
+use crate::store::{self, Error, Tx};
 
 const NOT_FOUND: u16 = 404;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A request that is to be carried out once.
-pub(super) struct Once {
+/// The outcome of an act that does not fail: an answer, or a refusal that leaves nothing of it.
+pub(super) type Outcome = Result<Reply, Refusal>;
+
+/// A request with an `Idempotency-Key`.
+pub(super) struct IdempotentRequest {
     key: IdempotencyKey,
     fingerprint: [u8; 32],
     entry: Entry,
-    place: Place,
+    /// What the path names: a client that may manage it may be given the stored response.
+    resource: Resource,
+    resource_id: String,
     request_id: String,
 }
 
-/// What of an organization a path names, and so whoever may manage it may ask again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
-    Organization(Option<OrganizationId>),
-    Role(Option<RoleId>),
-    Candidate(Option<CandidateId>),
-    CandidateRole(Option<ApplicationId>),
-    CandidateStep(Option<CandidateStepId>),
-    /// Nothing: it is for platform admins, who see everything.
-    Platform,
-}
-
-impl Once {
+impl IdempotentRequest {
     /// What the request is to be carried out once under, where it says so and its route heeds that.
     ///
     /// # Errors
     /// `validation_error` where the key cannot be read.
     pub(super) fn read(route: &Route, request: &Request, id: &RequestId) -> Result<Option<Self>, Refusal> {
-        if !route.takes_idempotency_key() {
-            return Ok(None);
-        }
+        let Idempotency::ByKey(resource) = route.idempotency else { return Ok(None) };
         let values = request.header_values(&IDEMPOTENCY_KEY);
         let key = match &values[..] {
             [] => return Ok(None),
@@ -71,8 +63,8 @@ impl Once {
         let method = request.method().as_str().as_bytes();
         let parts = [method, request.path().as_bytes(), request.raw_query().as_bytes(), &asked(request)];
         let fingerprint = idempotency_key::fingerprint(parts);
-        let place = Place::of(route, request.param("id"));
-        Ok(Some(Self { key, fingerprint, entry: route.entry, place, request_id: id.as_str().to_owned() }))
+        let (entry, resource_id) = (route.entry, request.param("id").to_owned());
+        Ok(Some(Self { key, fingerprint, entry, resource, resource_id, request_id: id.as_str().to_owned() }))
     }
 
     /// Acts, or gives the answer that was given before.
@@ -86,7 +78,7 @@ impl Once {
         act: impl FnOnce(Option<Principal>) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error> {
         let Some((who, number)) = who.as_ref().and_then(|who| Some((who, number(who)?))) else { return act(who) };
-        if let Err(refusal) = self.entry.accept(who).and_then(|()| self.entry.admit(who)) {
+        if let Err(refusal) = self.entry.check(who) {
             return Ok(Err(refusal));
         }
         // A 404 may be there from an older version of this program, which stored it.
@@ -106,8 +98,12 @@ impl Once {
         let answer = kept.answer_to(&self.fingerprint);
         // What is not told needs no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {
-            let standing = self.place.standing(tx, who)?;
-            let may = standing.ok_or(HIDDEN).and_then(|standing| standing.map_or(Ok(()), CallerRoles::require_manager));
+            let may = match self.resource.standing {
+                Some(standing) => {
+                    standing(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager)
+                }
+                None => Ok(()),
+            };
             if let Err(refusal) = may {
                 return Ok(Err(refusal));
             }
@@ -136,36 +132,6 @@ fn number(who: &Principal) -> Option<i64> {
     match who.auth {
         Auth::ApiKey { number, .. } => Some(number),
         Auth::Session { .. } => None,
-    }
-}
-
-impl Place {
-    /// What the path of this route names by its `id`.
-    fn of(route: &Route, id: &str) -> Self {
-        let rest = route.path.strip_prefix("/api/v1/").unwrap_or_default();
-        match rest.split('/').next().unwrap_or_default() {
-            "organizations" => Self::Organization(OrganizationId::parse(id)),
-            "roles" => Self::Role(RoleId::parse(id)),
-            "candidates" => Self::Candidate(CandidateId::parse(id)),
-            "candidate-roles" => Self::CandidateRole(ApplicationId::parse(id)),
-            "candidate-steps" => Self::CandidateStep(CandidateStepId::parse(id)),
-            _ => Self::Platform,
-        }
-    }
-
-    /// What the caller is to it: `Some(None)` where that is not asked, `None` where it is not to be seen.
-    fn standing(&self, tx: &Tx<'_>, who: &Principal) -> Result<Option<Option<CallerRoles>>, Error> {
-        let within = |found: Option<(OrganizationId, CallerRoles)>| found.map(|(_, standing)| standing);
-        let standing = match self {
-            Self::Organization(Some(id)) => access::to_organization(tx, who, id)?,
-            Self::Role(Some(id)) => within(access::to_role(tx, who, id)?),
-            Self::Candidate(Some(id)) => within(access::to_candidate(tx, who, id)?),
-            Self::CandidateRole(Some(id)) => within(access::to_candidate_role(tx, who, id)?),
-            Self::CandidateStep(Some(id)) => within(access::to_candidate_step(tx, who, id)?),
-            Self::Platform => return Ok(Some(None)),
-            _ => None,
-        };
-        Ok(standing.map(Some))
     }
 }
 
@@ -218,16 +184,6 @@ fn write_sorted(value: &Value, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::server::table::Table;
-
-    #[test]
-    fn what_a_path_of_staff_names_is_known() {
-        for route in Table::new().routes().iter().filter(|route| route.takes_idempotency_key()) {
-            let is_of_platform = route.path.starts_with("/api/admin/");
-            assert_eq!(Place::of(route, "some_id") == Place::Platform, is_of_platform, "{}", route.path);
-            assert!(is_of_platform || route.path.contains("/{id}"), "{}", route.path);
-        }
-    }
 
     #[test]
     fn a_body_is_the_same_however_it_is_written() {

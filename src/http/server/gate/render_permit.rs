@@ -1,21 +1,27 @@
-//! The turn of feeds. The largest takes a second and a hundred times the memory of a page, and a change of its portal makes it
-//! anew for everybody who reads it: so one is made at a time, and whoever came meanwhile is given what was kept of it.
+//! The permit to render a feed. The largest feed takes a second and a hundred times the memory of a page, and a change of its
+//! portal invalidates it for all readers. So one request renders at a time, and those that waited take the cached response.
 //!
-//! One turn for all of them: what they take together is then what the largest takes. Nobody holds it for as long as a client
-//! likes: it is over before anything is read of a body, or sent.
+//! One permit for all feeds: together they then take what the largest takes. A slow client does not hold the permit: it is free
+//! before anything is read of a body, or sent.
 
 use hyper::Method;
 use tokio::sync::SemaphorePermit;
 
+use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::response_cache::is_feed;
+use crate::http::server::table::RouteMatch;
 
-/// Waits for the turn where this asks for a feed; anything else has none to wait for.
-pub(super) async fn take<'a>(ctx: &'a Ctx, method: &Method, path: &str) -> Option<SemaphorePermit<'a>> {
-    if !is_feed(path) || !matches!(*method, Method::GET | Method::HEAD) {
+/// Waits for the permit where the route renders alone; other requests have none to wait for.
+pub(super) async fn take<'a>(
+    ctx: &'a Ctx,
+    method: &Method,
+    found: &Result<RouteMatch<'_>, Refusal>,
+) -> Option<SemaphorePermit<'a>> {
+    let renders_alone = matches!(found, Ok(RouteMatch::Route(route, _)) if route.renders_alone);
+    if !renders_alone || !matches!(*method, Method::GET | Method::HEAD) {
         return None;
     }
-    ctx.feed_turn.acquire().await.ok()
+    ctx.render_permit.acquire().await.ok()
 }
 
 #[cfg(test)]
@@ -25,8 +31,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::http::server::gate::tests::{Place, answer};
+    use crate::http::server::gate::tests::{TestService, answer};
     use crate::http::server::reply::Reply;
+    use crate::http::server::resource::Audience;
+    use crate::http::server::response_cache::Pool;
     use crate::http::server::route::Route;
     use crate::store::{Error, Tx};
 
@@ -65,11 +73,15 @@ mod tests {
     }
 
     fn kept(_: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
-        Ok(KEPT.make().lasting())
+        Ok(KEPT.make().valid_forever())
     }
 
     fn not_kept(_: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
         Ok(NOT_KEPT.make())
+    }
+
+    fn feed(path: &'static str, act: fn(&Ctx, &Tx<'_>, &()) -> Result<Reply, Error>) -> Route {
+        Route::open(Audience::Api, Method::GET, path, |_, _| Ok(()), act).cached_in(Pool::Feeds).rendered_alone()
     }
 
     /// Whether a reader announces a body, which comes later.
@@ -85,11 +97,8 @@ mod tests {
     /// Readers who all come while somebody else has the turn, the first of whom is gone before it is theirs. Nobody waits for
     /// another's body.
     fn read_at_once(path: &'static str, count: &Count) {
-        let place = Place::of(vec![
-            Route::open(Method::GET, "/kept.xml", |_, _| Ok(()), kept),
-            Route::open(Method::GET, "/not_kept.xml", |_, _| Ok(()), not_kept),
-        ]);
-        let turn = place.ctx.feed_turn.try_acquire().unwrap();
+        let place = TestService::of(vec![feed("/kept.xml", kept), feed("/not_kept.xml", not_kept)]);
+        let turn = place.ctx.render_permit.try_acquire().unwrap();
         drop(place.send(&request(0, path)));
         let mut readers: Vec<TcpStream> = (0..READERS).map(|nth| place.send(&request(nth, path))).collect();
         assert_eq!(answer(&mut place.send(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")).0, 200);
@@ -115,24 +124,5 @@ mod tests {
         read_at_once("/not_kept.xml", &NOT_KEPT);
         let (all, most) = NOT_KEPT.told();
         assert!((READERS..=READERS + 1).contains(&all) && most == 1, "{all} {most}");
-    }
-
-    #[test]
-    fn feeds_have_a_turn_and_nothing_else_has() {
-        let place = Place::of(Vec::new());
-        let ctx = &place.ctx;
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            let is_taken = async |method, path| take(ctx, &method, path).await.is_some();
-            for path in ["/careers/a/sitemap.xml", "/careers/a/feed.atom", "/careers/a/jobs.xml"] {
-                assert!(is_taken(Method::GET, path).await && is_taken(Method::HEAD, path).await, "{path}");
-                assert!(!is_taken(Method::POST, path).await, "{path}");
-            }
-            let _turn = ctx.feed_turn.acquire().await.unwrap();
-            for path in ["/careers/a", "/careers/a/roles/1", "/api/public/portal/a", "/api/v1/jobs.xml", "/robots.txt"]
-            {
-                assert!(!is_taken(Method::GET, path).await, "{path}");
-            }
-        });
     }
 }

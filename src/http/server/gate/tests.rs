@@ -15,14 +15,15 @@ use crate::domain::timestamp::Timestamp;
 use crate::http::api::health;
 use crate::http::server::accept::Server;
 use crate::http::server::ctx::{Settings, UPLOADS_MAX, UPLOADS_OF_ONE_MAX};
-use crate::http::server::form::{Look, Upload};
+use crate::http::server::form::Upload;
+use crate::http::server::form_rules::Prechecked;
 use crate::http::server::table::Table;
 use crate::store::{self, Grade, Store, Tx};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
 
 /// A service with routes of a test's own, beside what tells of its health.
-pub(super) struct Place {
+pub(super) struct TestService {
     pub(super) ctx: Arc<Ctx>,
     address: SocketAddr,
     running: Option<(tokio::sync::oneshot::Sender<()>, std::thread::JoinHandle<()>)>,
@@ -50,12 +51,16 @@ fn act(_: &Ctx, _: &Tx<'_>, told: &Value) -> Result<Reply, Error> {
     }
 }
 
-impl Place {
+impl TestService {
     fn new() -> Self {
-        let form = Route::open(Method::POST, "/form", decode, act)
+        let form = Route::open(Audience::Api, Method::POST, "/form", decode, act)
             .with_upload("cv", |_, _, request| {
                 let is_turned_away = request.raw_query() == "no";
-                if is_turned_away { Err(Refusal::NotFound("there is no such form").into()) } else { Ok(Look::On) }
+                if is_turned_away {
+                    Err(Refusal::NotFound("there is no such form").into())
+                } else {
+                    Ok(Prechecked::Proceed)
+                }
             })
             .or_json()
             .writes(Grade::Durable);
@@ -77,8 +82,9 @@ impl Place {
             security_contacts: Vec::new(),
             uploads: UploadLimits::default(),
         };
-        let mut ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
-        ctx.table = Table::of([health::routes(), routes].into_iter().flatten().collect());
+        let ctx = Ctx::new(store, world, settings, Arc::new(Telemetry::new(LogFormat::Off)));
+        let routes = [health::routes(), routes].into_iter().flatten().collect();
+        let table = Table::new(routes, &[], |problem, _| Err(Error::Defect(problem.error.to_string())));
         let ctx = Arc::new(ctx);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -90,7 +96,7 @@ impl Place {
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 let until = async { drop(stopped.await) };
-                Server::new(listener, theirs).run(until, async {}).await;
+                Server::new(listener, theirs, table).run(until, async {}).await;
             });
         });
         Self { ctx, address, running: Some((stop, thread)), _dir: dir }
@@ -120,7 +126,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestService {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.running.take() {
             let _ = stop.send(());
@@ -161,7 +167,7 @@ pub(super) fn answer(stream: &mut TcpStream) -> (u16, String) {
 }
 
 /// Sends a gigabyte behind this, or as much of it as is taken; how much that was, and what was answered.
-fn send_a_gigabyte(place: &Place, head: &[u8], is_chunked: bool) -> (usize, Option<u16>) {
+fn send_a_gigabyte(place: &TestService, head: &[u8], is_chunked: bool) -> (usize, Option<u16>) {
     let mut stream = place.send(head);
     let mut reading = stream.try_clone().unwrap();
     let reader = std::thread::spawn(move || {
@@ -190,7 +196,7 @@ fn send_a_gigabyte(place: &Place, head: &[u8], is_chunked: bool) -> (usize, Opti
 
 #[test]
 fn a_gigabyte_is_refused_while_it_arrives() {
-    let place = Place::new();
+    let place = TestService::new();
     let begin = begun(b"");
     let chunked = [
         head(&format!("{MULTIPART}\r\nTransfer-Encoding: chunked")),
@@ -210,7 +216,7 @@ fn a_gigabyte_is_refused_while_it_arrives() {
 
 #[test]
 fn whoever_asks_first_is_told_before_anything_is_sent() {
-    let place = Place::new();
+    let place = TestService::new();
     let form = [begun(b"engines"), END.to_vec()].concat();
     let with = |length: usize| format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: {length}");
     let mut stream = place.send(&head(&with(form.len())));
@@ -224,7 +230,7 @@ fn whoever_asks_first_is_told_before_anything_is_sent() {
 
 #[test]
 fn one_connection_sends_one_form_behind_the_other() {
-    let place = Place::new();
+    let place = TestService::new();
     let large = begun(&vec![b'x'; 300_000]);
     let form = [large, END.to_vec()].concat();
     let request = [head(&format!("{MULTIPART}\r\nContent-Length: {}", form.len())), form].concat();
@@ -237,7 +243,7 @@ fn one_connection_sends_one_form_behind_the_other() {
 
 #[test]
 fn a_form_is_of_a_type_that_is_known() {
-    let place = Place::new();
+    let place = TestService::new();
     let sent = |content_type: &str, body: &str| {
         let fields = format!("{content_type}Content-Length: {}", body.len());
         answer(&mut place.send(&[head(&fields), body.as_bytes().to_vec()].concat()))
@@ -258,7 +264,7 @@ fn a_form_is_of_a_type_that_is_known() {
 
 #[test]
 fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
-    let place = Place::new();
+    let place = TestService::new();
     let content = vec![b'x'; 1_000_000];
     let form = [begun(&content), END.to_vec()].concat();
     let fields = format!("{MULTIPART}\r\nContent-Length: {}", form.len());
@@ -283,7 +289,7 @@ fn nobody_waits_for_slow_uploads_and_they_come_to_their_end() {
 }
 
 /// Begins a form from an address: whether it may go on, and its connection.
-fn begin_form(place: &Place, address: &str) -> (u16, TcpStream) {
+fn begin_form(place: &TestService, address: &str) -> (u16, TcpStream) {
     let client = format!("X-Forwarded-For: {address}");
     let fields = format!("{MULTIPART}\r\n{client}\r\nExpect: 100-continue\r\nContent-Length: 1000");
     let mut stream = place.send(&head(&fields));
@@ -292,7 +298,7 @@ fn begin_form(place: &Place, address: &str) -> (u16, TcpStream) {
 
 #[test]
 fn so_many_forms_arrive_at_once_and_no_more() {
-    let place = Place::new();
+    let place = TestService::new();
     let mut waiting = Vec::new();
     for nth in 0..UPLOADS_MAX {
         let (status, stream) = begin_form(&place, &format!("192.0.2.{}", nth.saturating_sub(UPLOADS_OF_ONE_MAX - 1)));
@@ -315,7 +321,7 @@ fn so_many_forms_arrive_at_once_and_no_more() {
 
 #[test]
 fn a_line_with_many_64s_leaves_permits_for_others() {
-    let place = Place::new();
+    let place = TestService::new();
     let line: Vec<_> = (0..UPLOADS_MAX).map(|nth| begin_form(&place, &format!("2001:db8:0:{nth:x}::1"))).collect();
     assert_eq!(line.iter().filter(|(status, _)| *status == 100).count(), 2 * UPLOADS_OF_ONE_MAX);
     let others: Vec<_> = (0..13).map(|nth| begin_form(&place, &format!("192.0.2.{nth}"))).collect();
@@ -340,7 +346,7 @@ fn many_sign_ins_of_one_address_leave_permits_for_others() {
         Ok(())
     };
     let act = |_: &Ctx, _: &Tx<'_>, (): &()| Ok(Reply::json(&"in"));
-    let place = Place::of(vec![Route::open(Method::POST, "/in", decode, act).with_hashing()]);
+    let place = TestService::of(vec![Route::open(Audience::Api, Method::POST, "/in", decode, act).with_hashing()]);
     let send = |address: &str| {
         place.send(
             format!("POST /in HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {address}\r\nContent-Length: 0\r\n\r\n")
@@ -350,7 +356,7 @@ fn many_sign_ins_of_one_address_leave_permits_for_others() {
     // All that are refused are answered while those with a permit wait.
     let mut stranger: Vec<TcpStream> = (0..100).map(|_| send("192.0.2.1")).collect();
     let began = Instant::now();
-    let refused = |place: &Place| {
+    let refused = |place: &TestService| {
         place.ctx.telemetry.prometheus(&[]).lines().any(|line| line.contains("429") && line.ends_with(" 84"))
     };
     while ENTERED.load(Ordering::SeqCst) < 2 || !refused(&place) {
@@ -367,7 +373,7 @@ fn many_sign_ins_of_one_address_leave_permits_for_others() {
 
 #[test]
 fn whoever_hangs_up_half_way_leaves_nothing() {
-    let place = Place::new();
+    let place = TestService::new();
     for bytes in [10, 70_000, 2_000_000] {
         let fields = format!("{MULTIPART}\r\nContent-Length: 5000000");
         drop(place.send(&[head(&fields), begun(&vec![b'x'; bytes])].concat()));

@@ -3,28 +3,21 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
-use super::Trail;
-use super::admission::{Credential, prove};
-use super::idempotency::Once;
+use super::idempotency::{IdempotentRequest, Outcome};
+use super::job::{flush_soon, outcome_of, recording};
+use super::trail::Trail;
 use crate::domain::refusal::Refusal;
+use crate::http::server::authentication::{Credential, prove};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::permits::NoPermit;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Act, Next, Route, Work};
 use crate::store::usage::LogEntry;
-use crate::store::{self, Error, Grade, KnownKey, Recorded, Tx};
+use crate::store::{self, Error, Grade, Tx};
 
 /// After how many seconds a network whose sign-ins wait may send more: those that wait take about one.
 const HASHING_RETRY_AFTER_S: u64 = 1;
-
-/// How the store tells what became of a job.
-type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
-
-/// What becomes of an act that does not fail: an answer, or a refusal that leaves nothing of it.
-pub(super) type Outcome = Result<Reply, Refusal>;
 
 /// The handler's first half. One that hashes runs on a thread of its own, two at once.
 ///
@@ -51,14 +44,14 @@ pub(super) async fn transact(
     ctx: &Arc<Ctx>,
     work: Work,
     credential: Option<Credential>,
-    once: Option<Once>,
+    idempotent: Option<IdempotentRequest>,
     act: Act,
     trail: &mut Trail,
 ) -> Result<Reply, Error> {
     match work {
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
-            let reply = write(ctx, grade, credential, once, act, trail.owed.clone()).await?;
+            let reply = write(ctx, grade, credential, idempotent, act, trail.owed.clone()).await?;
             // The row went with the act.
             trail.owed = None;
             Ok(reply?)
@@ -97,7 +90,7 @@ async fn write(
     ctx: &Arc<Ctx>,
     grade: Grade,
     credential: Option<Credential>,
-    once: Option<Once>,
+    idempotent: Option<IdempotentRequest>,
     mut act: Act,
     owed: Option<LogEntry>,
 ) -> Result<Outcome, Error> {
@@ -113,9 +106,9 @@ async fn write(
             Err(Error::Refused(refusal)) => Ok(Err(refusal)),
             Err(error) => Err(error),
         };
-        let outcome = match &once {
+        let outcome = match &idempotent {
             None => act(who)?,
-            Some(once) => once.carry_out(tx, who, act)?,
+            Some(idempotent) => idempotent.carry_out(tx, who, act)?,
         };
         if let Some(entry) = &owed {
             store::usage::append(tx, entry)?;
@@ -143,13 +136,9 @@ pub(super) async fn settle(ctx: &Ctx, trail: &mut Trail, outcome: Result<Reply, 
     let unlogged = outcome.as_ref().is_err_and(is_unlogged);
     let owed = trail.key.clone().zip(trail.owed.take()).filter(|_| !unlogged);
     let Some((key, entry)) = owed else { return Settled::Yes(outcome) };
-    let error = match recording(ctx, Arc::clone(&key), entry).outcome().await {
-        Ok(Recorded::Logged) => return Settled::Yes(outcome),
-        Ok(Recorded::Changed(_)) => return Settled::Again,
-        Ok(Recorded::Ended) => {
-            ctx.store.note_expired(&key);
-            Refusal::Unauthorized { sent: true }.into()
-        }
+    let error = match recording(ctx, Arc::clone(&key), entry).outcome(ctx, &key).await {
+        Ok(None) => return Settled::Yes(outcome),
+        Ok(Some(_)) => return Settled::Again,
         Err(error) => error,
     };
     // An answer without its row would be a broken promise. Only a defect and an unknown outcome are told all the same.
@@ -168,42 +157,4 @@ fn is_unlogged(error: &Error) -> bool {
         Error::Refused(refusal) => is_refused_for_now(refusal),
         Error::Defect(_) | Error::OutcomeUnknown(_) => false,
     }
-}
-
-/// A usage row that waits to be written.
-pub(super) struct Recording(oneshot::Receiver<Result<Recorded, Error>>);
-
-/// Writes a usage row, together with those of the other requests of this turn.
-pub(super) fn recording(ctx: &Ctx, key: Arc<KnownKey>, entry: LogEntry) -> Recording {
-    let (sender, receiver) = oneshot::channel();
-    let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
-    if is_first {
-        flush_soon(ctx);
-    }
-    Recording(receiver)
-}
-
-impl Recording {
-    /// What became of it. To be asked once.
-    pub(super) async fn outcome(&mut self) -> Result<Recorded, Error> {
-        let outcome = (&mut self.0).await;
-        outcome.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))
-    }
-}
-
-/// At the end of this turn of the runtime: behind everybody who is on their way in it.
-fn flush_soon(ctx: &Ctx) {
-    let store = Arc::clone(&ctx.store);
-    tokio::spawn(async move {
-        tokio::task::yield_now().await;
-        store.flush();
-    });
-}
-
-/// Queues a job with the store and waits for what it is told.
-pub(super) async fn outcome_of<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
-    let (sender, receiver) = oneshot::channel();
-    // Nobody receives where the client is gone; the job is done all the same.
-    queue(Box::new(move |outcome| drop(sender.send(outcome))));
-    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
 }

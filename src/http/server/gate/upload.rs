@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyper::body::Bytes;
 
-use super::transaction::outcome_of;
+use super::job::outcome_of;
 use crate::domain::attachment::{
     ATTACHMENT_TOKEN_BYTES, AttachmentDigest, AttachmentToken, CHUNK_BYTES_MAX, MediaTypeScan, NO_ROOM_FOR_FILE,
     file_name,

@@ -4,22 +4,9 @@ use hyper::body::Bytes;
 use hyper::header;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Reply;
-use crate::domain::attachment::DIGEST_BYTES;
-use crate::domain::id::AttachmentId;
+use super::{Reply, StoredFile};
 use crate::http::server::gzip;
 use crate::store::document::{Document, Staged};
-
-/// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
-#[derive(Debug, Clone)]
-pub(in crate::http) struct StoredFile {
-    /// Which document.
-    pub(in crate::http) id: AttachmentId,
-    /// How large it is.
-    pub(in crate::http) bytes: u32,
-    /// The SHA-256 of its content.
-    pub(in crate::http) sha256: Option<[u8; DIGEST_BYTES]>,
-}
 
 /// A larger file is kept only compressed: a sixth or so.
 const UNPACKED_BYTES_MAX: usize = 1_024 * 1_024;
@@ -47,7 +34,7 @@ impl Reply {
     }
 
     /// The same, kept by browsers for some seconds before they ask again.
-    pub(in crate::http) fn kept_for(mut self, seconds: u32) -> Self {
+    pub(in crate::http) fn with_max_age(mut self, seconds: u32) -> Self {
         self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }

@@ -1,11 +1,9 @@
 //! Answers: their bodies and header fields, and the one place that decides the status of each. Those that are pages are in
-//! `page`, those that are files in `file`.
+//! `html`, those that are files in `file`.
 
 mod file;
-mod page;
+pub(in crate::http) mod html;
 mod warning;
-
-pub(in crate::http) use self::file::StoredFile;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -15,8 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::problem::{WireFieldError, WireProblem, words};
-use super::rendered::Rendered;
-use super::response_cache::Kept;
+use crate::domain::attachment::DIGEST_BYTES;
 use crate::domain::entity_tag;
 use crate::domain::id::{self, AttachmentId, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{StoredBody, StoredResponse};
@@ -50,20 +47,31 @@ pub(crate) struct Reply {
     packed: Option<Bytes>,
     /// The file that came with the request and is kept.
     kept_upload: Option<Box<AttachmentId>>,
-    shown: Shown,
+    validity: Validity,
     /// What of it is kept for a repeat of its request.
     repeat: Repeat,
 }
 
-/// What an answer shows, which says how long it can be kept.
+/// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
 #[derive(Debug, Clone)]
-enum Shown {
-    /// What is for one request.
+pub(in crate::http) struct StoredFile {
+    /// Which document.
+    pub(in crate::http) id: AttachmentId,
+    /// How large it is.
+    pub(in crate::http) bytes: u32,
+    /// The SHA-256 of its content.
+    pub(in crate::http) sha256: Option<[u8; DIGEST_BYTES]>,
+}
+
+/// How long an answer stays true, and so how long the response cache may give it to others.
+#[derive(Debug, Clone)]
+pub(in crate::http) enum Validity {
+    /// It is for one request.
     Once,
-    /// A portal: whose, and the number of the last change of any portal when it was read.
-    Portal(OrganizationId, i64),
-    /// What stays the same while the service runs.
-    Lasting,
+    /// Until the portal of this organization changes; the number is that of the last change of any portal when it was read.
+    UntilChange(OrganizationId, i64),
+    /// While the service runs.
+    Forever,
 }
 
 /// What of an answer is kept where its request is to be carried out once.
@@ -102,15 +110,15 @@ impl Reply {
         reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))
     }
 
-    /// With whose portal it shows and up to which change of portals that is known, so that it can be kept. It has a tag
-    /// then.
-    pub(in crate::http) fn shown(self, organization: OrganizationId, read_at: i64) -> Self {
-        Self { shown: Shown::Portal(organization, read_at), ..self.tagged_once() }
+    /// The same for others until this organization's portal changes. `read_at` is the number of the last change of any
+    /// portal when it was read. It has a tag then.
+    pub(in crate::http) fn valid_until_change(self, organization: OrganizationId, read_at: i64) -> Self {
+        Self { validity: Validity::UntilChange(organization, read_at), ..self.tagged_once() }
     }
 
-    /// The same for what shows nothing of the file: it is kept for as long as the service runs.
-    pub(in crate::http) fn lasting(self) -> Self {
-        Self { shown: Shown::Lasting, ..self.tagged_once() }
+    /// The same for others while the service runs: it shows nothing of the file.
+    pub(in crate::http) fn valid_forever(self) -> Self {
+        Self { validity: Validity::Forever, ..self.tagged_once() }
     }
 
     /// The same, telling of a candidate: what is kept of it for a repeat is erased with them.
@@ -241,14 +249,14 @@ impl Reply {
         self.body.clone()
     }
 
-    /// What is kept of an answer that can be given to others.
-    pub(in crate::http) fn to_keep(&self, route: &'static str) -> Option<Kept> {
-        let shown = match &self.shown {
-            Shown::Once => return None,
-            Shown::Portal(organization, read_at) => Some((organization.clone(), *read_at)),
-            Shown::Lasting => None,
-        };
-        Some(Kept::new(route, shown, Rendered::new(self.clone()), self.packed.clone()))
+    /// How long it stays true for others.
+    pub(in crate::http) fn validity(&self) -> &Validity {
+        &self.validity
+    }
+
+    /// Its body compressed, where only that is to be cached.
+    pub(in crate::http) fn packed_body(&self) -> Option<Bytes> {
+        self.packed.clone()
     }
 
     fn ok(content_type: &'static str, body: Bytes) -> Self {
@@ -257,8 +265,8 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        let (headers, body, shown, repeat) = (Vec::new(), Bytes::new(), Shown::Once, Repeat::Whole);
-        Self { status, headers, body, file: None, packed: None, kept_upload: None, shown, repeat }
+        let (headers, body, validity, repeat) = (Vec::new(), Bytes::new(), Validity::Once, Repeat::Whole);
+        Self { status, headers, body, file: None, packed: None, kept_upload: None, validity, repeat }
     }
 
     fn tagged_once(self) -> Self {

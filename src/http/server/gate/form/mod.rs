@@ -21,7 +21,8 @@ use crate::domain::pace::{self, Pace};
 use crate::domain::refusal::Refusal;
 use crate::http::server::body;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::form::{FileUse, Form, FormRules, Trouble, Upload};
+use crate::http::server::form::{FileUse, Form, Trouble, Upload};
+use crate::http::server::form_rules::FormRules;
 use crate::http::server::request::{BODY_BYTES_MAX, Request};
 use crate::store::Error;
 
@@ -95,7 +96,7 @@ pub(super) async fn read(
     let (_permit, file_use, trouble) = match ctx.uploads.take(request.client()) {
         Ok(permit) => (permit, file_use, trouble),
         // Without a permit for the file, a person's words are still read, so that the form can be shown again.
-        Err(_) if rules.show_again.is_some() => {
+        Err(_) if rules.fallback.is_some() => {
             let permit = ctx.text_forms.take(request.client()).map_err(|_| overload())?;
             (permit, FileUse::Discard, trouble.or(Some(Trouble::Unavailable)))
         }

@@ -21,7 +21,7 @@ use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
 
 const BOUNDARY: &str = "----WebKitFormBoundaryA1b2";
-const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), look_first: None, show_again: None };
+const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), precheck: None, fallback: None };
 
 const PATIENCE: Patience = Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
 

@@ -106,12 +106,12 @@ fn currency(fields: &mut Fields, name: &str) -> Option<String> {
 
 /// The name and type of a step.
 #[derive(Debug, Clone)]
-pub(in crate::http) struct StepWish {
+pub(in crate::http) struct StepInput {
     pub(in crate::http) name: String,
     pub(in crate::http) step_type: StepType,
 }
 
-impl StepWish {
+impl StepInput {
     /// One of a new role, or a new one of a role; a type that is not given is `other`.
     pub(in crate::http) fn read(fields: &mut Fields) -> Option<Self> {
         let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -125,6 +125,6 @@ pub(in crate::http) fn step_type(fields: &mut Fields) -> Option<StepType> {
 }
 
 /// The steps of a new role.
-pub(super) fn steps(fields: &mut Fields) -> Vec<StepWish> {
-    fields.objects("steps", STEPS_MAX, StepWish::read).unwrap_or_default()
+pub(super) fn steps(fields: &mut Fields) -> Vec<StepInput> {
+    fields.objects("steps", STEPS_MAX, StepInput::read).unwrap_or_default()
 }

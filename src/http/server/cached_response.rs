@@ -1,4 +1,4 @@
-//! One answer that is kept: with its body as it is and compressed, or, where it is large, only compressed.
+//! One cached response: with its body as it is and compressed, or, where it is large, only compressed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -8,20 +8,20 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap};
 
+use super::gzip;
+use super::rendered::Rendered;
+use super::reply::{self, Reply, Validity};
 use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
-use crate::http::server::gzip;
-use crate::http::server::rendered::Rendered;
-use crate::http::server::reply;
 use crate::store::change::Portals;
 
 /// What an answer takes besides its bodies and its path.
 const REST_BYTES: usize = 1_024;
 
-/// An answer that is kept.
-pub(in crate::http) struct Kept {
+/// A response that is given to more than one request.
+pub(in crate::http) struct CachedResponse {
     route: &'static str,
-    pub(super) organization: Option<OrganizationId>,
+    organization: Option<OrganizationId>,
     read_at: i64,
     /// The last change that is known not to concern it: most requests need no other look.
     current_at: AtomicI64,
@@ -48,19 +48,21 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
-impl Kept {
-    /// An answer of a route, which shows something of an organization as it was at a change, or nothing of any. Where it comes
-    /// with its body packed, it is kept so.
-    pub(in crate::http) fn new(
-        route: &'static str,
-        shown: Option<(OrganizationId, i64)>,
-        rendered: Rendered,
-        packed: Option<Bytes>,
-    ) -> Self {
-        let (organization, read_at) = shown.unzip();
-        let read_at = read_at.unwrap_or(i64::MAX);
-        let content = Content::of(rendered, packed);
-        Self { route, organization, read_at, current_at: AtomicI64::new(read_at), content }
+impl CachedResponse {
+    /// The response of a route, where it stays true for others. Where it comes with its body packed, only that is kept.
+    pub(in crate::http) fn of(route: &'static str, reply: &Reply) -> Option<Self> {
+        let (organization, read_at) = match reply.validity() {
+            Validity::Once => return None,
+            Validity::UntilChange(organization, read_at) => (Some(organization.clone()), *read_at),
+            Validity::Forever => (None, i64::MAX),
+        };
+        let content = Content::of(Rendered::new(reply.clone()), reply.packed_body());
+        Some(Self { route, organization, read_at, current_at: AtomicI64::new(read_at), content })
+    }
+
+    /// The organization that it shows something of.
+    pub(super) fn organization(&self) -> &Option<OrganizationId> {
+        &self.organization
     }
 
     pub(super) fn is_current(&self, portals: &Portals) -> bool {
@@ -92,7 +94,7 @@ impl Kept {
     }
 
     /// The answer to a request with these fields, compressed where the reader wants that.
-    pub(in crate::http) fn reply(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    pub(in crate::http) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         let response = match &self.content {
             Content::Plain(rendered) => rendered.response(),
             Content::Both(rendered, once) => {
@@ -110,13 +112,13 @@ impl Kept {
         reply::unless_matching(response, fields)
     }
 
-    /// The same with nothing compressed for it: for one that is not kept that is not worth it.
-    pub(in crate::http) fn reply_once(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    /// The same with nothing compressed for it: a response that is not cached is not worth that.
+    pub(in crate::http) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {
                 reply::unless_matching(rendered.response(), fields)
             }
-            Content::Packed { .. } => self.reply(fields),
+            Content::Packed { .. } => self.response(fields),
         }
     }
 }
@@ -154,14 +156,14 @@ fn wants_gzip(fields: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::server::reply::Reply;
 
     #[test]
     fn who_reads_at_the_same_time_shares_what_is_unpacked() {
         let body = vec![b'x'; 2 * 1_024 * 1_024];
-        let kept = Reply::tagged_file("application/xml", body.clone()).lasting().packed().to_keep("/x").unwrap();
-        let Content::Packed { packed, unpacked, .. } = &kept.content else { panic!("it is not kept packed") };
-        assert!(kept.bytes("/x") < body.len() / 10);
+        let reply = Reply::tagged_file("application/xml", body.clone()).valid_forever().packed();
+        let cached = CachedResponse::of("/x", &reply).unwrap();
+        let Content::Packed { packed, unpacked, .. } = &cached.content else { panic!("it is not kept packed") };
+        assert!(cached.bytes("/x") < body.len() / 10);
         let (first, second) = (unpack(packed, unpacked), unpack(packed, unpacked));
         assert_eq!((first.as_ptr(), &first), (second.as_ptr(), &Bytes::from(body)));
         drop((first, second));

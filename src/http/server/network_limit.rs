@@ -1,4 +1,4 @@
-//! How many applications come from each client network, in memory: a restart forgets them.
+//! How many requests of a kind come from each client network, in memory: a restart forgets them.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use crate::domain::network::{self, Network};
 use crate::domain::rate::HourlyAllowance;
-use crate::http::server::throttle::make_room;
 
-/// The applications of each network.
-pub(in crate::http) struct Limit {
+use super::throttle::make_room;
+
+/// The requests of each network.
+pub(in crate::http) struct NetworkLimit {
     per_hour: Option<u32>,
     hours: Mutex<HashMap<Network, HourlyAllowance>>,
 }
 
-impl Limit {
+impl NetworkLimit {
     /// `per_hour` is for one address, or one IPv6 /64; wider networks have a higher limit.
     pub(in crate::http) fn new(per_hour: Option<u32>) -> Self {
         Self { per_hour, hours: Mutex::default() }
@@ -47,19 +48,19 @@ mod tests {
 
     #[test]
     fn each_address_has_its_own_and_a_neighbour_in_the_same_64_the_same() {
-        let limit = Limit::new(Some(1));
+        let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1));
         assert_eq!(take("2001:db8::1"), Ok(()));
         assert_eq!(take("2001:db8::2"), Err(3_600));
         assert_eq!((take("2001:db8:0:1::1"), take("192.0.2.1"), take("192.0.2.2")), (Ok(()), Ok(()), Ok(())));
         assert_eq!(take("192.0.2.1"), Err(3_600));
-        let none = Limit::new(None);
+        let none = NetworkLimit::new(None);
         assert!((0..1_000).all(|_| none.take("192.0.2.1".parse().unwrap(), Duration::ZERO).is_ok()));
     }
 
     #[test]
     fn a_56_has_twice_and_a_48_four_times_the_limit() {
-        let limit = Limit::new(Some(10));
+        let limit = NetworkLimit::new(Some(10));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
         let line = (0..256).filter(|n| take(&format!("2001:db8:0:{n:x}::1"))).count();
         assert_eq!(line, 20);
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_refused_application_uses_up_nothing_of_the_wider_networks() {
-        let limit = Limit::new(Some(1));
+        let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
         assert!(take("2001:db8::1"));
         assert!((0..10).all(|_| !take("2001:db8::1")));

@@ -4,8 +4,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 
 use super::{Reply, verdict};
 use crate::domain::refusal::Refusal;
-use crate::http::pages::plain::Plain;
-use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::language::Language;
 use crate::store::Error;
 
 /// What protects every page for candidates besides.
@@ -22,13 +21,20 @@ const PAGE_SAFE: [(HeaderName, &str); 3] = [
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
-impl Reply {
-    /// 200 with a page for people, of a heading and paragraphs, which nobody keeps.
-    pub(in crate::http) fn page(texts: &'static Texts, title: &str, paragraphs: &[String]) -> Result<Self, Error> {
-        let reply = Self::rendered(&Plain::new(texts, title, paragraphs))?.in_language(texts.tag);
-        Ok(reply.with(header::CACHE_CONTROL, "no-store"))
-    }
+/// A failed request, as a page explains it.
+pub(in crate::http) struct Problem<'a> {
+    /// The cause.
+    pub(in crate::http) error: &'a Error,
+    /// The status of the response.
+    pub(in crate::http) status: u16,
+    /// The id of the request, by which the operator finds it in the log.
+    pub(in crate::http) request_id: &'a str,
+}
 
+/// Renders the page for a failed request. The server has no page of its own.
+pub(in crate::http) type ProblemPage = fn(&Problem<'_>, Language) -> Result<Reply, Error>;
+
+impl Reply {
     /// 200 with a page made from a template. Nobody keeps it but by its own fields.
     pub(in crate::http) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be written: {error}")))?;
@@ -50,20 +56,16 @@ impl Reply {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }
 
-    /// The same as a page, where a person asked for one.
-    pub(in crate::http) fn problem_page(error: &Error, realm: &str, request_id: &str, texts: &'static Texts) -> Self {
+    /// The answer to a failed request of a person: a page where `render` makes one, else a problem document.
+    pub(in crate::http) fn problem_page(
+        error: &Error,
+        realm: &str,
+        request_id: &str,
+        language: Language,
+        render: ProblemPage,
+    ) -> Self {
         let (status, _, headers) = verdict(error, realm);
-        let common = &texts.common;
-        let (title, more) = match status.as_u16() {
-            500 if matches!(error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),
-            404 | 410 => (common.not_found, common.not_found_more),
-            429 => (common.too_many, common.too_many_more),
-            503 => (common.unavailable, common.unavailable_more),
-            500.. => (common.failed, common.failed_more),
-            _ => (common.refused, common.refused_more),
-        };
-        let paragraphs = [more.to_owned(), fill(common.ask, &[("number", request_id)])];
-        match Self::page(texts, title, &paragraphs) {
+        match render(&Problem { error, status: status.as_u16(), request_id }, language) {
             Ok(page) => {
                 let mut reply = Self { status, ..page };
                 reply.headers.extend(headers);
