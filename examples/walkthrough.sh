@@ -572,7 +572,7 @@ expect 200 GET "$deliveries?limit=500&cursor=$(jq --raw-output .pagination.nextC
 holds '(.data | length) == 4 and .pagination.hasMore == false' 'the next page has the rest'
 expect 409:conflict POST "$deliveries/$newest/retry" "${as_admin[@]}"
 expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
-exits 0 'nothing is stuck' "$appliance" hr-deliveries --db "$db"
+exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
 equals "$(cat "$work/out")" '' 'so nothing is listed'
 
 # An HR system that is away does not keep anybody from deciding.

@@ -32,7 +32,7 @@ fn a_salary_that_begins_above_its_end_is_found() {
 
 #[test]
 fn a_role_with_candidates_has_a_step() {
-    assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "has candidates but no steps");
+    assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "so it needs at least one step");
     let mut empty = with(&format!("{ROLE}/steps"), Value::Null);
     set(&mut empty, &format!("{ROLE}/candidates"), json!([]));
     assert!(findings(&empty).is_empty());
@@ -49,15 +49,15 @@ fn an_id_that_is_there_twice_is_found_at_the_second() {
         let mut document = with(pointer, json!(id));
         // Whoever named the id that is gone now is not what is looked at here.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
-        assert_refused(&document, place, &format!("the id {id} is there twice"));
+        assert_refused(&document, place, &format!("the document uses the id {id} twice"));
     }
     let second = json!({ "id": "org_1", "slug": "other", "name": "Other" });
-    assert_refused(&with("/organizations/-", second), "/organizations/1", "the id org_1 is there twice");
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "the document uses the id org_1 twice");
     let second = json!({ "id": "role_1", "name": "Other" });
     assert_refused(
         &with("/organizations/0/roles/-", second),
         "/organizations/0/roles/1",
-        "the id role_1 is there twice",
+        "the document uses the id role_1 twice",
     );
     let mut same = sound();
     set(&mut same, "/users/0/id", json!("one"));
@@ -71,17 +71,17 @@ fn an_address_or_slug_that_is_there_twice_is_found_whatever_its_case() {
     assert_refused(
         &with("/users/1/email", json!(" ADA@example.org ")),
         "/users/1",
-        "the email ADA@example.org is there",
+        "two users have the email ADA@example.org",
     );
     let second = json!({ "slug": "ACME", "name": "Other" });
-    assert_refused(&with("/organizations/-", second), "/organizations/1", "the slug ACME is there twice");
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "two organizations have the slug ACME");
 }
 
 #[test]
 fn a_member_is_one_once_in_each_organization() {
     let again = json!({ "userId": "user_1", "orgRole": "member" });
     let place = "/organizations/0/members/2";
-    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is there twice");
+    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is listed twice");
     let second = json!({ "slug": "other", "name": "Other", "members": [again] });
     assert!(findings(&with("/organizations/-", second)).is_empty());
 }
@@ -90,7 +90,7 @@ fn a_member_is_one_once_in_each_organization() {
 fn a_candidate_applies_to_a_role_once() {
     let again = json!({ "name": "Cleo", "email": "CLEO@example.org" });
     let place = format!("{CANDIDATES}/4");
-    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "there twice under this role");
+    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "listed twice under this role");
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [again] });
     assert!(
         findings(&with("/organizations/0/roles/-", role)).is_empty(),
@@ -111,7 +111,7 @@ fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
     assert_refused(
         &second(role("cand_1", "other@example.org")),
         place,
-        "the id cand_1 is that of a candidate with another",
+        "the id cand_1 belongs to a candidate with another",
     );
     let elsewhere = |role| with("/organizations/-", json!({ "slug": "other", "name": "Other", "roles": [role] }));
     let place = "/organizations/1/roles/0/candidates/0";
@@ -163,7 +163,7 @@ fn an_application_has_each_of_the_roles_steps_once() {
     assert_refused(&with(&steps, json!([])), &steps, "lack the role's steps step_1, step_2");
     assert_refused(&with(&steps, json!([step("step_1", "rejected")])), &steps, "lack the role's steps step_2");
     let twice = json!([step("step_1", "rejected"), step("step_1", "pending")]);
-    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }
 
 #[test]
@@ -175,14 +175,14 @@ fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
     };
     assert!(findings(&given(json!(1), json!(2))).is_empty());
     assert!(findings(&with(&steps, json!([step("step_2", json!(1), "rejected")]))).is_empty());
-    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks its order");
-    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks its order");
-    assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application, too (1)");
+    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks order");
+    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks order");
+    assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application (1)");
     for wrong in [json!(0), json!(-1), json!(1.5), json!("1")] {
         assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer from 1");
     }
     let twice = json!([step("step_1", json!(1), "rejected"), step("step_1", json!(2), "pending")]);
-    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }
 
 #[test]
@@ -198,13 +198,13 @@ fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() 
         document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap().drain(..2);
         document
     };
-    assert_refused(&removed(true, false), &at, "behind all others");
+    assert_refused(&removed(true, false), &at, "list removed steps last");
     let steps = format!("{CANDIDATES}/0/steps");
     let words = "the role's step step_2 was removed, so the application's steps need their order";
     assert_refused(&removed(false, true), &format!("{steps}/1"), words);
     let mut none = removed(true, true);
     set(&mut none, &steps, Value::Null);
-    assert_refused(&none, &steps, "the role has no step that an application gets");
+    assert_refused(&none, &steps, "the role has no steps to copy");
     set(&mut none, &steps, json!([]));
     assert_refused(&none, &steps, "must have at least one");
     assert_refused(&with(&format!("{at}/0/removed"), json!(1)), &format!("{at}/0/removed"), "must be true or false");
@@ -219,7 +219,7 @@ fn only_a_closed_role_says_why() {
     };
     assert!(findings(&reason("closed", json!("x".repeat(1_000)))).is_empty());
     assert!(findings(&reason("open", Value::Null)).is_empty());
-    assert_refused(&reason("open", json!("")), ROLE, "only a role that is closed has a closeReason");
+    assert_refused(&reason("open", json!("")), ROLE, "only a closed role has a closeReason");
     let long = reason("closed", json!("x".repeat(1_001)));
     assert_refused(&long, &format!("{ROLE}/closeReason"), "at most 1000 characters");
 }

@@ -82,7 +82,7 @@ fn a_wrong_document_makes_no_file() {
     ] {
         let output = place.import(&document);
         assert_eq!(output.status.code(), Some(1));
-        assert!(words(&output).contains("1 thing is wrong with the document, nothing was imported"));
+        assert!(words(&output).contains("1 error in the document, nothing was imported"));
         assert!(words(&output).contains(pointer), "{}", words(&output));
         assert_eq!(place.names(), ["document.json"]);
     }
@@ -95,7 +95,7 @@ fn a_document_that_the_file_refuses_leaves_it_as_it_was() {
     let before = place.export().stdout;
     let output = place.import(&sound());
     assert_eq!(output.status.code(), Some(1));
-    assert!(words(&output).contains("\n/users/0: the user id user_1 is already in the file\n"), "{}", words(&output));
+    assert!(words(&output).contains("\n/users/0: the user id user_1 already exists in the file\n"), "{}", words(&output));
     assert_eq!(place.export().stdout, before);
 }
 
@@ -172,7 +172,7 @@ fn above_twenty_thousand_candidates_the_server_must_be_stopped() {
     let output = import_beside_server(&place.db(), &place, &crowd(20_001));
     assert_eq!(output.status.code(), Some(1));
     let told = words(&output);
-    assert!(told.contains("20001 candidates") && told.contains("stop it"), "{told}");
+    assert!(told.contains("20001 applications") && told.contains("stop it"), "{told}");
     assert!(!place.db().exists(), "nothing was made");
     let output = place.import(&crowd(20_001));
     assert!(output.status.success(), "{}", words(&output));

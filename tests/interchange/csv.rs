@@ -62,7 +62,7 @@ fn one_role_may_be_named_for_all_rows() {
     company.csv_with(&["--role", "role_wri"], "name,email\nDan,dan@x.org\n").fine();
     company.csv_with(&["--role", "role_d1"], "name,email,role\nDan,dan@x.org,\nEve,eve@x.org,double\n").fine();
     let ended = company.csv_with(&["--role", "role_d1"], "name,email,role\nFay,fay@x.org,role_d2\n");
-    ended.refused(&["line 2: role is \"role_d2\", and --role says that all rows are for role_d1"]);
+    ended.refused(&["line 2: role is \"role_d2\", but --role says that all rows are for role_d1"]);
     for role in ["role_far", "role_9"] {
         let ended = company.csv_with(&["--role", role], "name,email\nDan,dan@x.org\n");
         ended.failed(1, &format!("nothing was imported: the organization has no role with the id {role}"));
@@ -91,10 +91,7 @@ fn who_has_applied_already_is_refused() {
     ];
     company.csv(table).refused(&refused).says("2 of 3 rows were refused, nothing was imported");
     assert_eq!(company.role("role_wri")["candidates"], json!([]));
-    company
-        .csv_with(&["--partial"], table)
-        .refused(&refused)
-        .says("2 of 3 rows were refused; the others were imported");
+    company.csv_with(&["--partial"], table).refused(&refused).says("2 of 3 rows were refused; the rest was imported");
     assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
     // And what was imported is there, as anything else.
     company.csv(table).refused(&[
@@ -114,15 +111,15 @@ fn all_faults_of_a_row_are_told_at_once() {
         Gus,gus@x.org,Double,,Hired,Talk,never,\n";
     company.csv(table).refused(&[
         "line 2: name is missing; it must be a text of at most 255 characters; email must be an email address of at most 254 \
-         characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, and is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
-         and is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, and is \"Dismissed\"; hiredDate \
-         must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"yesterday\"; role is \
-         \"Nobody\", and the organization has no such role",
+         characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, but is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
+         but is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, but is \"Dismissed\"; hiredDate \
+         must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
+         \"Nobody\", but the organization has no such role",
         "line 3: hiredDate must be blank, because the status is Not Selected and not Hired; step is missing; an \
          application that has ended needs the step at which it did",
         "line 4: outcomeReason must be blank, because the status is In Progress and not Not Selected or Hired; step is \
-         \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
-        "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; name the one by its id",
+         \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
+        "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; give the id instead",
     ]);
 }
 
@@ -140,11 +137,11 @@ fn steps_that_do_not_go_with_the_role_or_the_status_are_refused() {
         H,h@x.org,Writer,Not Selected,\n";
     let missing = "step is missing; an application that has ended needs the step at which it did";
     company.csv_with(&["--partial"], table).refused(&[
-        "line 2: step is \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
+        "line 2: step is \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
         &format!("line 3: {missing}"),
         &format!("line 4: {missing}"),
-        "line 5: step is \"Call\"; who is Hired is at the final step, \"Offer\"",
-        "line 6: step is \"Talk\", which is the name of several; name the one by its id",
+        "line 5: step is \"Call\", but a Hired candidate is at the last step, \"Offer\"",
+        "line 6: step is \"Talk\", which is the name of several steps; give the id instead",
         "line 7: the role has no steps; it needs at least one",
     ]);
     assert_eq!(each(&company.application("role_d2", "g@x.org")["steps"], "status"), ["validated", "in_progress"]);
@@ -218,18 +215,18 @@ fn texts_are_as_long_as_in_a_document() {
 fn columns_that_are_not_known_are_told_and_passed_over() {
     let company = Company::new();
     let ended = company.csv("name,phone,email,,role\nDan,1,dan@x.org,2,Writer\n").fine();
-    let told = "not known: \"phone\", column 4 without a heading; known are name, email, role,";
+    let told = "unknown columns are ignored: \"phone\", column 4 without a heading; the columns are name, email, role,";
     assert!(ended.err.contains(told), "{ended:?}");
 }
 
 #[test]
 fn headings_that_are_wrong_are_told_before_any_row() {
     let company = Company::new();
-    company.csv("").failed(1, "line 1: there is no line of headings");
+    company.csv("").failed(1, "line 1: the heading line is missing");
     company.csv("Dan,dan@x.org\n").failed(1, "line 1: the column name is missing");
     company
         .csv("\nname,Name,role\n")
-        .failed(1, "line 2: the column name is there twice\nline 2: the column email is missing");
+        .failed(1, "line 2: the column name appears twice\nline 2: the column email is missing");
     company.csv(b"\xff\xfen\0a\0m\0e").failed(1, "line 1: the headings cannot be read");
     company.csv("name,email,role\n").fine().says("candidates 0, applications 0");
 }
@@ -252,14 +249,14 @@ fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
     let lines: Vec<&str> = ended.out.lines().collect();
     assert_eq!(lines.len(), 9, "{lines:#?}");
     for (line, words) in [
-        "line 2: name must be a text of at most 255 characters, and is \"xxx",
+        "line 2: name must be a text of at most 255 characters, but is \"xxx",
         "line 3: the cell that begins in line 3 has a NUL in it, which no text has",
         "line 4: the cell that begins in line 4 is not UTF-8; save the table as such",
-        "line 5: has 2 cells, and the headings are 3",
-        "line 6: has 4 cells, and the headings are 3",
-        "line 7: name must have no line break (U+000A), and is \"two\\nlines\"",
+        "line 5: has 2 cells, but there are 3 headings",
+        "line 6: has 4 cells, but there are 3 headings",
+        "line 7: name must have no line break (U+000A), but is \"two\\nlines\"",
         "line 9: the cell that begins in line 9 and ends in line 9 has more behind its closing quote",
-        "line 11: name must have no control character (U+001B), and is",
+        "line 11: name must have no control character (U+001B), but is",
         "line 12: has 2 cells",
     ]
     .into_iter()
@@ -286,13 +283,13 @@ fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
         let table = Table::parse(table.as_bytes(), world().now()).unwrap();
         read_alone(&path, world(), |tx| {
             let organization = organization::with_slug(tx, &Slug::parse("acme").unwrap())?.unwrap();
-            interchange::csv::place(tx, world(), table, organization, None)
+            interchange::csv::plan(tx, world(), table, organization, None)
         })
     };
     let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
     for (asked, came, words) in [
         // Somebody else took the position, the same person came, and applied.
-        (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri is not as it was"),
+        (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri was changed during the import"),
         ("name,email,role\nFay,fay@x.org,Engineer\n", "name,email,role\nFay,fay@x.org,role_d1\n", "candidate cand_"),
         (
             "name,email,role\nCleo,cleo@example.org,role_d1\n",
@@ -335,7 +332,7 @@ fn above_twenty_thousand_rows_the_server_must_be_stopped() {
     let company = Company::new();
     let server = Lock::take(&company.file().path()).unwrap();
     for rows in [20_001, rounds(30_000, 200_000)] {
-        company.csv(crowd(rows)).failed(1, &format!("has {rows} candidates")).says("stop it");
+        company.csv(crowd(rows)).failed(1, &format!("has {rows} applications")).says("stop it");
     }
     let rows = rounds(2_000, 20_000);
     company.csv(crowd(rows)).fine().says(&format!("applications {rows}"));
@@ -348,9 +345,9 @@ fn a_table_is_for_an_organization_that_is_there() {
     let company = Company::new();
     let import = |args: &[&str]| company.import(&[&["--format", "csv"], args, &["-"]].concat(), b"name,email,role\n");
     import(&["--organization", "none"])
-        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
+        .failed(1, "has no organization with the slug none; create it first:\n  appliance organization create --db ");
     import(&["--organization", " ACME"]).fine();
-    import(&[]).failed(2, "--organization is missing");
+    import(&[]).failed(2, "--organization is required");
     import(&["--organization", "acme", "more.csv"]).failed(2, "'-'");
     import(&["--organization", "a b"]).failed(2, "a slug has 1 to 64 characters");
     import(&["--organization", "acme", "--role", "a b"]).failed(2, "an id has 1 to 64 characters");
@@ -368,7 +365,7 @@ fn tables_of_windows_programs_are_read_in_their_charset() {
     let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
     for (bytes, charset) in [(windows.to_vec(), "windows-1252"), (little, "UTF-16"), (big, "UTF-16")] {
         let company = Company::new();
-        company.csv(&bytes).fine().says(&format!("the table is not in UTF-8 and was read as {charset}"));
+        company.csv(&bytes).fine().says(&format!("the table is not UTF-8 and was read as {charset}"));
         let zoe = company.application("role_wri", "zoe@x.org");
         assert_eq!(zoe["name"], "Zoë \u{2013} Müller");
         assert_eq!(zoe["steps"][0]["rejectionReason"], "\u{201c}Too\u{201d} dear: 5 €");
@@ -399,7 +396,7 @@ fn a_file_over_the_limit_is_not_read() {
     // A sparse file: it has the size without the bytes.
     std::fs::File::create(&path).unwrap().set_len((512 << 20) + 1).unwrap();
     let path = path.to_str().unwrap();
-    let sentence = "an import reads at most 512 MiB, all its files together; import a part at a time";
+    let sentence = "an import reads at most 512 MiB over all its files; split it into several imports";
     company.import(&["--format", "csv", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&["--format", "greenhouse", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&[path], b"").failed(1, sentence);

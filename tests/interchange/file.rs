@@ -56,7 +56,7 @@ fn what_is_already_in_the_file_is_found_at_its_object() {
     ] {
         let mut document = other();
         set(&mut document, pointer, value);
-        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} is already in the file"))]);
+        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} already exists in the file"))]);
     }
     let mut document = other();
     set(&mut document, "/organizations/0/members", json!([]));
@@ -72,7 +72,7 @@ fn what_is_already_in_the_file_is_found_at_its_object() {
 fn a_document_that_is_already_there_is_refused_as_a_whole() {
     let refusal = refusal(&sound());
     assert_eq!(refusal.len(), 20, "the first twenty are told");
-    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 is already in the file".to_owned()));
+    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 already exists in the file".to_owned()));
 }
 
 #[test]

@@ -198,8 +198,8 @@ fn a_hire_keeps_its_day_its_offer_and_its_opening() {
 fn prospects_and_people_without_an_application_are_passed_over_with_a_line() {
     let company = Company::new();
     let ended = company.harvest(&[], &whole()).fine();
-    assert!(ended.err.contains("prospects passed over: 2, because they have not applied\n"), "{ended:?}");
-    assert!(ended.err.contains("candidates passed over: 2, because they have no application\n"), "{ended:?}");
+    assert!(ended.err.contains("prospects skipped: 2, because they have not applied\n"), "{ended:?}");
+    assert!(ended.err.contains("candidates skipped: 2, because they have no application\n"), "{ended:?}");
     assert!(!company.export().to_string().contains("Prospect"));
 }
 
@@ -217,7 +217,7 @@ fn the_same_export_comes_once() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let sentence =
-        "this export was imported before: all its jobs are in the file already, the first as the role gh_job_501";
+        "this export was imported before: the file has all its jobs, the first as the role gh_job_501";
     for args in [&[][..], &["--partial"]] {
         company.harvest(args, &whole()).failed(1, sentence);
     }
@@ -231,8 +231,8 @@ fn the_same_export_comes_once() {
     set(&mut newer, "/applications/-", application);
     let before = company.role("gh_job_501");
     let ended = company.harvest(&[], &newer).fine().says("for acme: roles 1, candidates 0, applications 1;");
-    let ended = ended.says("jobs passed over: 4, because they are in the file already\n");
-    ended.says("applications passed over: 6, because they are in the file already\n");
+    let ended = ended.says("jobs skipped: 4, because the file has them already\n");
+    ended.says("applications skipped: 6, because the file has them already\n");
     assert_eq!(company.application("gh_job_505", "Ida@Home.example")["id"], "gh_candidate_8001");
     assert_eq!(company.role("gh_job_501"), before);
 }
@@ -243,7 +243,7 @@ fn a_mended_item_comes_with_a_second_import() {
     // The hire of the job 504, and an application of the job 501 whose candidate has no address.
     let mut export = with("/applications/5/candidate_id", json!(1));
     set(&mut export, "/candidates/0/email_addresses", json!([]));
-    company.harvest(&["--partial"], &export).says("the others were imported");
+    company.harvest(&["--partial"], &export).says("the rest was imported");
     let (filled, open) = (company.role("gh_job_504"), company.role("gh_job_501"));
     assert_eq!((&filled["status"], &filled["positions"]), (&json!("open"), &json!(1)), "nobody was hired yet");
     company.harvest(&[], &whole()).fine().says("for acme: roles 0, candidates 2, applications 3;");
@@ -268,9 +268,9 @@ fn a_mended_item_comes_with_a_second_import() {
 #[test]
 fn a_mended_application_that_somebody_made_by_hand_is_refused() {
     let company = Company::new();
-    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the others were imported");
+    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the rest was imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
-    let line = "applications 9001 (standard input#/applications/0): Ida@Home.example is there twice for the job 501; a \
+    let line = "applications 9001 (standard input#/applications/0): Ida@Home.example applied twice to the job 501; a \
                 candidate applies to a role once";
     company.harvest(&[], &whole()).refused(&[line]);
     company.harvest(&["--partial"], &whole()).refused(&[line]).says("applications 1;");
@@ -283,7 +283,7 @@ fn a_job_that_another_organization_has_is_refused() {
     assert_eq!(company.import(&far, whole().to_string().as_bytes()).code, Some(0));
     let ended = company.harvest(&[], &whole());
     let there =
-        "jobs 501 (standard input#/jobs/0): the role gh_job_501 is already in the file, in another organization";
+        "jobs 501 (standard input#/jobs/0): the role gh_job_501 already exists in another organization";
     assert!(ended.out.starts_with(there), "{ended:?}");
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }
@@ -320,21 +320,21 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         ("/jobs/2/departments", json!(["a"]), "jobs 503 (standard input#/jobs/2): departments/0 must be an object"),
         ("/jobs/2/departments", json!({}), "jobs 503 (standard input#/jobs/2): departments must be an array"),
         ("/jobs/2/id", json!("a\u{1b}"), "jobs \"a\\u001b\" (standard input#/jobs/2): id must be a whole number"),
-        ("/jobs/2/id", Value::Null, "jobs null (standard input#/jobs/2): id is missing; every item has one"),
+        ("/jobs/2/id", Value::Null, "jobs null (standard input#/jobs/2): id is missing; every item needs one"),
         (
             "/jobs/2",
             json!([]),
-            "jobs without an id (standard input#/jobs/2): id is missing; every item has one; name is missing; it must be a text of 1 to 255 characters that is not blank; status is missing",
+            "jobs without an id (standard input#/jobs/2): id is missing; every item needs one; name is missing; it must be a text of 1 to 255 characters that is not blank; status is missing",
         ),
         (
             "/job_stages/6/job_id",
             Value::Null,
-            "job_stages 76 (standard input#/job_stages/6): job_id is missing; a stage is one of a job",
+            "job_stages 76 (standard input#/job_stages/6): job_id is missing; every stage belongs to a job",
         ),
         (
             "/job_stages/6/id",
             json!(75),
-            "job_stages 75 (standard input#/job_stages/6): the id is there twice; it is that of job_stages 75 (standard input#/job_stages/0) too",
+            "job_stages 75 (standard input#/job_stages/6): the id is not unique; job_stages 75 (standard input#/job_stages/0) has it too",
         ),
         (
             "/candidates/6/last_name",
@@ -354,7 +354,7 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/offers/0/application_id",
             Value::Null,
-            "offers 701 (standard input#/offers/0): application_id is missing; an offer is to an application",
+            "offers 701 (standard input#/offers/0): application_id is missing; every offer belongs to an application",
         ),
         (
             "/applications/4/candidate_id",
@@ -379,12 +379,12 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/applications/1/jobs",
             json!([]),
-            "applications 9002 (standard input#/applications/1): jobs has 0 entries; an application is to one job",
+            "applications 9002 (standard input#/applications/1): jobs has 0 entries; an application needs exactly one job",
         ),
         (
             "/applications/1/jobs",
             json!([{ "id": 501 }, { "id": 502 }]),
-            "applications 9002 (standard input#/applications/1): jobs has 2 entries; an application is to one job",
+            "applications 9002 (standard input#/applications/1): jobs has 2 entries; an application needs exactly one job",
         ),
         (
             "/applications/1/jobs",
@@ -404,7 +404,7 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/applications/1/candidate_id",
             json!(8001),
-            "applications 9002 (standard input#/applications/1): Ida@Home.example is there twice for the job 501; a candidate applies to a role once",
+            "applications 9002 (standard input#/applications/1): Ida@Home.example applied twice to the job 501; a candidate applies to a role once",
         ),
     ] {
         let company = Company::new();
@@ -426,7 +426,7 @@ fn who_has_no_address_is_refused_with_their_applications_and_the_others_come() {
     ];
     company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused, nothing was imported");
     let ended = company.harvest(&["--partial"], &export).refused(&lines);
-    ended.says("roles 4, candidates 4, applications 4").says("were refused; the others were imported");
+    ended.says("roles 4, candidates 4, applications 4").says("were refused; the rest was imported");
     assert_eq!(each(&company.role("gh_job_502")["candidates"], "name"), ["Jon Berg"]);
 }
 
@@ -450,13 +450,13 @@ fn what_an_item_names_that_was_refused_is_told_as_such() {
     newer["applications"] = json!([{ "id": 9900, "candidate_id": 8003, "status": "active", "jobs": [{ "id": 600 }] }]);
     newer["candidates"][2]["email_addresses"] = json!([{ "value": "moved@home.example" }]);
     company.harvest(&[], &newer).refused(&[
-        "candidates 8003 (standard input#/candidates/2): the candidate gh_candidate_8003 is already in the file, with another address",
+        "candidates 8003 (standard input#/candidates/2): the candidate gh_candidate_8003 already exists with another address",
         "applications 9900 (standard input#/applications/0): its candidate 8003 was refused",
     ]);
     newer["candidates"][2]["email_addresses"] = json!([{ "value": "siv@home.example" }]);
     newer["applications"][0]["id"] = json!(9001);
     company.harvest(&[], &newer).refused(&[
-        "applications 9001 (standard input#/applications/0): the application gh_application_9001 is already in the file",
+        "applications 9001 (standard input#/applications/0): the application gh_application_9001 already exists in the file",
     ]);
 }
 
@@ -470,11 +470,11 @@ fn an_export_that_is_none_is_told_with_its_place() {
     import("7").failed(1, "expected an object with members such as jobs, job_stages");
     import("{}").failed(1, "the export lacks jobs, candidates, applications; its files are jobs.json, job_stages.json");
     import(r#"{"jobs": {}}"#).failed(1, "expected an array of jobs at line 1 column");
-    import(r#"{"jobs": [], "jobs": []}"#).failed(1, "\"jobs\" is there twice");
-    import(r#"{"jobs": [{"id": 1, "id": 2}]}"#).failed(1, "\"id\" is there twice");
+    import(r#"{"jobs": [], "jobs": []}"#).failed(1, "\"jobs\" appears twice");
+    import(r#"{"jobs": [{"id": 1, "id": 2}]}"#).failed(1, "\"id\" appears twice");
     import(r#"{"jobs": [], "candidates": [], "applications": [], "users\u001b": []}"#)
         .fine()
-        .says("standard input: the member \"users\\u{1b}\" is not read")
+        .says("standard input: the member \"users\\u{1b}\" is ignored")
         .says("roles 0, candidates 0, applications 0");
     import("\u{feff}{\"jobs\": [], \"candidates\": [], \"applications\": []}").fine();
 }
@@ -494,7 +494,7 @@ fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
     let path = dir.path().to_str().unwrap();
     company.harvest_files(&[path]).failed(1, "nothing was imported: the export lacks applications;");
     write("applications.json", &export["applications"]);
-    company.harvest_files(&[path]).fine().says("scorecards.json is not read").says("applications 6");
+    company.harvest_files(&[path]).fine().says("scorecards.json is ignored").says("applications 6");
     write("jobs.json", &json!({}));
     std::fs::write(dir.path().join("jobs.json"), "[{]").unwrap();
     company
@@ -508,10 +508,10 @@ fn an_export_is_for_an_organization_that_is_there_and_names_its_own_roles() {
     let company = Company::new();
     let import =
         |args: &[&str]| company.import(&[&["--format", "greenhouse"], args, &[folder().as_str()]].concat(), b"");
-    import(&[]).failed(2, "--organization is missing");
-    import(&["--organization", "acme", "--role", "role_eng"]).failed(2, "--role is not for a Greenhouse export");
+    import(&[]).failed(2, "--organization is required");
+    import(&["--organization", "acme", "--role", "role_eng"]).failed(2, "--role does not apply to a Greenhouse export");
     import(&["--organization", "none"])
-        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
+        .failed(1, "has no organization with the slug none; create it first:\n  appliance organization create --db ");
 }
 
 #[test]
@@ -528,7 +528,7 @@ fn above_twenty_thousand_applications_the_server_must_be_stopped() {
         })
     };
     let _server = Lock::take(&company.file().path()).unwrap();
-    company.harvest(&[], &export(20_001)).failed(1, "has 20001 candidates").says("stop it");
+    company.harvest(&[], &export(20_001)).failed(1, "has 20001 applications").says("stop it");
     let count = rounds(2_000, 20_000) as u64;
     company.harvest(&[], &export(count)).fine().says(&format!("candidates {count}, applications {count}"));
 }

@@ -99,9 +99,9 @@ fn what_is_no_json_is_refused_with_line_and_column() {
 fn a_member_that_is_there_twice_is_refused_at_any_depth() {
     let twice = br#"{"users":[{"name":"a","name":"b","email":"a@b"}],"organizations":[],"users":[]}"#;
     let findings = interchange::parse(twice, world()).unwrap_err().to_string();
-    assert_eq!(findings, "/users/0/name: is there twice in its object\n/users: is there twice in its object");
+    assert_eq!(findings, "/users/0/name: appears twice in its object\n/users: appears twice in its object");
     let deep =
         br#"{"organizations":[{"slug":"a","name":"a","roles":[{"name":"r","description":{"a":{"b":1,"b":1}}}]}]}"#;
     let findings = interchange::parse(deep, world()).unwrap_err().to_string();
-    assert!(findings.contains("the member \"b\" is there twice at line 1 column"), "{findings}");
+    assert!(findings.contains("the member \"b\" appears twice at line 1 column"), "{findings}");
 }

@@ -319,7 +319,7 @@ fn a_role_that_is_open_without_steps_gets_one() {
     let mut document = sound();
     set(&mut document, &format!("{ROLE}/steps"), json!([]));
     set(&mut document, CANDIDATES, json!([]));
-    let notice = format!("{ROLE}: the role is open and has no steps, so it gets the step Application");
+    let notice = format!("{ROLE}: the role is open but has no steps, so the step Application was added");
     assert_eq!(read(&document).notices(), [notice]);
     let came_out = through(&document);
     let step = &came_out.pointer(&format!("{ROLE}/steps")).unwrap()[0];
