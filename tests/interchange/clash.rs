@@ -1,4 +1,4 @@
-//! Documents that contradict themselves: each clash is found at its object.
+//! Documents that contradict themselves: the finding is at the object with the contradiction.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn hired(number: usize) -> Value {
 }
 
 #[test]
-fn a_role_whose_hires_deny_its_status_is_found() {
+fn a_role_status_that_contradicts_its_hires_is_a_finding() {
     let mut full = with(&format!("{CANDIDATES}/-"), hired(1));
     assert_refused(&full, ROLE, "the role is open but all its positions are filled");
     set(&mut full, &format!("{ROLE}/status"), json!("filled"));
@@ -25,13 +25,13 @@ fn a_role_whose_hires_deny_its_status_is_found() {
 }
 
 #[test]
-fn a_salary_that_begins_above_its_end_is_found() {
+fn a_salary_minimum_above_its_maximum_is_a_finding() {
     assert_refused(&with(&format!("{ROLE}/salaryMin"), json!(20.6)), ROLE, "salaryMin is more than salaryMax");
     assert!(findings(&with(&format!("{ROLE}/salaryMin"), json!(20.5))).is_empty());
 }
 
 #[test]
-fn a_role_with_candidates_has_a_step() {
+fn a_role_with_candidates_needs_a_step() {
     assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "so it needs at least one step");
     let mut empty = with(&format!("{ROLE}/steps"), Value::Null);
     set(&mut empty, &format!("{ROLE}/candidates"), json!([]));
@@ -39,7 +39,7 @@ fn a_role_with_candidates_has_a_step() {
 }
 
 #[test]
-fn an_id_that_is_there_twice_is_found_at_the_second() {
+fn a_duplicate_id_is_a_finding_at_the_second_object() {
     for (pointer, id, place) in [
         ("/users/1/id", "user_1", "/users/1"),
         (&format!("{ROLE}/steps/1/id"), "step_1", &format!("{ROLE}/steps/1")),
@@ -47,7 +47,7 @@ fn an_id_that_is_there_twice_is_found_at_the_second() {
         (&format!("{CANDIDATES}/3/steps/0/id"), "cs_1", &format!("{CANDIDATES}/3/steps/0")),
     ] {
         let mut document = with(pointer, json!(id));
-        // Whoever named the id that is gone now is not what is looked at here.
+        // The replaced id had a reference, which is not the subject here.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
         assert_refused(&document, place, &format!("the document uses the id {id} twice"));
     }
@@ -67,7 +67,7 @@ fn an_id_that_is_there_twice_is_found_at_the_second() {
 }
 
 #[test]
-fn an_address_or_slug_that_is_there_twice_is_found_whatever_its_case() {
+fn duplicate_addresses_and_slugs_are_findings_in_any_case() {
     assert_refused(
         &with("/users/1/email", json!(" ADA@example.org ")),
         "/users/1",
@@ -78,7 +78,7 @@ fn an_address_or_slug_that_is_there_twice_is_found_whatever_its_case() {
 }
 
 #[test]
-fn a_member_is_one_once_in_each_organization() {
+fn a_user_is_a_member_of_an_organization_once() {
     let again = json!({ "userId": "user_1", "orgRole": "member" });
     let place = "/organizations/0/members/2";
     assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is listed twice");
@@ -99,7 +99,7 @@ fn a_candidate_applies_to_a_role_once() {
 }
 
 #[test]
-fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
+fn within_an_organization_one_address_has_one_id() {
     let role = |id: &str, email: &str| {
         let candidate = json!({ "id": id, "name": "Cleo", "email": email });
         json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [candidate] })
@@ -120,7 +120,7 @@ fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
 }
 
 #[test]
-fn only_a_hired_application_has_a_record_of_the_hire() {
+fn only_a_hired_application_has_hire_members() {
     for name in ["hiredDate", "offerAcceptedDate", "externalPositionId", "hireNotes"] {
         let document = with(&format!("{CANDIDATES}/0/{name}"), json!("2026-11-01"));
         assert_refused(&document, &format!("{CANDIDATES}/0"), "only an application that is Hired");
@@ -128,7 +128,7 @@ fn only_a_hired_application_has_a_record_of_the_hire() {
 }
 
 #[test]
-fn only_a_decided_step_has_a_record_of_the_decision() {
+fn only_a_decided_step_has_decision_members() {
     let step = format!("{CANDIDATES}/3/steps/0");
     for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {
         let document = with(&format!("{step}/{name}"), json!("2026-11-01"));
@@ -139,7 +139,7 @@ fn only_a_decided_step_has_a_record_of_the_decision() {
 }
 
 #[test]
-fn a_status_that_the_steps_deny_is_found_at_the_candidate() {
+fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
     for (status, first, last, words) in [
         ("In Progress", "rejected", "pending", "In Progress but a step is rejected"),
         ("In Progress", "validated", "validated", "In Progress but its final step is validated"),
@@ -167,7 +167,7 @@ fn an_application_has_each_of_the_roles_steps_once() {
 }
 
 #[test]
-fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
+fn an_application_with_its_own_steps_states_their_order() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, order: Value, status: &str| json!({ "roleStepId": of, "order": order, "status": status });
     let given = |first: Value, second: Value| {
@@ -186,7 +186,7 @@ fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
 }
 
 #[test]
-fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() {
+fn removed_steps_come_last_and_need_an_order_in_applications() {
     let at = format!("{ROLE}/steps");
     let removed = |first: bool, second: bool| {
         let steps = json!([
@@ -211,7 +211,7 @@ fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() 
 }
 
 #[test]
-fn only_a_closed_role_says_why() {
+fn only_a_closed_role_has_a_close_reason() {
     let reason = |status: &str, reason: Value| {
         let mut document = with(&format!("{ROLE}/status"), json!(status));
         set(&mut document, &format!("{ROLE}/closeReason"), reason);
@@ -225,7 +225,7 @@ fn only_a_closed_role_says_why() {
 }
 
 #[test]
-fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
+fn a_wrong_value_causes_no_findings_at_dependent_members() {
     assert_refused(&with(&format!("{ROLE}/steps/0/name"), json!(1)), &format!("{ROLE}/steps/0/name"), "must be a text");
     let mut document = with(&format!("{ROLE}/status"), json!("filled"));
     set(&mut document, &format!("{CANDIDATES}/0/name"), json!(1));
@@ -234,7 +234,7 @@ fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
 }
 
 #[test]
-fn whoever_is_erased_has_nothing_left_to_tell_or_to_hold() {
+fn an_erased_candidate_has_no_data_and_no_legal_hold() {
     let candidate = format!("{CANDIDATES}/2");
     let erased = |change: &dyn Fn(&mut Value)| {
         let mut document = with(&format!("{candidate}/erasedAt"), json!("2026-11-01"));

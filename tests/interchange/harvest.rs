@@ -1,12 +1,12 @@
-//! Greenhouse exports: what each resource of the Harvest API becomes, and what is refused with its resource and id. The
-//! files beside this one, in `greenhouse`, are in the shapes that its documentation publishes.
+//! Imports of Greenhouse exports: what each resource of the Harvest API becomes, and which items are refused. The files in
+//! `greenhouse` have the shapes of the API's documentation.
 
 use std::path::Path;
 
 use appliance::store::file::Lock;
 use serde_json::{Map, Value, json};
 
-use crate::elsewhere::{Company, Ended, each};
+use crate::company::{Company, Ended, each};
 use crate::rounds::rounds;
 use crate::support::set;
 
@@ -23,7 +23,7 @@ fn whole() -> Value {
     Value::Object(members.collect::<Map<String, Value>>())
 }
 
-/// The export with one value put into it.
+/// The export with one value replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut export = whole();
     set(&mut export, pointer, value);
@@ -42,7 +42,7 @@ impl Company {
 }
 
 #[test]
-fn a_folder_of_files_and_one_object_are_the_same() {
+fn a_folder_of_files_and_one_object_import_the_same() {
     let (files, object, folder_itself) = (Company::new(), Company::new(), Company::new());
     let paths = RESOURCES.map(|name| format!("{}/{name}.json", folder()));
     let counts = "for acme: roles 4, candidates 5, applications 6; the write lock was held for ";
@@ -57,7 +57,7 @@ fn a_folder_of_files_and_one_object_are_the_same() {
 }
 
 #[test]
-fn a_job_becomes_a_role_that_is_not_published() {
+fn a_job_becomes_a_role_that_is_not_public() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let role = company.role("gh_job_501");
@@ -66,7 +66,7 @@ fn a_job_becomes_a_role_that_is_not_published() {
     let body = "You measure **everything**.\n\n- Land\n- Sea & air";
     assert_eq!(role["description"], json!({ "format": "markdown", "body": body }));
     assert_eq!(role["createdAt"], "2024-03-01T08:00:00.000000Z");
-    // One was hired, two openings are open, and one was given up.
+    // One candidate was hired, two openings are open, and one was cancelled.
     assert_eq!(role["positions"], 3);
     let (closed, draft) = (company.role("gh_job_502"), company.role("gh_job_503"));
     assert_eq!(
@@ -74,28 +74,28 @@ fn a_job_becomes_a_role_that_is_not_published() {
         (&json!("closed"), &json!(1), &json!({}))
     );
     assert_eq!((&draft["status"], &draft["steps"]), (&json!("draft"), &json!([])));
-    // Its only opening is taken, which is what a role that is filled is.
+    // The hire took the only opening, so the role is filled.
     let filled = company.role("gh_job_504");
     assert_eq!((&filled["status"], &filled["positions"]), (&json!("filled"), &json!(1)));
 }
 
 #[test]
-fn stages_become_steps_by_their_priority_and_name() {
+fn stages_become_steps_sorted_by_priority() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let steps = &company.role("gh_job_501")["steps"];
     let names =
         ["Application Review", "Recruiter Phone Screen", "Take Home Test", "Face to Face", "Reference Check", "Offer"];
-    assert_eq!(each(steps, "name"), names, "one that was deleted is of no use to anybody");
+    assert_eq!(each(steps, "name"), names, "a deleted stage without applications is left out");
     let types = ["application", "screening", "assessment", "interview", "reference_check", "offer"];
     assert_eq!(each(steps, "stepType"), types);
     assert_eq!(steps[0]["id"], "gh_stage_70");
     let steps = &company.role("gh_job_502")["steps"];
-    assert_eq!(each(steps, "name"), ["Trial Shift", "Offer"], "but here somebody is at it");
+    assert_eq!(each(steps, "name"), ["Trial Shift", "Offer"], "a deleted stage with an application remains");
 }
 
 #[test]
-fn stages_that_are_not_in_the_export_are_those_of_its_applications() {
+fn without_a_list_of_stages_the_steps_come_from_applications() {
     let company = Company::new();
     let mut export = whole();
     export.as_object_mut().unwrap().remove("job_stages");
@@ -127,7 +127,7 @@ fn an_active_application_is_at_its_stage() {
 }
 
 #[test]
-fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
+fn a_rejection_is_imported_with_date_reason_and_outcome_type() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     for (role, email, step, at, reason, who) in [
@@ -147,7 +147,7 @@ fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
             "Took another job",
             "rejected_by_candidate",
         ),
-        // Without a day it is that of the last activity, without a stage the first; the type is that of the reasons' list.
+        // The date falls back to the last activity, the stage to the first, and the type to the list of reasons.
         ("gh_job_502", "jon@home.example", 0, "2024-02-25T10:00:00.000000Z", "Hiring Freeze", "other"),
     ] {
         let application = company.application(role, email);
@@ -161,7 +161,7 @@ fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
 }
 
 #[test]
-fn a_reason_that_is_only_named_by_its_id_is_looked_up() {
+fn a_reason_given_by_id_is_looked_up() {
     let company = Company::new();
     company.harvest(&[], &with("/applications/7/rejection_reason", json!({ "id": 11 }))).fine();
     let step = company.application("gh_job_502", "jon@home.example")["steps"][0].clone();
@@ -174,7 +174,7 @@ fn a_reason_that_is_only_named_by_its_id_is_looked_up() {
 }
 
 #[test]
-fn a_hire_keeps_its_day_its_offer_and_its_opening() {
+fn a_hire_is_imported_with_date_offer_and_opening() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let siv = company.application("gh_job_501", "siv@home.example");
@@ -182,7 +182,7 @@ fn a_hire_keeps_its_day_its_offer_and_its_opening() {
     assert_eq!(siv["offerAcceptedDate"], "2024-06-09T11:00:00.000000Z");
     assert_eq!(siv["externalPositionId"], "F-1");
     assert_eq!(each(&siv["steps"], "status"), ["validated"; 6]);
-    // An opening without a day or a name: both are the newest accepted offer's.
+    // An opening without a date and name gets both from the newest accepted offer.
     let liv = company.application("gh_job_504", "liv@sea.example");
     assert_eq!((&liv["name"], &liv["hiredDate"]), (&json!("Liv"), &json!("2024-06-04T11:00:00.000000Z")));
     assert_eq!((&liv["offerAcceptedDate"], &liv["externalPositionId"]), (&liv["hiredDate"], &json!("D-7")));
@@ -195,7 +195,7 @@ fn a_hire_keeps_its_day_its_offer_and_its_opening() {
 }
 
 #[test]
-fn prospects_and_people_without_an_application_are_passed_over_with_a_line() {
+fn prospects_and_people_without_an_application_are_skipped_with_a_notice() {
     let company = Company::new();
     let ended = company.harvest(&[], &whole()).fine();
     assert!(ended.err.contains("prospects skipped: 2, because they have not applied\n"), "{ended:?}");
@@ -204,7 +204,7 @@ fn prospects_and_people_without_an_application_are_passed_over_with_a_line() {
 }
 
 #[test]
-fn an_address_that_is_there_is_the_candidate_that_is_there() {
+fn a_known_address_is_the_existing_candidate() {
     let company = Company::new();
     let emails = json!([{ "value": "CLEO@example.org", "type": "personal" }]);
     company.harvest(&[], &with("/candidates/0/email_addresses", emails)).fine().says("candidates 4, applications 6");
@@ -213,15 +213,14 @@ fn an_address_that_is_there_is_the_candidate_that_is_there() {
 }
 
 #[test]
-fn the_same_export_comes_once() {
+fn a_second_import_of_an_export_is_refused() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
-    let sentence =
-        "this export was imported before: the file has all its jobs, the first as the role gh_job_501";
+    let sentence = "this export was imported before: the file has all its jobs, the first as the role gh_job_501";
     for args in [&[][..], &["--partial"]] {
         company.harvest(args, &whole()).failed(1, sentence);
     }
-    // A newer one has a job more; what was there is counted, and the new job comes.
+    // A later export has one more job. Existing items are counted, and the new job is imported.
     let mut newer = whole();
     set(&mut newer, "/jobs/-", json!({ "id": 505, "name": "Baker", "status": "open" }));
     let mut application = newer["applications"][0].clone();
@@ -238,7 +237,7 @@ fn the_same_export_comes_once() {
 }
 
 #[test]
-fn a_mended_item_comes_with_a_second_import() {
+fn a_corrected_item_is_imported_by_a_second_import() {
     let company = Company::new();
     // The hire of the job 504, and an application of the job 501 whose candidate has no address.
     let mut export = with("/applications/5/candidate_id", json!(1));
@@ -266,7 +265,7 @@ fn a_mended_item_comes_with_a_second_import() {
 }
 
 #[test]
-fn a_mended_application_that_somebody_made_by_hand_is_refused() {
+fn a_corrected_application_that_staff_added_meanwhile_is_refused() {
     let company = Company::new();
     company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the rest was imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
@@ -277,13 +276,12 @@ fn a_mended_application_that_somebody_made_by_hand_is_refused() {
 }
 
 #[test]
-fn a_job_that_another_organization_has_is_refused() {
+fn a_job_of_another_organization_is_refused() {
     let company = Company::new();
     let far = ["--format", "greenhouse", "--organization", "far", "-"];
     assert_eq!(company.import(&far, whole().to_string().as_bytes()).code, Some(0));
     let ended = company.harvest(&[], &whole());
-    let there =
-        "jobs 501 (standard input#/jobs/0): the role gh_job_501 already exists in another organization";
+    let there = "jobs 501 (standard input#/jobs/0): the role gh_job_501 already exists in another organization";
     assert!(ended.out.starts_with(there), "{ended:?}");
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }
@@ -297,9 +295,9 @@ fn an_open_job_without_stages_gets_a_step() {
 }
 
 #[test]
-fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
+fn faults_of_items_are_reported_with_resource_id_and_location() {
     let must_be_time = "must be a time such as 2016-03-26T20:11:39.000Z";
-    for (pointer, value, told) in [
+    for (pointer, value, report) in [
         (
             "/jobs/2/status",
             json!("paused"),
@@ -408,14 +406,14 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         ),
     ] {
         let company = Company::new();
-        let ended = company.harvest(&[], &with(pointer, value)).refused(&[told]);
+        let ended = company.harvest(&[], &with(pointer, value)).refused(&[report]);
         ended.says("1 of the export's items was refused, nothing was imported");
         assert_eq!(company.export()["organizations"][0]["roles"].as_array().unwrap().len(), 5, "{pointer}");
     }
 }
 
 #[test]
-fn who_has_no_address_is_refused_with_their_applications_and_the_others_come() {
+fn a_candidate_without_an_address_is_refused_with_their_applications() {
     let company = Company::new();
     let export =
         with("/candidates/0/email_addresses", json!([{ "value": "nobody", "type": "personal" }, { "value": null }]));
@@ -431,7 +429,7 @@ fn who_has_no_address_is_refused_with_their_applications_and_the_others_come() {
 }
 
 #[test]
-fn what_an_item_names_that_was_refused_is_told_as_such() {
+fn references_to_refused_items_are_reported_as_refused() {
     let company = Company::new();
     let mut export = with("/jobs/3/name", Value::Null);
     set(&mut export, "/candidates/1/first_name", json!(7));
@@ -441,7 +439,7 @@ fn what_an_item_names_that_was_refused_is_told_as_such() {
         "applications 9002 (standard input#/applications/1): its candidate 8002 was refused",
         "applications 9006 (standard input#/applications/5): its job 504 was refused",
     ]);
-    // A candidate whose id the file has for somebody else.
+    // A candidate whose id in the file belongs to another address.
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let mut newer = whole();
@@ -461,7 +459,7 @@ fn what_an_item_names_that_was_refused_is_told_as_such() {
 }
 
 #[test]
-fn an_export_that_is_none_is_told_with_its_place() {
+fn malformed_exports_are_reported_with_line_and_column() {
     let company = Company::new();
     let import =
         |text: &str| company.import(&["--format", "greenhouse", "--organization", "acme", "-"], text.as_bytes());
@@ -480,7 +478,7 @@ fn an_export_that_is_none_is_told_with_its_place() {
 }
 
 #[test]
-fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
+fn a_folder_is_read_page_by_page_and_other_files_are_reported() {
     let company = Company::new();
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, value: &Value| std::fs::write(dir.path().join(name), value.to_string()).unwrap();
@@ -504,7 +502,7 @@ fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
 }
 
 #[test]
-fn an_export_is_for_an_organization_that_is_there_and_names_its_own_roles() {
+fn an_export_needs_an_existing_organization_and_no_role_flag() {
     let company = Company::new();
     let import =
         |args: &[&str]| company.import(&[&["--format", "greenhouse"], args, &[folder().as_str()]].concat(), b"");
@@ -515,7 +513,7 @@ fn an_export_is_for_an_organization_that_is_there_and_names_its_own_roles() {
 }
 
 #[test]
-fn above_twenty_thousand_applications_the_server_must_be_stopped() {
+fn more_than_20_000_applications_are_refused_beside_a_server() {
     let company = Company::new();
     let export = |count: u64| {
         let person =
