@@ -112,10 +112,7 @@ fn an_error_names_its_location_and_leaves_no_file() {
         let output = dir.run(&["import", "--db", "a.db", "document.json"]);
         assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{pointer}: {output:?}");
         let first = output.stderr.lines().next().unwrap();
-        assert_eq!(
-            first, "appliance: 1 error in the document, nothing was imported",
-            "{pointer}: {output:?}"
-        );
+        assert_eq!(first, "appliance: 1 error in the document, nothing was imported", "{pointer}: {output:?}");
         assert!(output.stderr.lines().nth(1).unwrap().starts_with(pointer), "{pointer}: {output:?}");
         assert_eq!(dir.names(), ["document.json"], "{pointer}");
     }

@@ -132,7 +132,8 @@ fn an_export_reports_how_many_deliveries_it_omits() {
     (1..=2).for_each(|candidate| decide(&service, &key, candidate, "hire"));
     let exported = dir.run(&["export", "--db", "a.db"]).succeeded();
     assert!(
-        exported.stderr.contains("2 deliveries that HR systems have not received yet") && !exported.stdout.contains("evt_"),
+        exported.stderr.contains("2 deliveries that HR systems have not received yet")
+            && !exported.stdout.contains("evt_"),
         "{exported:?}"
     );
 }

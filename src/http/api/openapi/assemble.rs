@@ -120,7 +120,7 @@ fn complete(mut told: Object, route: &Route, components: &mut Object, problems: 
         responses.insert(status.to_string(), json!({ "description": returns, "content": content }));
     }
     if is_tagged(route) {
-        responses.insert("304".to_owned(), json!({ "description": "The caller's copy is still the newest." }));
+        responses.insert("304".to_owned(), json!({ "description": "The caller's copy is current." }));
     }
     for response in responses.values_mut().filter_map(Value::as_object_mut) {
         let headers = member(response, "headers");
@@ -144,10 +144,9 @@ fn entry_words(entry: Entry) -> String {
         Entry::Signed => "Needs an API key or a session.".to_owned(),
         Entry::Session => "Needs a session.".to_owned(),
         Entry::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
-        Entry::Admin(scope) => format!(
-            "Needs an API key of a platform admin. A key that was made with explicit scopes needs `{}` among them.",
-            scope.as_str()
-        ),
+        Entry::Admin(scope) => {
+            format!("Needs an API key of a platform admin. A key with explicit scopes needs `{}`.", scope.as_str())
+        }
     }
 }
 
@@ -314,7 +313,7 @@ fn accept_warnings(operation: &Value, schemas: &mut Object) {
         member(schema, "properties").entry("warnings").or_insert_with(|| {
             json!({
                 "type": "array",
-                "description": "Members of the body that are not known here and were ignored. Missing where there are none.",
+                "description": "Unknown members of the body, which were ignored. Missing if there are none.",
                 "items": reference("Warning")
             })
         });
@@ -325,8 +324,8 @@ fn default_returns(told: &Object) -> &'static str {
     match () {
         () if told.contains_key("page") => "A page of the list.",
         () if told.contains_key("list") => "The whole list.",
-        () if told.contains_key("success") => "It is done.",
-        () => "As it is now.",
+        () if told.contains_key("success") => "Success.",
+        () => "The current state.",
     }
 }
 
