@@ -200,7 +200,7 @@ fn removed_steps_come_last_and_need_an_order_in_applications() {
     };
     assert_refused(&removed(true, false), &at, "list removed steps last");
     let steps = format!("{CANDIDATES}/0/steps");
-    let words = "the role's step step_2 was removed, so the application's steps need their order";
+    let words = "the role's step step_2 was removed, so the application's steps need order";
     assert_refused(&removed(false, true), &format!("{steps}/1"), words);
     let mut none = removed(true, true);
     set(&mut none, &steps, Value::Null);

@@ -97,7 +97,7 @@ fn a_member_must_be_a_user_of_the_document_or_the_file() {
     file.import(&read(&sound())).unwrap();
     file.import(&read(&document("user_2"))).unwrap();
     let refused = refusal(&document("user_9"));
-    let expected = "the user user_9 is neither in the document nor in the file".to_owned();
+    let expected = "the user user_9 exists neither in the document nor in the file".to_owned();
     assert_eq!(refused, [("/organizations/0/members/1/userId".to_owned(), expected)]);
     let findings = interchange::check_for_new_file(&read(&document("user_2"))).to_string();
     assert_eq!(

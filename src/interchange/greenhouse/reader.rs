@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => {
-                Err(de::Error::custom("an array does not name its resource; name the file after it, such as jobs.json"))
+                Err(de::Error::custom("an array does not say which resource it is; name the file after it, such as jobs.json"))
             }
         }
     }
