@@ -206,7 +206,10 @@ fn secrets_are_exported_on_request_and_integrations_without_one_are_disabled() {
     let without = file.export(Secrets::LeftOut);
     assert!(!without.contains("whsec_") && without.contains("https://hr.example.com/hooks"));
     let document = interchange::parse(without.as_bytes(), world()).unwrap();
-    assert_eq!(document.notices(), ["the HR integration of acme has no secret, so it is disabled and its deliveries wait"]);
+    assert_eq!(
+        document.notices(),
+        ["the HR integration of acme has no secret, so it is disabled and its deliveries wait"]
+    );
     let again = File::new();
     again.import(&document).unwrap();
     let came_out: Value = serde_json::from_str(&again.export(Secrets::Included)).unwrap();

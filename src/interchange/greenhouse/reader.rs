@@ -49,9 +49,9 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
             Some(resource) => {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
-            None => {
-                Err(de::Error::custom("an array does not say which resource it is; name the file after it, such as jobs.json"))
-            }
+            None => Err(de::Error::custom(
+                "an array does not say which resource it is; name the file after it, such as jobs.json",
+            )),
         }
     }
 
