@@ -275,7 +275,7 @@ matches "$etag" '^"[^"]+"$' 'the portal has a strong ETag'
 expect 304 GET /api/public/portal/halmwind --header "If-None-Match: $etag"
 equals "$(wc -c <"$work/body" | tr -d ' ')" 0 'a portal that did not change is not sent again'
 expect 200 HEAD /api/public/portal/halmwind
-# An unknown portal and one that is switched off cannot be told apart.
+# An unknown portal and a disabled one get the same response.
 expect 404:not_found GET /api/public/portal/no-such-company
 expect 404:not_found GET /api/public/portal/brennick-marine
 
@@ -453,7 +453,7 @@ done
 matches "$hr_url" '^http://' 'the HR system listens'
 
 expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" "{\"url\": \"$hr_url/hooks\", \"enabled\": true}"
-holds '.data | .enabled and (has("secret") | not)' 'the secret is kept'
+holds '.data | .enabled and (has("secret") | not)' 'the secret does not change'
 expect 202 POST "$integration/test" "${as_admin[@]}"
 ping=$(jq --raw-output .data.id "$work/body")
 deliveries=/api/admin/hr-deliveries
@@ -572,7 +572,7 @@ expect 200 GET "$deliveries?limit=500&cursor=$(jq --raw-output .pagination.nextC
 holds '(.data | length) == 4 and .pagination.hasMore == false' 'the next page has the rest'
 expect 409:conflict POST "$deliveries/$newest/retry" "${as_admin[@]}"
 expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
-exits 0 'nothing is stuck' "$appliance" hr-deliveries --db "$db"
+exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
 equals "$(cat "$work/out")" '' 'so nothing is listed'
 
 # An HR system that is away does not keep anybody from deciding.
@@ -652,7 +652,7 @@ expect 200 GET "$keys" "${as_admin[@]}"
 # shellcheck disable=SC2016
 holds '.data[] | select(.id == $id).enabled == false' 'the revoked key is still listed' --arg id "$hr_key_id"
 expect 200 GET "$usage" "${as_admin[@]}"
-holds '.data.rows | length > 0' 'its log is kept'
+holds '.data.rows | length > 0' 'its usage log remains'
 
 # --------------------------------------------------------------- sign-out ----
 

@@ -26,7 +26,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use standardwebhooks::{HEADER_WEBHOOK_ID, Webhook};
 use tokio::net::TcpListener;
 
-/// Messages are under 20 kB; whoever sends more is not the service.
+/// The service's messages are smaller than 20 kB. A larger body comes from another sender.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 
 /// How long a connection may take to send a message's head.
@@ -99,7 +99,7 @@ async fn receive(inbox: &Inbox, request: Request<Incoming>) -> StatusCode {
     };
     let mut known = inbox.known.lock().unwrap_or_else(PoisonError::into_inner);
     let line = serde_json::json!({ "id": id, "isNew": !known.contains(id), "message": message });
-    // Only what is kept is known, and answered with 2xx; otherwise the service sends it again.
+    // Acknowledge a message only after it was written. Otherwise the service sends it again.
     if writeln!(std::io::stdout().lock(), "{line}").is_err() {
         return StatusCode::SERVICE_UNAVAILABLE;
     }

@@ -1,11 +1,11 @@
-//! The binary: everything is in the library.
+//! The binary. All code is in the library.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// With glibc's allocator 20 to 25 MB more stay resident after a load of uploads, lists and imports.
+/// glibc's allocator keeps 20 to 25 MB more resident after a load of uploads, lists and imports.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,7 +1,7 @@
-//! `appliance activity`: what was done to the appliance itself, without a client.
+//! `appliance activity`: lists platform activity, without an HTTP client.
 
 use super::Failure;
-use super::list::{ListArgs, json};
+use super::list::{ListArgs, to_json};
 use crate::domain::id::ApiKeyId;
 use crate::http::api::shown;
 use crate::store;
@@ -9,38 +9,36 @@ use crate::store::activity::Activity;
 use crate::store::file;
 use crate::world::World;
 
-/// The most rows of a list.
+/// The most rows of a list: they are all in memory at once, at some 300 bytes each.
 const ROWS_MAX: u32 = 100_000;
 
-/// List platform activity, the newest first: keys, users, sign-ins, refusals, and commands on the file.
+/// List platform activity, newest first: keys, users, sign-ins, refusals, and commands on the file.
 ///
-/// One line each, its parts between tabs: when, what, the id of the user who did it, the id of the key that was used, and
-/// the facts as JSON. What was done in an organization is read over HTTP. Works while `serve` runs.
+/// One line per activity row, with columns separated by tabs: time, action, id of the user, id of the API key, details as
+/// JSON. The activity of an organization is available over HTTP. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     list: ListArgs,
 
-    /// The most rows to list.
+    /// The maximum number of rows.
     #[arg(long, env = "APPLIANCE_LIMIT", value_name = "ROWS", default_value_t = 100,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(ROWS_MAX)))]
     limit: u32,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where the file cannot be read, or standard output not written.
+/// Fails if the file cannot be read, or standard output cannot be written.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare_to_read(path)?;
     let rows_max = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let rows = store::read_alone(path, world, |tx| store::activity::platform::page(tx, None, i64::MAX, rows_max))?;
-    let as_json = |row: &Activity| json(&shown::activity(row)?);
-    args.list.print(&rows, parts, as_json, "nothing is on record")
+    let as_json = |row: &Activity| to_json(&shown::activity(row)?);
+    args.list.print(&rows, columns, as_json, "there is no activity")
 }
 
-fn parts(row: &Activity) -> Vec<String> {
+fn columns(row: &Activity) -> Vec<String> {
     let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
     vec![
         row.at.to_string(),

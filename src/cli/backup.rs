@@ -1,37 +1,34 @@
-//! `appliance backup`: a consistent copy of the file, also while `serve` runs.
+//! `appliance backup`: makes a consistent copy of the file, also while `serve` runs.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{DbArg, Failure, say};
+use super::{DbArg, Failure, print_message};
 use crate::domain::activity::ChainHead;
 use crate::store::{self, file};
 use crate::world::World;
 
-/// Copy the file, with every decision answered before it began.
+/// Copy the file, with every decision that was answered before the copy began.
 ///
-/// Works while `serve` runs; copying the file by other means would lose what is in its write-ahead log. The copy is
-/// readable by its owner only, and is used like any other file: `appliance check --db TARGET`. The list of who was erased
-/// comes along as TARGET.erased; keep the two together. Until the copy is whole it is called TARGET.partial.
+/// Works while `serve` runs. Do not copy the file by other means: the copy would lack the write-ahead log. Only its owner
+/// can read the copy. Every command works on it, for example `appliance check --db TARGET`. The erasure list is copied to
+/// TARGET.erased; store the two together. Until the copy is complete, its name is TARGET.partial.
 ///
-/// TARGET.manifest has the head of the activity chain, the number and the hash of its last row. Keep it elsewhere:
-/// `appliance check --chain-head NUMBER:HASH` on a later file shows whether its chain was rewritten since.
+/// TARGET.manifest holds the chain head of the activity: the number and hash of the newest row. Store it somewhere else.
+/// `appliance check --chain-head NUMBER:HASH` on a later file shows whether its activity was rewritten since.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// The copy; it must not be there yet.
+    /// The copy; must not exist yet.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where the file cannot be read, or the target is there already or cannot be written; then no target
-/// is left.
+/// Fails if the file cannot be read, or the target exists or cannot be written. A failure leaves no target behind.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     file::require_absent(&args.target)?;
@@ -40,11 +37,11 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let head = store::read_alone(&args.target, world, store::activity::head)?;
     file::write_manifest(&args.target, manifest(&args.target, &head, world).as_bytes())?;
     let bytes = std::fs::metadata(&args.target).map_or(0, |metadata| metadata.len());
-    if beside(&args.target).exists() {
-        say(&format!("the list of who was erased copied to {}", beside(&args.target).display()));
+    if erasure_list(&args.target).exists() {
+        print_message(&format!("erasure list copied to {}", erasure_list(&args.target).display()));
     }
-    say(&format!("{} copied to {} ({bytes} bytes)", args.db.db.display(), args.target.display()));
-    say(&format!("head of its activity chain: {head}"));
+    print_message(&format!("{} copied to {} ({bytes} bytes)", args.db.db.display(), args.target.display()));
+    print_message(&format!("chain head: {head}"));
     Ok(())
 }
 
@@ -59,6 +56,6 @@ fn manifest(target: &Path, head: &ChainHead, world: &dyn World) -> String {
     format!("{manifest:#}\n")
 }
 
-fn beside(target: &Path) -> PathBuf {
+fn erasure_list(target: &Path) -> PathBuf {
     file::beside(target, ".erased")
 }

@@ -1,8 +1,8 @@
-//! `appliance bootstrap-admin`: the first admin, and a key that does everything.
+//! `appliance bootstrap-admin`: creates the first admin and an API key with all scopes.
 
 use serde_json::json;
 
-use super::{DbArg, Failure, act_and_print, name, new_email, say};
+use super::{DbArg, Failure, act_and_print, parse_name, parse_new_email, print_message};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
@@ -12,45 +12,42 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// Make an admin, and print a new key with all scopes.
+/// Create an admin, and print a new API key with all scopes.
 ///
-/// Makes the file where there is none. A user with this address becomes an admin, and is enabled again where they were
-/// disabled. The key is printed to standard
-/// output, alone on its line, and never shown again. Works while `serve` runs on the same file.
+/// Creates the file if it does not exist. An existing user with this address becomes an admin, and is enabled if they were
+/// disabled. The key goes to standard output, alone on its line, and is never shown again. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
     /// The admin's email address.
-    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = new_email)]
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_new_email)]
     email: Email,
 
-    /// The admin's name; what stands before the @ when not given. An existing user keeps theirs.
-    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
+    /// The admin's name; by default the part of the address before the @. An existing user's name does not change.
+    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
 
     #[arg(long, env = "APPLIANCE_EXPIRES_IN_DAYS", value_name = "DAYS", default_value_t = EXPIRES_IN_DAYS_DEFAULT,
         value_parser = clap::value_parser!(i64).range(EXPIRES_IN_DAYS),
-        help = format!("Days until the key ends, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
+        help = format!("Days until the key expires, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where the file cannot be used, or the key cannot be printed; then there is no key.
+/// Fails if the file cannot be used, or the key cannot be printed. No key exists then.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();
     act_and_print(&args.db.db, world, |tx| {
-        let key = make(tx, world, &args.email, name, "admin", args.expires_in_days)?;
+        let key = create_admin_with_key(tx, world, &args.email, name, "admin", args.expires_in_days)?;
         let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
         store::activity::platform::record_command(tx, world, "bootstrap-admin", &facts)?;
         Ok(key.secret.reveal().to_owned())
     })?;
-    say(&format!(
-        "{} is an admin of {}. The key above works for {} days and is not shown again.",
+    print_message(&format!(
+        "{} is an admin of {}. The key above expires in {} days and is not shown again.",
         args.email.as_str(),
         args.db.db.display(),
         args.expires_in_days
@@ -58,11 +55,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes or promotes the admin, and makes the key, in one transaction.
-///
-/// # Errors
-/// When SQLite fails.
-pub(super) fn make(
+/// Creates or promotes the admin, and creates the key. `serve --demo` uses it too.
+pub(super) fn create_admin_with_key(
     tx: &Tx<'_>,
     world: &dyn World,
     email: &Email,
@@ -92,7 +86,7 @@ pub(super) fn make(
         secret,
         user_id,
         name: key_name.to_owned(),
-        // Every scope there is, and not narrow: this is the key from which all others are made.
+        // All scopes, and not explicit: the grant must not narrow what the first key may do as an admin.
         grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
         expires_at: api_key::expires_at(tx.now, days),
     };

@@ -1,12 +1,12 @@
-//! `appliance completions`: what a shell completes, from the same commands and flags that the program reads.
+//! `appliance completions`: generates shell completion from the commands and flags that clap parses.
 //!
-//! By hand: what the program would have to have built in for it otherwise weighs more than the scripts of all three.
+//! Written by hand, because the usual library makes the binary larger than all three scripts together.
 
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory, ValueEnum};
 
-use super::{Cli, Failure, print};
+use super::{Cli, Failure, print_data};
 
 /// Print a script that completes commands and flags in your shell.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ use super::{Cli, Failure, print};
   appliance completions zsh > ~/.zfunc/_appliance      with ~/.zfunc in fpath
   appliance completions fish > ~/.config/fish/completions/appliance.fish")]
 pub struct Args {
-    /// The shell.
+    /// The shell to complete for.
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -27,25 +27,24 @@ enum Shell {
     Fish,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Where standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut root = Cli::command();
     root.build();
-    let places = places("", &root);
+    let nodes = command_nodes("", &root);
     let script = match args.shell {
-        Shell::Bash => bash(&places),
-        Shell::Zsh => zsh(&places),
-        Shell::Fish => fish(&places),
+        Shell::Bash => bash(&nodes),
+        Shell::Zsh => zsh(&nodes),
+        Shell::Fish => fish(&nodes),
     };
-    print(script.trim_end())
+    print_data(script.trim_end())
 }
 
-/// A command, by the words that lead to it, each with a space before it.
-struct Place<'a> {
-    words: String,
+/// One command of the tree.
+struct CommandNode<'a> {
+    /// The words that lead to it, each with a space before it. Empty for `appliance` itself.
+    path: String,
     commands: Vec<(&'a str, String)>,
     flags: Vec<Flag>,
 }
@@ -54,22 +53,23 @@ struct Flag {
     name: String,
     help: String,
     takes_value: bool,
-    /// What the value can be, where that is a closed set.
+    /// The possible values; empty if the set is not closed.
     values: Vec<String>,
 }
 
-fn places<'a>(words: &str, command: &'a Command) -> Vec<Place<'a>> {
+/// A command and everything below it, depth first.
+fn command_nodes<'a>(path: &str, command: &'a Command) -> Vec<CommandNode<'a>> {
     let commands: Vec<&Command> = command.get_subcommands().collect();
-    let mut all = vec![Place {
-        words: words.to_owned(),
+    let mut all = vec![CommandNode {
+        path: path.to_owned(),
         commands: commands.iter().map(|command| (command.get_name(), about(command))).collect(),
         flags: command.get_arguments().filter_map(flag).collect(),
     }];
     for command in commands {
-        let words = format!("{words} {}", command.get_name());
-        // What `help` takes is the commands once more; one level of them is enough.
+        let path = format!("{path} {}", command.get_name());
+        // `help` repeats the whole tree; one level of it is enough.
         let is_help = command.get_name() == "help";
-        all.extend(places(&words, command).into_iter().take(if is_help { 1 } else { usize::MAX }));
+        all.extend(command_nodes(&path, command).into_iter().take(if is_help { 1 } else { usize::MAX }));
     }
     all
 }
@@ -92,20 +92,20 @@ fn first_sentence(text: &str) -> String {
     line.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// Every way of words that is a command, as a pattern of `case`.
-fn ways(places: &[Place<'_>]) -> String {
-    let ways = places.iter().filter(|place| !place.words.is_empty()).map(|place| format!("\"{}\"", place.words));
-    ways.collect::<Vec<_>>().join(" | ")
+/// The paths of all commands, as a pattern of `case`.
+fn path_pattern(nodes: &[CommandNode<'_>]) -> String {
+    let paths = nodes.iter().filter(|node| !node.path.is_empty()).map(|node| format!("\"{}\"", node.path));
+    paths.collect::<Vec<_>>().join(" | ")
 }
 
-/// Every flag that takes a value, with the way to it and itself as the shell has them before the value.
-fn valued<'a>(places: &'a [Place<'_>]) -> impl Iterator<Item = (String, &'a Flag)> {
-    let each = places.iter().flat_map(|place| place.flags.iter().map(move |flag| (place, flag)));
-    let each = each.filter(|(_, flag)| flag.takes_value);
-    each.map(|(place, flag)| (format!("{} {}", place.words, flag.name), flag))
+/// Each flag that takes a value, with the words that stand before that value on the command line.
+fn flags_with_value<'a>(nodes: &'a [CommandNode<'_>]) -> impl Iterator<Item = (String, &'a Flag)> {
+    let flags = nodes.iter().flat_map(|node| node.flags.iter().map(move |flag| (node, flag)));
+    let flags = flags.filter(|(_, flag)| flag.takes_value);
+    flags.map(|(node, flag)| (format!("{} {}", node.path, flag.name), flag))
 }
 
-fn bash(places: &[Place<'_>]) -> String {
+fn bash(nodes: &[CommandNode<'_>]) -> String {
     let mut script = format!(
         "_appliance() {{
     local cur=\"${{COMP_WORDS[COMP_CWORD]}}\" prev=\"${{COMP_WORDS[COMP_CWORD-1]}}\" at=\"\" word
@@ -114,36 +114,36 @@ fn bash(places: &[Place<'_>]) -> String {
         case \"$at $word\" in {}) at=\"$at $word\" ;; esac
     done
     case \"$at $prev\" in\n",
-        ways(places)
+        path_pattern(nodes)
     );
-    let (told, free): (Vec<_>, Vec<_>) = valued(places).partition(|(_, flag)| !flag.values.is_empty());
-    for (way, flag) in told {
+    let (closed, open): (Vec<_>, Vec<_>) = flags_with_value(nodes).partition(|(_, flag)| !flag.values.is_empty());
+    for (before, flag) in closed {
         let values = flag.values.join(" ");
-        let _ = writeln!(script, "        \"{way}\") COMPREPLY=($(compgen -W \"{values}\" -- \"$cur\")); return ;;");
+        let _ = writeln!(script, "        \"{before}\") COMPREPLY=($(compgen -W \"{values}\" -- \"$cur\")); return ;;");
     }
-    let free: Vec<String> = free.into_iter().map(|(way, _)| format!("\"{way}\"")).collect();
-    let _ = writeln!(script, "        {}) return ;;", free.join(" | "));
+    let open: Vec<String> = open.into_iter().map(|(before, _)| format!("\"{before}\"")).collect();
+    let _ = writeln!(script, "        {}) return ;;", open.join(" | "));
     script.push_str("    esac\n    case \"$at\" in\n");
-    for place in places {
-        let flags: Vec<&str> = place.flags.iter().map(|flag| flag.name.as_str()).collect();
-        let commands: Vec<&str> = place.commands.iter().map(|(name, _)| *name).collect();
+    for node in nodes {
+        let flags: Vec<&str> = node.flags.iter().map(|flag| flag.name.as_str()).collect();
+        let commands: Vec<&str> = node.commands.iter().map(|(name, _)| *name).collect();
         let _ = writeln!(
             script,
             "        \"{}\") case \"$cur\" in
             -*) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")) ;;
             *) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")) ;;
         esac ;;",
-            place.words,
+            node.path,
             flags.join(" "),
             commands.join(" ")
         );
     }
-    // Where nothing is known, the shell completes the names of files.
+    // Where the script offers nothing, the shell completes file names.
     script.push_str("    esac\n}\ncomplete -o bashdefault -o default -F _appliance appliance\n");
     script
 }
 
-fn zsh(places: &[Place<'_>]) -> String {
+fn zsh(nodes: &[CommandNode<'_>]) -> String {
     let described = |items: &mut dyn Iterator<Item = (&str, &str)>| {
         let quoted = |text: &str| text.replace('\'', "'\\''");
         let item = |(name, help): (&str, &str)| format!("'{}:{}'", name.replace(':', "\\:"), quoted(help));
@@ -158,18 +158,18 @@ _appliance() {{
         case \"$at $word\" in ({}) at=\"$at $word\" ;; esac
     done
     case \"$at ${{words[CURRENT-1]}}\" in\n",
-        ways(places)
+        path_pattern(nodes)
     );
-    for (way, flag) in valued(places) {
+    for (before, flag) in flags_with_value(nodes) {
         let values = flag.values.join(" ");
-        let act = if values.is_empty() { "_files".to_owned() } else { format!("compadd -- {values}") };
-        let _ = writeln!(script, "        (\"{way}\") {act}; return ;;");
+        let action = if values.is_empty() { "_files".to_owned() } else { format!("compadd -- {values}") };
+        let _ = writeln!(script, "        (\"{before}\") {action}; return ;;");
     }
     script.push_str("    esac\n    case \"$at\" in\n");
-    for place in places {
-        let commands = described(&mut place.commands.iter().map(|(name, help)| (*name, help.as_str())));
-        let flags = described(&mut place.flags.iter().map(|flag| (flag.name.as_str(), flag.help.as_str())));
-        let _ = writeln!(script, "        (\"{}\") commands=({commands}); flags=({flags}) ;;", place.words);
+    for node in nodes {
+        let commands = described(&mut node.commands.iter().map(|(name, help)| (*name, help.as_str())));
+        let flags = described(&mut node.flags.iter().map(|flag| (flag.name.as_str(), flag.help.as_str())));
+        let _ = writeln!(script, "        (\"{}\") commands=({commands}); flags=({flags}) ;;", node.path);
     }
     script.push_str(
         "    esac
@@ -186,9 +186,9 @@ if [[ \"$funcstack[1]\" == _appliance ]]; then _appliance \"$@\"; else compdef _
     script
 }
 
-fn fish(places: &[Place<'_>]) -> String {
+fn fish(nodes: &[CommandNode<'_>]) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
-    let ways: Vec<String> = places.iter().map(|place| quoted(&place.words)).collect();
+    let paths: Vec<String> = nodes.iter().map(|node| quoted(&node.path)).collect();
     let mut script = format!(
         "function __appliance_at
     set -l at ''
@@ -197,14 +197,14 @@ fn fish(places: &[Place<'_>]) -> String {
     end
     test \"$at\" = \"$argv[1]\"
 end\n",
-        ways.join(" ")
+        paths.join(" ")
     );
-    for place in places {
-        let at = format!("complete -c appliance -n \"__appliance_at '{}'\"", place.words);
-        for (name, help) in &place.commands {
+    for node in nodes {
+        let at = format!("complete -c appliance -n \"__appliance_at '{}'\"", node.path);
+        for (name, help) in &node.commands {
             let _ = writeln!(script, "{at} -f -a {name} -d {}", quoted(help));
         }
-        for flag in &place.flags {
+        for flag in &node.flags {
             let value = match (flag.takes_value, flag.values.is_empty()) {
                 (false, _) => String::new(),
                 (true, true) => " -r".to_owned(),

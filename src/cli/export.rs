@@ -1,36 +1,36 @@
-//! `appliance export`: everything in the file as one document.
+//! `appliance export`: writes the file's contents as one interchange document.
 
 use std::io::{self, BufWriter};
 
 use clap::builder::BoolishValueParser;
 use serde_json::json;
 
-use super::{DbArg, Failure, say};
+use super::{DbArg, Failure, print_message};
 use crate::interchange::{self, ExportError, Secrets};
 use crate::store;
 use crate::store::file;
 use crate::world::World;
 
-/// Write users, organizations, roles and candidates as one document, to standard output.
+/// Write users, organizations, roles and candidates as one JSON document to standard output.
 ///
-/// `appliance import` into a new file gives the same again. Keys, passwords, the usage log, the record of decisions, the
-/// deliveries to HR systems, and what candidates sent with the signup form (what they typed, their documents, the links to
-/// their status pages) are not in it; `appliance backup` copies those too. Works while `serve` runs: the document is one
-/// moment of the file, and writes go on meanwhile.
+/// `appliance import` of the document into a new file restores the same data. The document does not contain API keys,
+/// passwords, the usage log, activity, deliveries to HR systems, or what candidates sent with the signup form (their
+/// answers, attachments and status links). `appliance backup` copies those too. Works while `serve` runs: the document
+/// shows one moment, and writes continue.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// Write the secrets of HR integrations too. Whoever has the document can then sign as this service.
+    /// Include the secrets of HR integrations. Anyone who has the document can then sign as this service.
     #[arg(long, env = "APPLIANCE_WITH_SECRETS", value_parser = BoolishValueParser::new())]
     with_secrets: bool,
 }
 
-/// Runs the command. A reader that has seen enough and closes the pipe is no failure.
+/// A reader that closes the pipe early, such as `head`, is not a failure.
 ///
 /// # Errors
-/// Exit status 1 where the file cannot be read, or standard output not written.
+/// Fails if the file cannot be read, or standard output cannot be written.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare_to_read(path)?;
@@ -45,18 +45,20 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (written, (owed, signups)) = exported?;
     match written {
         Ok(notices) => {
-            notices.iter().for_each(|notice| say(notice));
+            notices.iter().for_each(|notice| print_message(notice));
             if owed > 0 {
-                say(&format!("not in the document: what HR systems have not received yet ({owed} in all)"));
+                print_message(&format!("not in the document: {owed} deliveries that HR systems have not received yet"));
             }
             if signups > 0 {
-                say(&format!("not in the document: what candidates sent with the signup form ({signups} in all)"));
+                print_message(&format!(
+                    "not in the document: {signups} signups, as candidates sent them with the form"
+                ));
             }
             Ok(())
         }
         Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(ExportError::Write(error)) => {
-            Err(Failure::new(format!("standard output cannot be written, the document is not whole: {error}")))
+            Err(Failure::new(format!("standard output cannot be written, so the document is incomplete: {error}")))
         }
         Err(ExportError::Store(error)) => Err(error.into()),
     }

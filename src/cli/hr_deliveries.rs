@@ -1,7 +1,7 @@
-//! `appliance hr-deliveries`: what does not reach the HR systems.
+//! `appliance hr-deliveries`: lists deliveries that do not reach the HR systems.
 
 use super::Failure;
-use super::list::{ListArgs, json};
+use super::list::{ListArgs, to_json};
 use crate::domain::hr_delivery::{self, HeldBy};
 use crate::http::api::shown;
 use crate::store;
@@ -9,29 +9,27 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
 use crate::world::World;
 
-/// List the deliveries to HR systems that are stuck: failed, held, or tried without success so far. Pings are not.
+/// List the deliveries to HR systems that are stuck: failed, held, or not yet successful. Pings are not listed.
 ///
-/// One line each, oldest first, its parts between tabs: id, organization, application, type, state, attempts, queued at,
-/// next attempt at, and what came of the last attempt or what holds it. A failed delivery is sent again by
-/// `POST /api/admin/hr-deliveries/{id}/retry`. Works while `serve` runs.
+/// One line per delivery, oldest first, with columns separated by tabs: id, organization, application, type, state,
+/// attempts, time queued, time of the next attempt, and the reason: the result of the last attempt, or what holds the
+/// delivery. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     list: ListArgs,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where the file cannot be read, or standard output not written.
+/// Fails if the file cannot be read, or standard output cannot be written.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let stuck = store::read_alone(path, world, store::hr_delivery::stuck)?;
-    args.list.print(&stuck, parts, |delivery| json(&shown::hr_delivery(delivery)), "nothing is stuck")
+    args.list.print(&stuck, columns, |delivery| to_json(&shown::hr_delivery(delivery)), "no delivery is stuck")
 }
 
-fn parts(delivery: &HrDelivery) -> Vec<String> {
+fn columns(delivery: &HrDelivery) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let held = delivery.standing.held();
     let next = delivery.next_attempt_at.filter(|_| held.is_none());
@@ -44,12 +42,12 @@ fn parts(delivery: &HrDelivery) -> Vec<String> {
         delivery.attempts.to_string(),
         delivery.created_at.to_string(),
         or_dash(next.map(|at| at.to_string())),
-        why(delivery, held),
+        reason(delivery, held),
     ]
 }
 
-/// What holds it, and what came of the last attempt.
-fn why(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
+/// What holds the delivery, and the result of its last attempt.
+fn reason(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
     let held = held.map(|held| match held {
         HeldBy::NoIntegration => "the organization has no HR integration".to_owned(),
         HeldBy::Disabled => "the HR integration is disabled".to_owned(),

@@ -1,11 +1,11 @@
-//! `appliance key`: the API keys, without a client.
+//! `appliance key`: lists, creates and revokes API keys, without an HTTP client.
 
 use clap::Subcommand;
 use serde_json::json;
 
-use super::list::{ListArgs, json};
+use super::list::{ListArgs, to_json};
 use super::user::no_user;
-use super::{DbArg, Failure, act_and_print, email, name, say, word};
+use super::{DbArg, Failure, act_and_print, one_of, parse_email, parse_name, print_message};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;
@@ -16,79 +16,78 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error};
 use crate::world::World;
 
-/// List, make and revoke API keys.
+/// List, create and revoke API keys.
 ///
-/// Works while `serve` runs, and counts there from its next answer on.
+/// Works while `serve` runs. The service applies a change from its next response on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// List all keys, the newest first, the revoked and expired ones too.
+enum Action {
+    /// List all API keys, newest first, including revoked and expired ones.
     ///
-    /// One line each, its parts between tabs: id, first characters, name, the email of whom it acts as, enabled, revoked or
-    /// expired, scopes, ends at, last used at, how often it was used.
+    /// One line per key, with columns separated by tabs: id, first characters, name, email of its user, state (enabled,
+    /// revoked or expired), scopes, expiry, last use, number of requests.
     List(ListArgs),
     Create(Create),
     Revoke(Revoke),
 }
 
-/// Make a key that acts as a user, and print it.
+/// Create an API key that acts as a user, and print it.
 ///
-/// The key is printed to standard output, alone on its line, and never shown again.
+/// The key goes to standard output, alone on its line, and is never shown again.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]
     db: DbArg,
 
-    /// The email address of the user it acts as.
-    #[arg(long, env = "APPLIANCE_USER", value_name = "EMAIL", value_parser = email)]
+    /// The email address of the user that the key acts as.
+    #[arg(long, env = "APPLIANCE_USER", value_name = "EMAIL", value_parser = parse_email)]
     user: Email,
 
-    /// What it is for, in your own words.
-    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
+    /// The purpose of the key, in your own words.
+    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
     #[arg(long, env = "APPLIANCE_EXPIRES_IN_DAYS", value_name = "DAYS", default_value_t = EXPIRES_IN_DAYS_DEFAULT,
         value_parser = clap::value_parser!(i64).range(EXPIRES_IN_DAYS),
-        help = format!("Days until the key ends, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
+        help = format!("Days until the key expires, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
 
-    /// What it may be used for; several between commas, or the flag again.
+    /// The scopes of the key, separated by commas; may also be repeated.
     ///
-    /// Without this flag the key has candidates:read, roles:read and pipeline:write, and an admin's key enters /api/admin.
-    /// With it an admin's key enters /api/admin only with admin:read (GET and HEAD) or admin:write (the rest).
+    /// Without this flag the key has candidates:read, roles:read and pipeline:write, and an admin's key may use /api/admin.
+    /// With it, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write (other methods).
     #[arg(long, visible_alias = "scopes", env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
-        value_parser = word(Scope::WORDS, Scope::parse))]
+        value_parser = one_of(Scope::WORDS, Scope::parse))]
     scope: Option<Vec<Scope>>,
 }
 
-/// Revoke a key for good.
+/// Revoke an API key for good.
 ///
-/// A service that runs refuses it from its next answer on. Its row and its usage stay. A second time is no mistake.
+/// A running service refuses the key from its next response on. The key's row and usage remain. Revoking a revoked key
+/// succeeds.
 #[derive(Debug, clap::Args)]
 struct Revoke {
     #[command(flatten)]
     db: DbArg,
 
-    /// The key's id, as `key list` tells it.
-    #[arg(value_name = "ID", value_parser = id)]
+    /// The key's id, as `key list` shows it.
+    #[arg(value_name = "ID", value_parser = parse_id)]
     id: ApiKeyId,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where there is no such key or user, the file cannot be used, or the key cannot be printed; then there is
-/// none.
+/// Fails if the key or user does not exist, the file cannot be used, or the new key cannot be printed. No new key exists
+/// then.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    match &args.what {
-        What::List(args) => list(args, world),
-        What::Create(args) => create(args, world),
-        What::Revoke(args) => revoke(args, world),
+    match &args.action {
+        Action::List(args) => list(args, world),
+        Action::Create(args) => create(args, world),
+        Action::Revoke(args) => revoke(args, world),
     }
 }
 
@@ -96,10 +95,10 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let (keys, now) = store::read_alone(path, world, |tx| Ok((store::api_key::list(tx)?, tx.now)))?;
-    args.print(&keys, |key| parts(key, now), |key| json(&shown::api_key(key)), "there are no keys")
+    args.print(&keys, |key| columns(key, now), |key| to_json(&shown::api_key(key)), "there are no keys")
 }
 
-fn parts(key: &ApiKey, now: Timestamp) -> Vec<String> {
+fn columns(key: &ApiKey, now: Timestamp) -> Vec<String> {
     let or_dash = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
     let state = match key.enabled {
         false => "revoked",
@@ -144,14 +143,14 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
         Ok(secret.reveal().to_owned())
     })?;
     let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
-    say(&format!(
+    print_message(&format!(
         "The key above acts as {} with {} for {} days and is not shown again.",
         user.email.as_str(),
         scopes.join(", "),
         args.expires_in_days
     ));
     if !user.enabled {
-        say(&format!("{} is disabled: the key counts once they are enabled.", user.email.as_str()));
+        print_message(&format!("{} is disabled: the key works once they are enabled.", user.email.as_str()));
     }
     Ok(())
 }
@@ -170,10 +169,10 @@ fn revoke(args: &Revoke, world: &dyn World) -> Result<(), Failure> {
     if !is_there? {
         return Err(Failure::new(format!("there is no key with the id {}", args.id)));
     }
-    say(&format!("{} is revoked", args.id));
+    print_message(&format!("{} is revoked", args.id));
     Ok(())
 }
 
-fn id(text: &str) -> Result<ApiKeyId, String> {
+fn parse_id(text: &str) -> Result<ApiKeyId, String> {
     ApiKeyId::parse(text).ok_or_else(|| "an id looks like key_01kbj8v6crfqnrs7r2wz5m6d3e".to_owned())
 }

@@ -1,62 +1,57 @@
-//! What the commands that list share: lines for people, or with `--json` what the service answers.
+//! Shared by the commands that list: tab-separated lines, or with `--json` the objects of the service's own lists.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde::Serialize;
 
-use super::{DbArg, Failure, print, say};
+use super::{DbArg, Failure, print_data, print_message};
 
-/// The flags of a command that lists.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     pub(super) db: DbArg,
 
-    /// Print a JSON array instead, whose objects are those that the service's own list has.
+    /// Print a JSON array instead, with the objects that the service's own lists have.
     #[arg(long, env = "APPLIANCE_JSON", value_parser = BoolishValueParser::new())]
     pub(super) json: bool,
 }
 
 impl ListArgs {
-    /// Prints each thing: its parts on one line, between tabs, or as JSON.
+    /// Prints the items: each as one line of columns, or all as one JSON array. Reports `nothing` if there are none.
     ///
     /// # Errors
-    /// Where standard output cannot be written.
+    /// Fails if standard output cannot be written.
     pub(super) fn print<T>(
         &self,
-        things: &[T],
-        parts: impl Fn(&T) -> Vec<String>,
+        items: &[T],
+        columns: impl Fn(&T) -> Vec<String>,
         json: impl Fn(&T) -> Result<String, Failure>,
         nothing: &str,
     ) -> Result<(), Failure> {
         if self.json {
-            let lines = things.iter().map(json).collect::<Result<Vec<_>, _>>()?;
-            return print(&format!("[{}]", lines.join(",\n")));
+            let lines = items.iter().map(json).collect::<Result<Vec<_>, _>>()?;
+            return print_data(&format!("[{}]", lines.join(",\n")));
         }
-        if things.is_empty() {
-            say(nothing);
+        if items.is_empty() {
+            print_message(nothing);
             return Ok(());
         }
-        let lines: Vec<String> = things.iter().map(|thing| line(&parts(thing))).collect();
-        print(&lines.join("\n"))
+        let lines: Vec<String> = items.iter().map(|item| tab_separated(&columns(item))).collect();
+        print_data(&lines.join("\n"))
     }
 }
 
-/// A thing as one line of JSON.
-///
-/// # Errors
-/// Where it is none.
-pub(super) fn json(thing: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(thing).map_err(|error| Failure::new(format!("a row cannot be shown as JSON: {error}")))
+/// An item as one line of JSON.
+pub(super) fn to_json(item: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(item).map_err(|error| Failure::new(format!("a row cannot be written as JSON: {error}")))
 }
 
-/// One line, whatever is in its parts.
-fn line(parts: &[String]) -> String {
-    let plain = |part: &String| part.replace(char::is_control, " ");
-    parts.iter().map(plain).collect::<Vec<_>>().join("\t")
+/// One line. Control characters in a column become spaces, so that a name cannot forge a line or a column.
+fn tab_separated(columns: &[String]) -> String {
+    let plain = |column: &String| column.replace(char::is_control, " ");
+    columns.iter().map(plain).collect::<Vec<_>>().join("\t")
 }
 
-/// The part of a line that says whether something is enabled.
-pub(super) fn state(enabled: bool) -> String {
+pub(super) fn enabled_or_disabled(enabled: bool) -> String {
     if enabled { "enabled" } else { "disabled" }.to_owned()
 }

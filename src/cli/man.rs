@@ -1,31 +1,29 @@
-//! `appliance man`: the manual, from the same commands and flags that the program reads.
+//! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! By hand, for the size of the binary, as `completions`.
+//! Written by hand for the size of the binary, like `completions`.
 
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Cli, Failure, print};
+use super::{Cli, Failure, print_data};
 
-/// Print the manual, a page for `man`.
+/// Print the manual page, for `man`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance man | man -l -
   appliance man > /usr/local/share/man/man1/appliance.1")]
 pub struct Args {}
 
-/// Runs the command.
-///
 /// # Errors
-/// Where standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn run() -> Result<(), Failure> {
     let mut root = Cli::command();
     root.build();
-    print(page(&root).trim_end())
+    print_data(page(&root).trim_end())
 }
 
-/// The whole page, in the language of `man` (roff).
+/// The whole page in roff, the markup of `man`.
 fn page(root: &Command) -> String {
     let version = root.get_version().unwrap_or_default();
     let about = root.get_about().map(ToString::to_string).unwrap_or_default();
@@ -42,7 +40,7 @@ fn page(root: &Command) -> String {
     page
 }
 
-/// Every command that does something, with what it takes.
+/// Every command that can be run, with its arguments. A command that only groups others has no section.
 fn commands(page: &mut String, parent: &Command) {
     for command in parent.get_subcommands().filter(|command| command.get_name() != "help") {
         if command.has_subcommands() {
@@ -83,7 +81,7 @@ fn argument(page: &mut String, arg: &Arg) {
     }
     let defaults: Vec<String> = arg.get_default_values().iter().map(|value| value.to_string_lossy().into()).collect();
     if arg.get_action().takes_values() && !defaults.is_empty() {
-        let _ = writeln!(page, ".br\nWhen not given: {}.", words(defaults));
+        let _ = writeln!(page, ".br\nDefault: {}.", words(defaults));
     }
     if let Some(variable) = arg.get_env() {
         let _ = writeln!(page, ".br\nVariable: {}.", escaped(&variable.to_string_lossy()));
@@ -94,8 +92,8 @@ fn verbatim(page: &mut String, text: &str) {
     let _ = writeln!(page, ".nf\n{}\n.fi", escaped(text));
 }
 
-/// A text of which nothing is a request of roff: no backslash, no dot or quote at the beginning of a line, and hyphens
-/// that can be copied.
+/// Escapes a text for roff: backslashes, and a dot or quote at the beginning of a line, would be requests. Hyphens become
+/// `\-`, which readers can copy as ASCII.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let line = |line: &str| {

@@ -1,7 +1,7 @@
-//! The command line: one file a command, from flags to the settings of the floors below.
+//! The command line: one file per command. Each turns flags into calls and settings of the floors below.
 //!
-//! Data goes to standard output, words for people to standard error. Exit status 0, 1 (failed), 2 (what is wrong in
-//! the flags) and, for `serve`, 78 where starting again would not help.
+//! Data goes to standard output, messages for people to standard error. The exit status is 0 (done), 1 (failed) or 2
+//! (wrong flags). `serve` exits with 78 where a restart would not help.
 
 pub mod activity;
 pub mod backup;
@@ -35,34 +35,34 @@ use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::{Real, World};
 
-/// The file of every command when no other is named.
+/// The default of `--db`.
 const FILE: &str = "appliance.db";
 
-/// How long words for people may take to be written.
-const SAY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long writing one message to standard error may take. A pipe that nobody reads must not block the exit.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The exit status of something that failed.
+/// Exit status: the command failed.
 pub const EXIT_FAILED: u8 = 1;
 
-/// The exit status of flags that are wrong, which is clap's too.
+/// Exit status: the flags are wrong. clap uses the same number.
 pub const EXIT_USAGE: u8 = 2;
 
-/// The exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits).
+/// Exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits), so that systemd does not try.
 pub const EXIT_CONFIG: u8 = 78;
 
-/// A command that failed: its exit status and a sentence for the person who ran it.
+/// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit status.
+    /// The exit status of the process.
     pub exit: u8,
-    /// What is wrong and what to do about it.
-    pub sentence: String,
+    /// The problem and its remedy, for the person who ran the command.
+    pub message: String,
 }
 
 impl Failure {
     /// A failure with exit status 1.
-    pub fn new(sentence: impl Into<String>) -> Self {
-        Self { exit: EXIT_FAILED, sentence: sentence.into() }
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { exit: EXIT_FAILED, message: message.into() }
     }
 }
 
@@ -75,30 +75,30 @@ impl From<OpenError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(match error {
-            Error::Full(why) => format!("the disk is full, nothing was changed: {why}; free some space"),
-            Error::Unavailable(why) => format!("the file is not available now, nothing was changed: {why}"),
+            Error::Full(why) => format!("the disk is full and nothing was changed: {why}; free some space"),
+            Error::Unavailable(why) => format!("the file is not available now and nothing was changed: {why}"),
             Error::Refused(refusal) => refusal.sentence(),
             Error::Defect(why) => format!("the file cannot be used: {why}"),
             Error::OutcomeUnknown(why) => {
-                format!("whether this was carried out is unknown, look before you do it again; the disk failed: {why}")
+                format!("the disk failed, and it is unknown whether this was done; check before you repeat it: {why}")
             }
         })
     }
 }
 
-/// The file that a command works on.
+/// The `--db` flag, which almost every command has.
 #[derive(Debug, Args)]
 pub struct DbArg {
-    /// The SQLite file with everything in it.
+    /// The SQLite file that holds all data.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = FILE)]
     pub db: PathBuf,
 }
 
 /// A recruiting service for small organizations: one binary and one SQLite file.
 ///
-/// Begin with `appliance serve --demo`, which runs on a sample company. For your own: `appliance bootstrap-admin` makes
-/// the file and the first admin key, `appliance import` brings in roles and candidates, `appliance serve` runs it.
-/// Everything else speaks HTTP.
+/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own: `appliance
+/// bootstrap-admin` creates the file and the first admin key, `appliance import` adds roles and candidates, `appliance
+/// serve` runs the service. Everything else is done over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
 #[command(after_long_help = "From nothing to a running service:
@@ -107,8 +107,8 @@ pub struct DbArg {
   appliance serve --db jobs.db                                     runs it; stop it with Ctrl-C
   appliance backup --db jobs.db jobs-monday.db                     also while it runs
 
-Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, words for people to
-standard error. Exit status: 0 done, 1 failed, 2 wrong flags; serve: 78 where a restart would not help.")]
+Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, messages to standard
+error. Exit status: 0 done, 1 failed, 2 wrong flags; serve exits with 78 if a restart would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -133,7 +133,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Runs the command. What went wrong is told on standard error, and by the exit status.
+    /// Runs the command. Reports a failure on standard error and by the exit status.
     pub fn run(self) -> ExitCode {
         let world = Real::new();
         let outcome = match self.command {
@@ -155,43 +155,46 @@ impl Cli {
         match outcome {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                say(&format!("appliance: {}", failure.sentence));
+                print_message(&format!("appliance: {}", failure.message));
                 ExitCode::from(failure.exit)
             }
         }
     }
 }
 
-/// Words for people, to standard error. One that is closed is no reason to stop, and one that nobody reads is none to
-/// wait for ever: a service that is told to end has to.
-fn say(sentence: &str) {
-    let line = format!("{sentence}\n");
+/// Writes a message for people to standard error.
+///
+/// A closed standard error is not a failure. A pipe that nobody reads must not block a service that has to stop, so a
+/// thread writes the line and this function waits for it only [`MESSAGE_TIMEOUT`] long.
+fn print_message(message: &str) {
+    let line = format!("{message}\n");
     let (done, written) = mpsc::channel::<()>();
     let write = move || {
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
         drop(done);
     };
     if std::thread::Builder::new().spawn(write).is_ok() {
-        let _ = written.recv_timeout(SAY_TIMEOUT);
+        let _ = written.recv_timeout(MESSAGE_TIMEOUT);
     }
 }
 
-/// Data, to standard output.
+/// Writes data to standard output.
 ///
 /// # Errors
-/// When standard output is closed or full.
-fn print(line: &str) -> Result<(), Failure> {
+/// Fails if standard output is closed or full.
+fn print_data(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{line}").and_then(|()| out.flush());
     written.map_err(|error| Failure::new(format!("standard output cannot be written: {error}")))
 }
 
-/// Runs one act on a file and prints what it gives, which nobody can look up again: it is printed before the act
-/// counts, so where it cannot be printed, nothing was done. Whoever does not read standard output holds the write lock
-/// meanwhile.
+/// Changes the file in one transaction and prints the result, such as a secret that is never shown again.
+///
+/// Printing comes before the commit. If the result cannot be printed, the transaction is undone. A reader that does not
+/// read standard output holds the write lock for that time.
 ///
 /// # Errors
-/// Where the file, or standard output, cannot be used; what was printed does not count then.
+/// Fails if the file or standard output cannot be used. A secret that was printed is not valid then.
 fn act_and_print(
     path: &Path,
     world: &dyn World,
@@ -199,8 +202,8 @@ fn act_and_print(
 ) -> Result<(), Failure> {
     let mut unprinted = None;
     let done = store::act_alone(path, world, |tx| {
-        print(&act(tx)?).map_err(|failure| {
-            let why = failure.sentence.clone();
+        print_data(&act(tx)?).map_err(|failure| {
+            let why = failure.message.clone();
             unprinted = Some(failure);
             Error::Unavailable(why)
         })
@@ -208,39 +211,30 @@ fn act_and_print(
     unprinted.map_or_else(|| done.map_err(Failure::from), Err)
 }
 
-/// Puts a command on record that only reads the file, before it does. Where the file cannot be written now, the command goes
-/// on and that is told.
+/// Records a command that only reads the file as platform activity, before it reads. If the file cannot be written now,
+/// reports that and lets the command go on: a backup of a full disk must work.
 ///
 /// # Errors
-/// Where the file cannot be used.
+/// Fails if the file cannot be used.
 fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<(), Failure> {
     if let Some(why) = store::activity::platform::record_reading(path, world, command, facts)? {
-        say(&format!("this {command} is not on the record of {}: {why}", path.display()));
+        print_message(&format!("this {command} is not in the activity of {}: {why}", path.display()));
     }
     Ok(())
 }
 
-/// The address of somebody who is in the file, as a flag has it.
-///
-/// # Errors
-/// A sentence for the usage message.
-fn email(text: &str) -> Result<Email, String> {
+/// Parses the email address of an existing user. Addresses that are stored already pass, even where today's rules would
+/// refuse them.
+fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
-/// An address that is new to the file, or may be.
-///
-/// # Errors
-/// A sentence for the usage message.
-fn new_email(text: &str) -> Result<Email, String> {
+/// Parses an email address that may be new to the file, by today's rules.
+fn parse_new_email(text: &str) -> Result<Email, String> {
     Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
-/// A name as a flag has it.
-///
-/// # Errors
-/// A sentence for the usage message.
-fn name(text: &str) -> Result<String, String> {
+fn parse_name(text: &str) -> Result<String, String> {
     let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
     match plain::flaw_of_line(text) {
         Some(flaw) => Err(format!("a name {}", flaw.sentence())),
@@ -249,16 +243,12 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A slug as a flag has it.
-///
-/// # Errors
-/// A sentence for the usage message.
-fn slug(text: &str) -> Result<Slug, String> {
+fn parse_slug(text: &str) -> Result<Slug, String> {
     Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
 }
 
-/// A word of a closed set as a flag has it.
-fn word<T: Clone + Send + Sync + 'static>(
+/// A clap parser for a closed set of words, which help and shell completion list.
+fn one_of<T: Clone + Send + Sync + 'static>(
     words: &'static [&'static str],
     parse: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {

@@ -1,10 +1,10 @@
-//! `appliance organization`: the organizations, without a client.
+//! `appliance organization`: lists, creates, disables and enables organizations, without an HTTP client.
 
 use clap::Subcommand;
 use serde_json::json;
 
-use super::list::{ListArgs, json, state};
-use super::{DbArg, Failure, name, print, say, slug};
+use super::list::{ListArgs, enabled_or_disabled, to_json};
+use super::{DbArg, Failure, parse_name, parse_slug, print_data, print_message};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
@@ -14,73 +14,70 @@ use crate::store::organization::{Organization, Record};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// List, make, disable and enable organizations.
+/// List, create, disable and enable organizations.
 ///
-/// Works while `serve` runs, and counts there from its next answer on; portals show it within 200 ms. Settings and members
-/// are changed over HTTP, or brought by `import`.
+/// Works while `serve` runs. The service applies a change from its next response on; portals show it within 200 ms. Change
+/// settings and members over HTTP, or with `import`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// List all organizations, the oldest first.
+enum Action {
+    /// List all organizations, oldest first.
     ///
-    /// One line each, its parts between tabs: id, slug, name, enabled or disabled, made at.
+    /// One line per organization, with columns separated by tabs: id, slug, name, enabled or disabled, time of creation.
     List(ListArgs),
     Create(Create),
-    /// Switch an organization off.
+    /// Disable an organization.
     ///
-    /// It has no portal then, its signup links lead nowhere, and only admins see it.
-    Disable(Named),
-    /// Switch an organization on again.
-    Enable(Named),
+    /// Its portal and signup links stop working, and only admins see it.
+    Disable(BySlug),
+    /// Enable a disabled organization.
+    Enable(BySlug),
 }
 
-/// Make an organization, and print its id.
+/// Create an organization, and print its id.
 ///
-/// Nobody is a member of it yet, and its portal is off.
+/// It has no members yet, and its portal is off.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]
     db: DbArg,
 
-    /// Its slug, the address of its portal: 1 to 64 characters of a-z 0-9 -.
-    #[arg(long, env = "APPLIANCE_SLUG", value_name = "SLUG", value_parser = slug)]
+    /// The slug, which is part of the portal's address: 1 to 64 characters of a-z 0-9 -.
+    #[arg(long, env = "APPLIANCE_SLUG", value_name = "SLUG", value_parser = parse_slug)]
     slug: Slug,
 
-    /// Its name.
-    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
+    /// The organization's name.
+    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
-    /// Where its days begin: a name of the time zone database that this machine has.
+    /// The time zone of its dates, by a name of the system's time zone database.
     #[arg(long, env = "APPLIANCE_TIME_ZONE", value_name = "ZONE", default_value = TIME_ZONE_DEFAULT)]
     time_zone: String,
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+struct BySlug {
     #[command(flatten)]
     db: DbArg,
 
     /// The organization's slug.
-    #[arg(value_name = "SLUG", value_parser = slug)]
+    #[arg(value_name = "SLUG", value_parser = parse_slug)]
     slug: Slug,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where there is no such organization, its slug is taken, its time zone is not known, or the file cannot
-/// be used.
+/// Fails if the organization does not exist, the slug is taken, the time zone is unknown, or the file cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    match &args.what {
-        What::List(args) => list(args, world),
-        What::Create(args) => create(args, world),
-        What::Disable(args) => switch(args, false, world),
-        What::Enable(args) => switch(args, true, world),
+    match &args.action {
+        Action::List(args) => list(args, world),
+        Action::Create(args) => create(args, world),
+        Action::Disable(args) => set_enabled(args, false, world),
+        Action::Enable(args) => set_enabled(args, true, world),
     }
 }
 
@@ -88,17 +85,17 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let organizations = store::read_alone(path, world, store::organization::all)?;
-    let json = |organization: &Organization| json(&shown::organization(organization)?);
-    args.print(&organizations, parts, json, "there are no organizations")
+    let as_json = |organization: &Organization| to_json(&shown::organization(organization)?);
+    args.print(&organizations, columns, as_json, "there are no organizations")
 }
 
-fn parts(organization: &Organization) -> Vec<String> {
+fn columns(organization: &Organization) -> Vec<String> {
     let Organization { record, created_at, .. } = organization;
     vec![
         record.id.to_string(),
         record.slug.as_str().to_owned(),
         record.name.clone(),
-        state(record.enabled),
+        enabled_or_disabled(record.enabled),
         created_at.to_string(),
     ]
 }
@@ -107,7 +104,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let time_zone = world.time_zone(&args.time_zone).ok_or_else(|| {
-        Failure::new(format!("this machine knows no time zone {:?}; one looks like Europe/Berlin", args.time_zone))
+        Failure::new(format!("this system has no time zone {:?}; names look like Europe/Berlin", args.time_zone))
     })?;
     let new = Record::new(world.id(), args.slug.clone(), args.name.clone());
     let organization = Record { time_zone, ..new };
@@ -116,10 +113,10 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
         store::organization::create(tx, &stamp, None, &organization)?;
         record(tx, world, "organization create", &organization.id)
     })?;
-    print(organization.id.as_str())
+    print_data(organization.id.as_str())
 }
 
-fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure> {
+fn set_enabled(args: &BySlug, enabled: bool, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let stamp = store::activity::stamp(world);
@@ -136,11 +133,11 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
     if !found {
         return Err(Failure::new(format!("there is no organization with the slug {slug}")));
     }
-    say(&format!("{slug} is {}", state(enabled)));
+    print_message(&format!("{slug} is {}", enabled_or_disabled(enabled)));
     Ok(())
 }
 
-/// Puts the command on record.
+/// Records the command as platform activity.
 fn record(tx: &Tx<'_>, world: &dyn World, command: &str, organization: &OrganizationId) -> Result<(), Error> {
     let facts = json!({ "organizationId": organization.as_str() });
     store::activity::platform::record_command(tx, world, command, &facts)

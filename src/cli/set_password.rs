@@ -1,23 +1,23 @@
-//! `appliance set-password`: lets a user sign in.
+//! `appliance set-password`: sets a user's password.
 
 use std::io::{IsTerminal, Read};
 
 use serde_json::json;
 
-use super::{DbArg, Failure, email, say};
+use super::{DbArg, Failure, parse_email, print_message};
 use crate::domain::password::{self, PasswordFault};
 use crate::domain::text::Email;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
 
-/// What is read of standard input at most: more than the longest password.
+/// The most bytes that are read from standard input: more than the longest password has.
 const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 
 /// Set a user's password, read from standard input.
 ///
-/// At a terminal it is asked for twice, and not shown. Otherwise standard input is the password; a line end behind it
-/// does not count. It has 12 characters or more, and is not one that is guessed first: common words, runs of digits or keys,
+/// At a terminal, asks for the password twice without showing it. Otherwise standard input is the password, without a
+/// line break at its end. The password needs at least 12 characters. Common words, runs of digits or neighbouring keys,
 /// repetitions, and the user's address or name are refused. The user's sessions end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,15 +25,12 @@ pub struct Args {
     db: DbArg,
 
     /// The user's email address.
-    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = email)]
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_email)]
     email: Email,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where the password is too short, too long or easily guessed, there is no such user, or the file cannot be
-/// used.
+/// Fails if the password is too short, too long or easy to guess, the user does not exist, or the file cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let password = read()?;
@@ -53,7 +50,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     if !is_set? {
         return Err(nobody());
     }
-    say(&format!("the password of {} is set, their sessions have ended", args.email.as_str()));
+    print_message(&format!("the password of {} is set, and their sessions have ended", args.email.as_str()));
     Ok(())
 }
 
@@ -63,7 +60,7 @@ fn read() -> Result<String, Failure> {
         let password = rpassword::prompt_password("Password: ").map_err(cannot)?;
         let again = rpassword::prompt_password("Again: ").map_err(cannot)?;
         if password != again {
-            return Err(Failure::new("the two are not the same; nothing was changed"));
+            return Err(Failure::new("the passwords differ; nothing was changed"));
         }
         return Ok(password);
     }

@@ -1,10 +1,10 @@
-//! `appliance user`: the users, without a client.
+//! `appliance user`: lists, creates, disables and enables users, without an HTTP client.
 
 use clap::Subcommand;
 use serde_json::json;
 
-use super::list::{ListArgs, json, state};
-use super::{DbArg, Failure, email, name, new_email, print, say, word};
+use super::list::{ListArgs, enabled_or_disabled, to_json};
+use super::{DbArg, Failure, one_of, parse_email, parse_name, parse_new_email, print_data, print_message};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::PlatformRole;
@@ -14,74 +14,72 @@ use crate::store::user::{Record, User};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// List, make, disable and enable users.
+/// List, create, disable and enable users.
 ///
-/// Works while `serve` runs, and counts there from its next answer on.
+/// Works while `serve` runs. The service applies a change from its next response on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// List all users, the oldest first.
+enum Action {
+    /// List all users, oldest first.
     ///
-    /// One line each, its parts between tabs: id, email, name, platform role, enabled or disabled, made at.
+    /// One line per user, with columns separated by tabs: id, email, name, platform role, enabled or disabled, time of
+    /// creation.
     List(ListArgs),
     Create(Create),
     /// Disable a user.
     ///
-    /// From now on no key, session or password lets them in. Their sessions end for good, keys count again once they are
-    /// enabled. The last admin who is enabled cannot be disabled.
-    Disable(Named),
-    /// Enable a user who was disabled.
-    Enable(Named),
+    /// The user can no longer sign in, and their API keys stop working. Their sessions end for good; their keys work again
+    /// once the user is enabled. The last enabled admin cannot be disabled.
+    Disable(ByEmail),
+    /// Enable a disabled user.
+    Enable(ByEmail),
 }
 
-/// Make a user, and print their id.
+/// Create a user, and print their id.
 ///
-/// They are no member of anything yet, and have neither key nor password: see `key create` and `set-password`.
+/// The user has no membership, API key or password yet: see `key create` and `set-password`.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]
     db: DbArg,
 
     /// The user's email address.
-    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = new_email)]
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_new_email)]
     email: Email,
 
     /// The user's name.
-    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = name)]
+    #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
-    /// What the user is on the whole appliance.
+    /// What the user may do in the whole service.
     #[arg(long, env = "APPLIANCE_PLATFORM_ROLE", value_name = "ROLE", default_value = "user",
-        value_parser = word(PlatformRole::WORDS, PlatformRole::parse))]
+        value_parser = one_of(PlatformRole::WORDS, PlatformRole::parse))]
     platform_role: PlatformRole,
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+struct ByEmail {
     #[command(flatten)]
     db: DbArg,
 
     /// The user's email address.
-    #[arg(value_name = "EMAIL", value_parser = email)]
+    #[arg(value_name = "EMAIL", value_parser = parse_email)]
     email: Email,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// Exit status 1 where there is no such user, their address is taken, they are the last enabled admin, or the file cannot
-/// be used.
+/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    match &args.what {
-        What::List(args) => list(args, world),
-        What::Create(args) => create(args, world),
-        What::Disable(args) => switch(args, false, world),
-        What::Enable(args) => switch(args, true, world),
+    match &args.action {
+        Action::List(args) => list(args, world),
+        Action::Create(args) => create(args, world),
+        Action::Disable(args) => set_enabled(args, false, world),
+        Action::Enable(args) => set_enabled(args, true, world),
     }
 }
 
@@ -89,17 +87,17 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let users = store::read_alone(path, world, store::user::all)?;
-    args.print(&users, parts, |user| json(&shown::user(user)), "there are no users")
+    args.print(&users, columns, |user| to_json(&shown::user(user)), "there are no users")
 }
 
-fn parts(user: &User) -> Vec<String> {
+fn columns(user: &User) -> Vec<String> {
     let User { record, created_at, .. } = user;
     vec![
         record.id.to_string(),
         record.email.as_str().to_owned(),
         record.name.clone(),
         record.platform_role.as_str().to_owned(),
-        state(record.enabled),
+        enabled_or_disabled(record.enabled),
         created_at.to_string(),
     ]
 }
@@ -123,12 +121,12 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
         Ok::<_, Error>(is_new)
     });
     if !is_new? {
-        return Err(Failure::new(format!("a user with the address {} is there already", args.email.as_str())));
+        return Err(Failure::new(format!("a user with the address {} already exists", args.email.as_str())));
     }
-    print(id.as_str())
+    print_data(id.as_str())
 }
 
-fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure> {
+fn set_enabled(args: &ByEmail, enabled: bool, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let found = store::act_alone(path, world, |tx| {
@@ -142,16 +140,15 @@ fn switch(args: &Named, enabled: bool, world: &dyn World) -> Result<(), Failure>
     if !found {
         return Err(no_user(&args.email));
     }
-    say(&format!("{email} is {}", state(enabled)));
+    print_message(&format!("{email} is {}", enabled_or_disabled(enabled)));
     Ok(())
 }
 
-/// Puts the command on record.
+/// Records the command as platform activity.
 fn record(tx: &Tx<'_>, world: &dyn World, command: &str, user: &UserId) -> Result<(), Error> {
     store::activity::platform::record_command(tx, world, command, &json!({ "userId": user.as_str() }))
 }
 
-/// Says that there is no such user.
 pub(super) fn no_user(email: &Email) -> Failure {
     Failure::new(format!("there is no user with the address {}", email.as_str()))
 }

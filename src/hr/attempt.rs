@@ -1,4 +1,4 @@
-//! One attempt: the message is signed and posted, the answer is read within its limits, and what came of it is told.
+//! One attempt: signs and posts the message, reads the response within its limits, and reports the result.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
 use super::budget::Budget;
-use super::connection::{self, Fault, Route, Stream};
+use super::connection::{self, AttemptError, Connector, Stream};
 use crate::domain::hr_delivery::{self, DeliveryAttempt};
 use crate::domain::hr_integration::{Integration, Target};
 use crate::domain::signature;
@@ -19,92 +19,93 @@ use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 use crate::store::outbox::Delivery;
 
-/// What is read of an answer's body. A longer one is no answer to a message.
-const ANSWER_BYTES_MAX: usize = 64 * 1_024;
+/// The longest response body. A longer one fails the attempt: no receiver of webhooks answers with so much.
+const BODY_BYTES_MAX: usize = 64 * 1_024;
 
-/// What is kept of it, for admins.
-const ANSWER_BYTES_KEPT: usize = 1_024;
+/// The bytes of a response body that are stored, for admins.
+const STORED_BODY_BYTES_MAX: usize = 1_024;
 
-/// What is kept of the sentence that says what went wrong.
+/// The longest stored error sentence.
 const SENTENCE_CHARACTERS_MAX: usize = 1_000;
 
-/// What is read of an answer's head.
+/// The longest head of a response.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-/// Header fields of an answer.
+/// The most header fields of a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
-/// Who sends, as receivers see it in their logs.
+/// The User-Agent, by which receivers know the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// The part of an attempt's time that opening a connection may take, and that the answer's body may.
-const PHASE_PART: u32 = 3;
+/// Opening the connection may take this fraction of an attempt's time limit, and so may reading the body: one third.
+const PHASE_FRACTION: u32 = 3;
 
-/// What there is of an answer when an attempt ends.
+/// The part of the response that has arrived when an attempt ends.
 #[derive(Default)]
-struct Answer {
+struct PartialResponse {
     status: Option<u16>,
     retry_after: Option<Duration>,
     body: Vec<u8>,
 }
 
-/// Posts a delivery to where the integration says. `now` is when it begins.
+/// Posts a delivery to the integration's URL. `now` is the start of the attempt.
 pub(super) async fn make(
-    route: &Route,
+    connector: &Connector,
     integration: &Integration,
     delivery: &Delivery,
     now: Timestamp,
 ) -> DeliveryAttempt {
     let started = Instant::now();
-    let mut answer = Answer::default();
-    let posting = post(route, integration, delivery, now, &mut answer);
-    let limit = tokio::time::timeout(route.timeout, posting).await;
-    let posted = limit.unwrap_or_else(|_| Err(out_of_time(route.timeout, "before the answer was whole")));
+    let mut response = PartialResponse::default();
+    let posting = post(connector, integration, delivery, now, &mut response);
+    let limited = tokio::time::timeout(connector.timeout, posting).await;
+    let posted = limited.unwrap_or_else(|_| Err(timed_out(connector.timeout, "before the response was complete")));
     let (error, timed_out) = match posted {
-        Ok(()) => (remark(answer.status), false),
-        Err(fault) => (Some(one_line(&fault.sentence)), fault.timed_out),
+        Ok(()) => (advice(response.status), false),
+        Err(error) => (Some(one_line(&error.sentence)), error.timed_out),
     };
     DeliveryAttempt {
         at: now,
         duration: started.elapsed(),
-        status: answer.status,
+        status: response.status,
         error,
-        answer: answer.status.map(|_| beginning(&answer.body)),
-        retry_after: answer.retry_after,
+        answer: response.status.map(|_| stored_body(&response.body)),
+        retry_after: response.retry_after,
         timed_out,
     }
 }
 
 async fn post(
-    route: &Route,
+    connector: &Connector,
     integration: &Integration,
     delivery: &Delivery,
     now: Timestamp,
-    answer: &mut Answer,
-) -> Result<(), Fault> {
+    partial: &mut PartialResponse,
+) -> Result<(), AttemptError> {
     let target = integration.url.target();
     let request = request(&target, integration, delivery, now)?;
-    let phase = route.timeout / PHASE_PART;
-    let opening = connection::open(route, &target, phase);
+    let phase = connector.timeout / PHASE_FRACTION;
+    let opening = connection::open(connector, &target, phase);
     let stream = within(phase, "while connecting", opening).await??;
     let (response, _connection) = send(stream, request).await?;
-    answer.status = Some(response.status().as_u16());
+    partial.status = Some(response.status().as_u16());
     let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    answer.retry_after = retry_after.and_then(|text| hr_delivery::parse_retry_after(text, now));
-    within(phase, "while the answer's body was read", read(response.into_body(), &mut answer.body)).await??;
+    partial.retry_after = retry_after.and_then(|text| hr_delivery::parse_retry_after(text, now));
+    within(phase, "while reading the body of the response", read_body(response.into_body(), &mut partial.body))
+        .await??;
     Ok(())
 }
 
-/// The request, in the form of Standard Webhooks.
+/// The request, as the Standard Webhooks specification defines it.
 fn request(
     target: &Target,
     integration: &Integration,
     delivery: &Delivery,
     now: Timestamp,
-) -> Result<Request<Full<Bytes>>, Fault> {
-    let impossible = || "the URL has a character that no request can carry".to_owned();
-    let uri: Uri = target.path.parse().map_err(|_| impossible())?;
-    let host = HeaderValue::from_str(&target.authority).map_err(|_| impossible())?;
+) -> Result<Request<Full<Bytes>>, AttemptError> {
+    let invalid = || "the URL contains a character that no request can carry".to_owned();
+    let uri: Uri = target.path.parse().map_err(|_| invalid())?;
+    let host = HeaderValue::from_str(&target.authority).map_err(|_| invalid())?;
     let body = Bytes::copy_from_slice(delivery.payload.as_bytes());
     let signatures = signature::signature_header(&integration.signing_secrets(now), &delivery.id, now, &body);
     let mut request = Request::new(Full::new(body));
@@ -127,78 +128,80 @@ fn request(
     Ok(request)
 }
 
-/// Ends the connection when it is dropped.
-struct Connection(JoinHandle<()>);
+/// The task that drives a connection. Dropping it closes the connection.
+struct ConnectionTask(JoinHandle<()>);
 
-impl Drop for Connection {
+impl Drop for ConnectionTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// Sends the request and waits for the answer's head. The body can be read for as long as the connection is kept.
+/// Sends the request and waits for the head of the response. The body can be read until the task is dropped.
 async fn send(
     stream: Box<dyn Stream>,
     request: Request<Full<Bytes>>,
-) -> Result<(Response<Incoming>, Connection), Fault> {
+) -> Result<(Response<Incoming>, ConnectionTask), AttemptError> {
     let mut builder = http1::Builder::new();
     builder.max_buf_size(HEAD_BYTES_MAX).max_headers(HEAD_FIELDS_MAX);
-    let broken = |error: hyper::Error| Fault::from(format!("no answer: {}", causes(&error)));
+    let broken = |error: hyper::Error| AttemptError::from(format!("no response: {}", with_causes(&error)));
     let (mut sender, connection) = builder.handshake(TokioIo::new(Budget::new(stream))).await.map_err(broken)?;
-    let connection = Connection(tokio::spawn(async move {
-        // What goes wrong with it is told to whoever waits for the answer.
+    let connection = ConnectionTask(tokio::spawn(async move {
+        // A failure of the connection also fails the request, which reports it.
         let _ = connection.await;
     }));
     let response = sender.send_request(request).await.map_err(broken)?;
     Ok((response, connection))
 }
 
-async fn read(mut body: Incoming, kept: &mut Vec<u8>) -> Result<(), Fault> {
+/// Reads the whole body, and appends its beginning to `stored`.
+async fn read_body(mut body: Incoming, stored: &mut Vec<u8>) -> Result<(), AttemptError> {
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| format!("the answer broke off: {}", causes(&error)))?;
+        let frame = frame.map_err(|error| format!("the response ended early: {}", with_causes(&error)))?;
         let Some(data) = frame.data_ref() else { continue };
         bytes += data.len();
-        kept.extend_from_slice(&data[..data.len().min(ANSWER_BYTES_KEPT - kept.len())]);
-        if bytes > ANSWER_BYTES_MAX {
-            return Err(format!("the answer is longer than {} KiB", ANSWER_BYTES_MAX / 1_024).into());
+        stored.extend_from_slice(&data[..data.len().min(STORED_BODY_BYTES_MAX - stored.len())]);
+        if bytes > BODY_BYTES_MAX {
+            return Err(format!("the response is longer than {} KiB", BODY_BYTES_MAX / 1_024).into());
         }
     }
     Ok(())
 }
 
-async fn within<T>(limit: Duration, when: &str, doing: impl Future<Output = T>) -> Result<T, Fault> {
-    tokio::time::timeout(limit, doing).await.map_err(|_| out_of_time(limit, when))
+async fn within<T>(limit: Duration, phase: &str, future: impl Future<Output = T>) -> Result<T, AttemptError> {
+    tokio::time::timeout(limit, future).await.map_err(|_| timed_out(limit, phase))
 }
 
-fn out_of_time(limit: Duration, when: &str) -> Fault {
-    Fault { sentence: format!("timed out after {limit:?} {when}"), timed_out: true }
+fn timed_out(limit: Duration, phase: &str) -> AttemptError {
+    AttemptError { sentence: format!("timed out after {limit:?} {phase}"), timed_out: true }
 }
 
-/// A sentence as a line of at most 1,000 characters: a certificate, for one, may have any text in it, of any length.
+/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] and removes line breaks. Text from outside can be in it, such as a
+/// name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }
 
-/// What an admin should know of a status, where that is more than the number.
-fn remark(status: Option<u16>) -> Option<String> {
+/// Advice for an admin about a status that calls for action.
+fn advice(status: Option<u16>) -> Option<String> {
     match status {
-        Some(300..=399) => Some("redirects are not followed; save the URL that it leads to".to_owned()),
-        Some(hr_delivery::STATUS_GONE) => Some("the HR system wants no more deliveries".to_owned()),
+        Some(300..=399) => Some("redirects are not followed; save the URL that the redirect leads to".to_owned()),
+        Some(hr_delivery::STATUS_GONE) => Some("the HR system asks for no more deliveries".to_owned()),
         _ => None,
     }
 }
 
-/// The beginning of an answer as text of as many bytes at most.
-fn beginning(body: &[u8]) -> String {
+/// The body as text of at most [`STORED_BODY_BYTES_MAX`] bytes.
+fn stored_body(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    // Bytes that are no UTF-8 grow when they are replaced.
-    let end = (0..=ANSWER_BYTES_KEPT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    // The replacement of invalid UTF-8 is longer than the bytes it replaces.
+    let end = (0..=STORED_BODY_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text[..end.unwrap_or(0)].replace('\0', " ")
 }
 
-/// An error with everything that caused it, which hyper leaves out of its own words.
-fn causes(error: &hyper::Error) -> String {
+/// The error and its chain of causes, which hyper's own message omits.
+fn with_causes(error: &hyper::Error) -> String {
     let mut words = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

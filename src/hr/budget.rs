@@ -1,4 +1,4 @@
-//! How much an HR system may send on one connection, whatever it is.
+//! A limit on the bytes that an HR system may send on one connection.
 
 use std::io;
 use std::pin::Pin;
@@ -6,11 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that are read of an answer in all: head, body, and what stands between. Without it a target that sends interim
-/// answers or the lengths of chunks without end would keep the thread of all deliveries busy until its time is up.
+/// The most bytes that are read of one response: head, body and everything between. Without this limit, a target that
+/// sends endless interim responses or chunk sizes would keep the only delivery thread busy until the time limit.
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// A stream of which no more than that is read.
+/// A stream that fails once [`BYTES_MAX`] bytes were read.
 pub(super) struct Budget<S> {
     stream: S,
     bytes_left: usize,
@@ -36,7 +36,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Budget<S> {
                 self.bytes_left = left;
                 Ok(())
             }
-            None => Err(io::Error::other(format!("it sends more than {} KiB", BYTES_MAX / 1_024))),
+            None => Err(io::Error::other(format!("the HR system sends more than {} KiB", BYTES_MAX / 1_024))),
         })
     }
 }

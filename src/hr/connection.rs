@@ -1,5 +1,5 @@
-//! A connection to an HR system: the host is looked up once, every answer must be an address that may be reached, and
-//! the connection goes to one of these very addresses.
+//! Connects to an HR system. The host is looked up once, every address found must be allowed, and the connection goes to
+//! one of exactly these addresses, so that a second lookup cannot lead into a private network (DNS rebinding).
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,65 +15,68 @@ use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
 
-/// Addresses of a host that are tried, one after the other: two families, and one that is down.
+/// The most addresses of a host that are tried, in order. Four leave room for two families and a server that is down.
 const ADDRESSES_MAX: usize = 4;
 
-/// How an attempt reaches its target.
-pub(super) struct Route {
+/// Everything that an attempt needs to reach its target.
+pub(super) struct Connector {
     pub(super) network: Arc<dyn Network>,
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// Held for as long as a look-up goes on, which may be longer than the attempt.
-    pub(super) look_up: mpsc::Sender<Infallible>,
+    /// Dropped when the host lookup has ended, which may be later than the attempt.
+    pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
-/// Why an attempt ended before there was a whole answer.
+/// Why an attempt ended without a complete response.
 #[derive(Debug)]
-pub(super) struct Fault {
-    /// For admins.
+pub(super) struct AttemptError {
+    /// A sentence for admins.
     pub(super) sentence: String,
-    /// Whether its time was up.
     pub(super) timed_out: bool,
 }
 
-impl From<String> for Fault {
+impl From<String> for AttemptError {
     fn from(sentence: String) -> Self {
         Self { sentence, timed_out: false }
     }
 }
 
-/// Bytes that go both ways.
+/// A plain or TLS connection.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// Opens a connection. The addresses that are tried share `limit` among them.
+/// Opens a connection. The addresses that are tried share the time limit.
 ///
 /// # Errors
-/// A [`Fault`] for a host without an address, or with one that is not public; for a target that takes no connection;
-/// for a certificate that is not good.
-pub(super) async fn open(route: &Route, target: &Target, limit: Duration) -> Result<Box<dyn Stream>, Fault> {
-    let addresses = look_up(route, target).await?;
-    if !route.allow_private_targets {
+/// Fails if the host has no address or one that is not public, if no address accepts a connection, or if the certificate
+/// is not valid.
+pub(super) async fn open(
+    connector: &Connector,
+    target: &Target,
+    limit: Duration,
+) -> Result<Box<dyn Stream>, AttemptError> {
+    let addresses = look_up(connector, target).await?;
+    if !connector.allow_private_targets {
         addresses.iter().try_for_each(require_public)?;
     }
-    let stream = connect(route.network.as_ref(), &addresses, limit).await?;
+    let stream = connect(connector.network.as_ref(), &addresses, limit).await?;
     let _ = stream.set_nodelay(true);
-    if target.is_tls { Ok(Box::new(route.tls.connect(&target.host, stream).await?)) } else { Ok(Box::new(stream)) }
+    if target.is_tls { Ok(Box::new(connector.tls.connect(&target.host, stream).await?)) } else { Ok(Box::new(stream)) }
 }
 
-/// The system's look-up goes on, on a thread, when nobody waits for it any more. So does the task here: the route tells
-/// when it has ended.
-async fn look_up(route: &Route, target: &Target) -> Result<Vec<SocketAddr>, Fault> {
-    let (network, under_way) = (Arc::clone(&route.network), route.look_up.clone());
+/// Looks up the host in a task of its own. The system's lookup cannot be cancelled: it blocks its thread even after the
+/// attempt has timed out. The guard is dropped when the lookup has really ended.
+async fn look_up(connector: &Connector, target: &Target) -> Result<Vec<SocketAddr>, AttemptError> {
+    let (network, guard) = (Arc::clone(&connector.network), connector.lookup_guard.clone());
     let (host, port) = (target.host.clone(), target.port);
-    let looking = tokio::spawn(async move {
+    let lookup = tokio::spawn(async move {
         let found = network.look_up(&host, port).await;
-        drop(under_way);
+        drop(guard);
         found
     });
-    let found = looking.await.map_err(|error| format!("the host cannot be looked up: {error}"))?;
+    let found = lookup.await.map_err(|error| format!("the host cannot be looked up: {error}"))?;
     found.map_err(|error| format!("the host cannot be looked up: {error}").into())
 }
 
@@ -87,16 +90,18 @@ fn require_public(address: &SocketAddr) -> Result<(), String> {
     })
 }
 
-/// A connection to the first of the addresses that takes one.
-async fn connect(network: &dyn Network, addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, Fault> {
+/// Connects to the first address that accepts. If none does, the first failure is the one that is reported.
+async fn connect(network: &dyn Network, addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, AttemptError> {
     let tried = &addresses[..addresses.len().min(ADDRESSES_MAX)];
     let limit = limit / u32::try_from(tried.len().max(1)).unwrap_or(1);
     let mut first = None;
     for address in tried {
         let fault = match tokio::time::timeout(limit, network.connect(*address)).await {
             Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) => Fault { sentence: format!("no connection to {address}: {error}"), timed_out: false },
-            Err(_) => Fault { sentence: format!("no connection to {address} in {limit:?}"), timed_out: true },
+            Ok(Err(error)) => {
+                AttemptError { sentence: format!("no connection to {address}: {error}"), timed_out: false }
+            }
+            Err(_) => AttemptError { sentence: format!("no connection to {address} in {limit:?}"), timed_out: true },
         };
         first.get_or_insert(fault);
     }

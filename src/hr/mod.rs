@@ -1,9 +1,9 @@
-//! Deliveries to HR systems: a worker takes from the outbox whose turn it is, posts the message, signed, and records
-//! what came of it.
+//! Deliveries to HR systems. A worker polls the outbox, sends signed messages round-robin per organization, and records
+//! each attempt.
 //!
-//! It has a thread and a runtime of its own, so nothing that an HR system does, or a name server, takes a thread from
-//! those who answer requests. Which addresses may be reached, when it is tried again and whose turn it is are rules of
-//! `domain`; what is owed and what became of it is in `store`. Nothing here knows of routes or decides on a candidate.
+//! The worker has its own thread and runtime, so that a slow HR system or name server never takes a thread from requests.
+//! `domain` holds the rules: allowed addresses, backoff, and which organization is next. `store` holds the outbox. This
+//! module knows no routes and decides nothing about candidates.
 
 mod attempt;
 mod budget;
@@ -15,15 +15,15 @@ mod worker;
 use std::time::Duration;
 
 use crate::domain::hr_delivery::RetrySchedule;
-pub use network::{Later, Network, System};
+pub use network::{Network, NetworkFuture, SystemNetwork};
 pub use worker::Worker;
 
-/// The settings of the deliveries.
+/// Settings of the delivery worker, from the flags of `serve`.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The delays between attempts.
     pub schedule: RetrySchedule,
-    /// How long an attempt may take, from looking up the host to the end of the answer.
+    /// The time limit of an attempt, from the host lookup to the end of the response.
     pub timeout: Duration,
     /// Whether private and other special addresses may be reached.
     pub allow_private_targets: bool,

@@ -1,5 +1,4 @@
-//! The network as deliveries see it: looking up a host, and connecting to an address. The system's, or one that a test
-//! scripts.
+//! The two network operations of deliveries, as a trait: host lookup and connecting. Tests script their own network.
 
 use std::future::Future;
 use std::io;
@@ -8,29 +7,28 @@ use std::pin::Pin;
 
 use tokio::net::{TcpStream, lookup_host};
 
-/// What a network gives, later.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+/// The future of a network operation, boxed so that [`Network`] can be a trait object.
+pub type NetworkFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// Looks up hosts and connects to addresses.
 pub trait Network: Send + Sync {
-    /// Every address of a host, which is a name, or an address in whatever spelling.
-    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>>;
+    /// Returns every address of `host`, a name or an IP address in any spelling that the resolver accepts.
+    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>>;
 
-    /// A connection to this very address.
-    fn connect(&self, address: SocketAddr) -> Later<'_, TcpStream>;
+    /// Connects to exactly this address, so that a second lookup cannot lead elsewhere.
+    fn connect(&self, address: SocketAddr) -> NetworkFuture<'_, TcpStream>;
 }
 
-/// The system's network.
+/// The operating system's network.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct System;
+pub struct SystemNetwork;
 
-impl Network for System {
-    /// As the system resolves names: its name servers, its file of hosts.
-    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>> {
+impl Network for SystemNetwork {
+    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         Box::pin(async move { Ok(lookup_host((host, port)).await?.collect()) })
     }
 
-    fn connect(&self, address: SocketAddr) -> Later<'_, TcpStream> {
+    fn connect(&self, address: SocketAddr) -> NetworkFuture<'_, TcpStream> {
         Box::pin(TcpStream::connect(address))
     }
 }

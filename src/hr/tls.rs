@@ -1,4 +1,4 @@
-//! TLS to HR systems: rustls with ring, and the certificate authorities that this machine trusts.
+//! TLS to HR systems: rustls with ring, and the certificate authorities that the operating system trusts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,49 +10,50 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// How long the authorities are good for. A machine that is kept up to date gets others.
-const READ_AGAIN_AFTER: Duration = Duration::from_secs(3_600);
+/// How long the certificate authorities are cached. System updates change them while the service runs.
+const CACHE_TIME: Duration = Duration::from_secs(3_600);
 
-/// Speaks TLS. The authorities are read at the first delivery that needs them, so that the start need not wait.
+/// TLS connector with cached certificate authorities. The first delivery over TLS reads them, so that the start of the
+/// service does not wait for that.
 #[derive(Debug, Default)]
 pub(super) struct Tls {
-    known: Mutex<Option<(Instant, Arc<ClientConfig>)>>,
+    cached: Mutex<Option<(Instant, Arc<ClientConfig>)>>,
 }
 
 impl Tls {
-    /// A connection with TLS on it, to a server that has a good certificate for this host.
+    /// Starts TLS on a connection, with a server that must have a valid certificate for `host`.
     ///
     /// # Errors
-    /// A sentence: no certificate authorities, a host that no certificate can name, or what the handshake failed with.
+    /// A sentence for admins: no certificate authorities, a host that no certificate can name, or a failed handshake.
     pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
         let config = self.config()?;
-        // A name may end with the dot of the root; in certificates and in the handshake it does not (RFC 6066 §3).
+        // A host name may end with the root's dot, but not in certificates and in the handshake (RFC 6066 section 3).
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(host).map_err(|_| "no certificate can name this host".to_owned())?;
         let connector = TlsConnector::from(config);
         connector.connect(name, stream).await.map_err(|error| format!("TLS failed: {error}"))
     }
 
-    /// What was read an hour ago at most. That nothing can be read is not remembered.
+    /// The cached configuration, or a new one. A failure to read the authorities is not cached.
     fn config(&self) -> Result<Arc<ClientConfig>, String> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, config)) = known.as_ref().filter(|(read, _)| read.elapsed() < READ_AGAIN_AFTER) {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, config)) = cached.as_ref().filter(|(read_at, _)| read_at.elapsed() < CACHE_TIME) {
             return Ok(Arc::clone(config));
         }
-        let config = config()?;
-        *known = Some((Instant::now(), Arc::clone(&config)));
+        let config = read_config()?;
+        *cached = Some((Instant::now(), Arc::clone(&config)));
         Ok(config)
     }
 }
 
-fn config() -> Result<Arc<ClientConfig>, String> {
+fn read_config() -> Result<Arc<ClientConfig>, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
         return Err(
-            "this machine trusts no certificate authority; install its ca-certificates, or name a file of them \
-                    in SSL_CERT_FILE before the start"
+            "the system trusts no certificate authority; install the package ca-certificates, or set SSL_CERT_FILE and \
+             restart"
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! The worker: looks what is due, lets each organization's turn come, records what came of each attempt.
+//! The delivery worker: polls the outbox, sends round-robin per organization, records each attempt.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::attempt;
-use super::connection::Route;
+use super::connection::Connector;
 use super::tls::Tls;
 use super::{Network, Settings};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt};
@@ -24,38 +24,38 @@ use crate::store::{self, Error, Grade, Store};
 use crate::telemetry::Telemetry;
 use crate::world::World;
 
-/// How often the worker looks what is due. One look at an outbox with nothing in it takes microseconds.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the worker polls the outbox. Polling an empty outbox takes microseconds.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether a delivery waits for longer than the schedule allows, where the clock goes as it should; and
-/// how far back it has to step to be seen.
-const TIMES_EVERY: Duration = Duration::from_secs(60);
-const STEP_BACK: Duration = Duration::from_secs(1);
+/// How often the worker checks for deliveries that are due later than the schedule allows. It also checks at once when the
+/// clock steps back by at least [`CLOCK_STEP_MIN`].
+const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
+const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// How long to wait after the file could not be used, or an attempt ended in a defect.
-const FILE_PAUSE: Duration = Duration::from_secs(5);
+/// The pause after the file could not be used, or after an attempt panicked.
+const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long attempts under way may take to end once the service is told to stop. What is cut off is sent again.
+/// How long running attempts may take to end when the service stops. A delivery that is cut off is sent again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads that look up hosts, which may hang: as many as attempts at once, for an organization's turn ends only when
-/// its look-up has.
-const LOOK_UP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
+/// Threads for host lookups, which may hang. There are as many as concurrent attempts, because an organization's next
+/// attempt waits until its lookup has ended.
+const LOOKUP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
-/// How long that is waited for: longer than any resolver tries.
-const LOOK_UP_WAIT: Duration = Duration::from_secs(120);
+/// How long the next attempt waits for the lookup of the last one: longer than any resolver tries.
+const LOOKUP_WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// The thread that delivers, for as long as this is there.
+/// Handle of the delivery thread. Dropping it stops the thread without waiting.
 pub struct Worker {
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Worker {
-    /// Starts delivering.
+    /// Starts the delivery thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// Fails if the system gives no thread or runtime.
     pub fn start(
         store: Arc<Store>,
         world: Arc<dyn World>,
@@ -65,27 +65,25 @@ impl Worker {
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(LOOK_UP_THREADS_MAX)
+            .max_blocking_threads(LOOKUP_THREADS_MAX)
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let (tls, taken_up) = (Arc::default(), Notify::new());
-        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, taken_up });
+        let (tls, new_messages) = (Arc::default(), Notify::new());
+        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, new_messages });
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
-                deliveries.note(
-                    "deliveries to HR systems ended in a panic, and begin again; its place is in the lines above",
-                );
-                std::thread::sleep(FILE_PAUSE);
+                deliveries.log("deliveries to HR systems panicked and start again; the lines above show where");
+                std::thread::sleep(FAILURE_PAUSE);
             }
-            // A look-up that hangs is not waited for.
+            // Does not wait for host lookups that hang.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("hr".to_owned()).spawn(run)?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Stops: attempts under way have 5 s to end. Afterwards nothing of it uses the file any more.
+    /// Stops the thread. Running attempts have [`STOP_TIMEOUT`] to end. Afterwards the thread no longer uses the file.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         let Some(thread) = self.thread.take() else { return };
@@ -98,14 +96,13 @@ impl Worker {
     }
 }
 
-/// A worker that is dropped stops too, and nobody waits for it.
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
     }
 }
 
-/// What an attempt works with.
+/// State that all attempts share.
 struct Deliveries {
     store: Arc<Store>,
     world: Arc<dyn World>,
@@ -113,82 +110,84 @@ struct Deliveries {
     network: Arc<dyn Network>,
     settings: Settings,
     tls: Arc<Tls>,
-    /// There are messages that were not there at the last look.
-    taken_up: Notify,
+    /// Wakes the delivery loop when the intake has added messages.
+    new_messages: Notify,
 }
 
-/// A delivery whose turn it is, and where it goes.
-struct Turn {
+/// An organization that is next, with its first due delivery.
+struct Dispatch {
     organization_id: OrganizationId,
     is_suspect: bool,
-    found: Result<Option<(Delivery, Integration)>, Error>,
+    delivery: Result<Option<(Delivery, Integration)>, Error>,
 }
 
-/// The organizations with an attempt under way, and whether each is suspect, by the task that makes it.
-type UnderWay = HashMap<Id, (OrganizationId, bool)>;
+/// The organizations with a running attempt, and whether each is suspect, by the task of the attempt.
+type RunningAttempts = HashMap<Id, (OrganizationId, bool)>;
 
 impl Deliveries {
     async fn run(self: Arc<Self>, stopped: watch::Receiver<bool>) {
         tokio::select! {
             () = Arc::clone(&self).deliver(stopped) => {}
-            () = self.take_up() => {}
-            () = self.keep_times() => {}
+            () = self.run_intake() => {}
+            () = self.correct_due_times() => {}
         }
     }
 
-    /// Brings forward what a clock that was once ahead has put off: when the clock goes back, and now and then.
-    async fn keep_times(&self) {
-        let mut looked_at = None;
+    /// Brings forward deliveries that were scheduled while the clock was ahead: when the clock steps back, and every
+    /// [`DUE_TIME_CHECK_INTERVAL`].
+    async fn correct_due_times(&self) {
+        let mut checked_at = None;
         let mut seen = (self.world.now(), self.world.monotonic());
         loop {
             let (wall, monotonic) = (self.world.now(), self.world.monotonic());
             let expected = seen.0.plus(monotonic.saturating_sub(seen.1));
-            let has_stepped_back = wall.plus(STEP_BACK) < expected;
+            let has_stepped_back = wall.plus(CLOCK_STEP_MIN) < expected;
             seen = (wall, monotonic);
-            if has_stepped_back || looked_at.is_none_or(|at| monotonic.saturating_sub(at) >= TIMES_EVERY) {
-                looked_at = Some(monotonic);
+            let is_time = checked_at.is_none_or(|at| monotonic.saturating_sub(at) >= DUE_TIME_CHECK_INTERVAL);
+            if has_stepped_back || is_time {
+                checked_at = Some(monotonic);
                 if let Err(error) = self.bring_forward().await {
-                    self.note(&format!("what HR systems are owed cannot be brought forward: {error}"));
-                    looked_at = None;
-                    tokio::time::sleep(FILE_PAUSE).await;
+                    self.log(&format!("late HR deliveries cannot be brought forward: {error}"));
+                    checked_at = None;
+                    tokio::time::sleep(FAILURE_PAUSE).await;
                 }
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     async fn bring_forward(&self) -> Result<(), Error> {
         let late = self.store.read(|tx| outbox::late(tx, &self.settings.schedule))?;
-        for some in late.chunks(outbox::TAKEN_UP_MAX) {
-            let some = some.to_vec();
-            self.written(move |tx| outbox::bring_forward(tx, &some)).await?;
+        for chunk in late.chunks(outbox::TAKEN_UP_MAX) {
+            let chunk = chunk.to_vec();
+            self.write(move |tx| outbox::bring_forward(tx, &chunk)).await?;
         }
         if !late.is_empty() {
             let count = late.len();
-            self.note(&format!(
-                "{count} HR deliveries waited for longer than the schedule allows, and are brought forward"
+            self.log(&format!(
+                "{count} HR deliveries were due later than the schedule allows, and are brought forward"
             ));
         }
         Ok(())
     }
 
-    /// Makes messages of what was decided. Only now and then, and not too many at once: who decides meanwhile waits.
-    async fn take_up(&self) {
+    /// Turns decisions into messages: at most [`outbox::TAKEN_UP_MAX`] per poll, because decisions wait for the write.
+    async fn run_intake(&self) {
         loop {
-            let taken = match self.store.read(outbox::has_more) {
+            let outcome = match self.store.read(outbox::has_more) {
                 Ok(false) => {
                     self.store.health().report(Job::HrIntake, &Ok(()));
-                    tokio::time::sleep(LOOK_EVERY).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                Ok(true) => self.written(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
+                Ok(true) => self.write(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
                 Err(error) => Err(error),
             };
-            self.store.health().report(Job::HrIntake, &taken);
-            let pause = if taken.is_ok() { LOOK_EVERY } else { FILE_PAUSE };
-            match taken {
-                Ok(()) => self.taken_up.notify_one(),
-                Err(error) => self.note(&format!("what HR systems are owed cannot be taken up: {error}")),
+            self.store.health().report(Job::HrIntake, &outcome);
+            let pause = if outcome.is_ok() { POLL_INTERVAL } else { FAILURE_PAUSE };
+            match outcome {
+                Ok(()) => self.new_messages.notify_one(),
+                Err(error) => self.log(&format!("decisions cannot be turned into HR deliveries: {error}")),
             }
             tokio::time::sleep(pause).await;
         }
@@ -196,75 +195,80 @@ impl Deliveries {
 
     async fn deliver(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         let mut attempts = JoinSet::new();
-        let mut under_way = UnderWay::new();
+        let mut running = RunningAttempts::new();
         while self.store.broken().is_none() {
-            let turns = self.turns(&under_way);
-            let look_after = if turns.is_ok() { LOOK_EVERY } else { FILE_PAUSE };
-            for turn in turns.unwrap_or_default() {
-                let busy = (turn.organization_id.clone(), turn.is_suspect);
-                under_way.insert(attempts.spawn(Arc::clone(&self).take(turn)).id(), busy);
+            let dispatches = self.next_dispatches(&running);
+            let poll_after = if dispatches.is_ok() { POLL_INTERVAL } else { FAILURE_PAUSE };
+            for dispatch in dispatches.unwrap_or_default() {
+                let busy = (dispatch.organization_id.clone(), dispatch.is_suspect);
+                running.insert(attempts.spawn(Arc::clone(&self).dispatch(dispatch)).id(), busy);
             }
             tokio::select! {
                 _ = stopped.changed() => break,
                 Some(ended) = attempts.join_next_with_id() => {
-                    self.settle(ended, &mut under_way, &mut attempts);
-                    // Everything that has ended, before the next look: each looks at every organization that is owed.
+                    self.finish_attempt(ended, &mut running, &mut attempts);
+                    // Drain all ended attempts before the next poll, which reads every organization with deliveries.
                     while let Some(ended) = attempts.try_join_next_with_id() {
-                        self.settle(ended, &mut under_way, &mut attempts);
+                        self.finish_attempt(ended, &mut running, &mut attempts);
                     }
                 }
-                () = self.taken_up.notified() => {}
-                () = tokio::time::sleep(look_after) => {}
+                () = self.new_messages.notified() => {}
+                () = tokio::time::sleep(poll_after) => {}
             }
         }
         let ended = async { while attempts.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
     }
 
-    /// The organization's next turn may come; after a defect not at once.
-    fn settle(&self, ended: Result<(Id, ()), JoinError>, under_way: &mut UnderWay, attempts: &mut JoinSet<()>) {
-        let busy = under_way.remove(&ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id));
+    /// Lets the organization be chosen again. After a panic a pause comes first, in the attempt's place.
+    fn finish_attempt(
+        &self,
+        ended: Result<(Id, ()), JoinError>,
+        running: &mut RunningAttempts,
+        attempts: &mut JoinSet<()>,
+    ) {
+        let busy = running.remove(&ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id));
         if let (Err(error), Some(busy)) = (ended, busy) {
-            self.note(&format!("HR delivery of {}: the attempt ended in a defect: {error}", busy.0));
-            under_way.insert(attempts.spawn(tokio::time::sleep(FILE_PAUSE)).id(), busy);
+            self.log(&format!("HR delivery of {}: the attempt panicked: {error}", busy.0));
+            running.insert(attempts.spawn(tokio::time::sleep(FAILURE_PAUSE)).id(), busy);
         }
     }
 
-    /// Whose turn it is. Reading takes microseconds on this thread, which has nothing else to answer.
-    fn turns(&self, under_way: &UnderWay) -> Result<Vec<Turn>, Error> {
-        let busy: HashSet<&OrganizationId> = under_way.values().map(|(busy, _)| busy).collect();
-        let suspects = under_way.values().filter(|(_, is_suspect)| *is_suspect).count();
-        let looked = self.store.read(|tx| {
+    /// Chooses the organizations that are next. Reads on this thread: it takes microseconds, and no request runs here.
+    fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
+        let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
+        let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
+        let chosen = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
             due.retain(|one| !busy.contains(&one.organization_id));
-            let chosen = hr_dispatch::next_organizations(due, under_way.len(), suspects);
-            let turns = chosen.into_iter().map(|one| Turn {
-                // What cannot be read of one organization keeps nobody else's turn from coming.
-                found: found(tx, &one.organization_id),
+            let chosen = hr_dispatch::next_organizations(due, running.len(), suspects);
+            let dispatches = chosen.into_iter().map(|one| Dispatch {
+                // A failure to read one organization must not stop the others, so it travels inside the dispatch.
+                delivery: first_due(tx, &one.organization_id),
                 organization_id: one.organization_id,
                 is_suspect: one.is_suspect,
             });
-            Ok(turns.collect())
+            Ok(dispatches.collect())
         });
-        self.store.health().report(Job::HrDelivery, &looked);
-        looked.inspect_err(|error| self.note(&format!("what is due for HR systems cannot be read: {error}")))
+        self.store.health().report(Job::HrDelivery, &chosen);
+        chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
 
-    /// One turn: an attempt, and its record. What cannot be recorded now is recorded later, and nothing else is sent to
-    /// the organization until then: a full disk must not send the same message again and again.
-    async fn take(self: Arc<Self>, turn: Turn) {
+    /// Makes one attempt and records it. Retries the recording until it succeeds and sends nothing else to the organization
+    /// until then: with a full disk, the same message would otherwise go out again and again.
+    async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
-            self.note(&format!("HR delivery of {}: the file cannot be used: {error}", turn.organization_id));
-            tokio::time::sleep(FILE_PAUSE)
+            self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));
+            tokio::time::sleep(FAILURE_PAUSE)
         };
-        let (delivery, integration) = match turn.found {
+        let (delivery, integration) = match dispatch.delivery {
             Ok(None) => return,
-            Ok(Some(found)) => found,
+            Ok(Some(first_due)) => first_due,
             Err(error) => return unusable(error).await,
         };
-        // Nothing is ever sent over it: it closes when the look-up has ended.
-        let (look_up, mut look_up_ended) = mpsc::channel(1);
-        let attempt = self.attempt(&integration, &delivery, look_up).await;
+        // The channel carries nothing: it closes when the lookup has ended.
+        let (lookup_guard, mut lookup_ended) = mpsc::channel(1);
+        let attempt = self.attempt(&integration, &delivery, lookup_guard).await;
         loop {
             let recorded = self.record(&delivery, &integration, &attempt).await;
             self.store.health().report(Job::HrRecord, &recorded);
@@ -273,28 +277,27 @@ impl Deliveries {
                 Err(error) => unusable(error).await,
             }
         }
-        // Otherwise the threads of look-ups that hang would add up until none is left for anybody.
-        let _ = tokio::time::timeout(LOOK_UP_WAIT, look_up_ended.recv()).await;
+        // Without this wait, hanging lookups of one organization would use up the lookup threads of all.
+        let _ = tokio::time::timeout(LOOKUP_WAIT_MAX, lookup_ended.recv()).await;
     }
 
     async fn attempt(
         &self,
         integration: &Integration,
         delivery: &Delivery,
-        look_up: mpsc::Sender<Infallible>,
+        lookup_guard: mpsc::Sender<Infallible>,
     ) -> DeliveryAttempt {
-        let route = Route {
+        let connector = Connector {
             network: Arc::clone(&self.network),
             tls: Arc::clone(&self.tls),
             allow_private_targets: self.settings.allow_private_targets,
             timeout: self.settings.timeout,
-            look_up,
+            lookup_guard,
         };
-        attempt::make(&route, integration, delivery, self.world.now()).await
+        attempt::make(&connector, integration, delivery, self.world.now()).await
     }
 
-    /// Records an attempt. It is with the operating system before the organization's next turn: a power cut may lose
-    /// it, and then the message is sent once more.
+    /// Records an attempt, with grade NORMAL. A power cut may lose the record; the message is then sent once more.
     async fn record(
         &self,
         delivery: &Delivery,
@@ -309,14 +312,14 @@ impl Deliveries {
         let jitter = u16::from_be_bytes(jitter);
         let (delivery, attempt) = (delivery.clone(), attempt.clone());
         let job = move |tx: &store::Tx<'_>| outbox::record(tx, &delivery, &target, &attempt, &schedule, jitter);
-        let next = self.written(job).await?;
-        let (outcome, then) = next.map_or(("unwanted", "it was not pending any more".to_owned()), told);
+        let next = self.write(job).await?;
+        let (outcome, then) = next.map_or(("unwanted", "it was no longer pending".to_owned()), describe);
         self.telemetry.hr_attempt(outcome);
-        self.note(&format!("{line}; {then}"));
+        self.log(&format!("{line}; {then}"));
         Ok(())
     }
 
-    async fn written<T: Send + 'static>(
+    async fn write<T: Send + 'static>(
         &self,
         job: impl FnMut(&store::Tx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
@@ -325,23 +328,23 @@ impl Deliveries {
         receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
-    fn note(&self, message: &str) {
+    fn log(&self, message: &str) {
         self.telemetry.note(self.world.now(), None, message);
     }
 }
 
-fn found(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(Delivery, Integration)>, Error> {
+fn first_due(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(Delivery, Integration)>, Error> {
     let Some((integration, _)) = store::hr_integration::find(tx, organization)? else { return Ok(None) };
     let delivery = outbox::first_due(tx, organization, integration.enabled)?;
     Ok(delivery.map(|delivery| (delivery, integration)))
 }
 
-/// What an attempt made of its delivery: the word that it is counted by, and the words for the log.
-fn told(next: AttemptOutcome) -> (&'static str, String) {
+/// The state of the delivery after an attempt: its label in the metrics, and its description in the log.
+fn describe(next: AttemptOutcome) -> (&'static str, String) {
     match next {
         AttemptOutcome::Delivered => ("delivered", "delivered".to_owned()),
         AttemptOutcome::Again(at) => ("again", format!("next attempt at {at}")),
-        AttemptOutcome::Failed => ("failed", "failed, until an admin sends it again".to_owned()),
+        AttemptOutcome::Failed => ("failed", "failed; an admin can send it again".to_owned()),
         AttemptOutcome::Gone => ("gone", "the integration is disabled".to_owned()),
     }
 }

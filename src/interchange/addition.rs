@@ -1,7 +1,7 @@
-//! What comes from elsewhere into an organization that is in the file already: candidates, and the roles they applied
-//! to. Tables and exports of other programs become this, as a document becomes organizations.
+//! An addition to an existing organization: candidates and the roles they applied to. Imports from tables and from exports
+//! of other programs become an addition.
 //!
-//! Knows how it is written, not where it was read.
+//! Knows how to write an addition to the file, not how it was parsed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,83 +20,83 @@ use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
-/// What comes into one organization.
+/// Candidates, roles and applications to add to one organization.
 #[derive(Debug, Clone)]
 pub struct Addition {
-    /// The organization.
+    /// The organization that receives them.
     pub organization: OrganizationId,
-    /// Who applied; the applications name them by their index.
+    /// The people who applied. Applications refer to them by index.
     pub candidates: Vec<Applicant>,
-    /// What they applied to.
+    /// The roles that they applied to, with the applications.
     pub roles: Vec<AddedRole>,
 }
 
-/// A person who applied.
+/// A person who applied: a new candidate, or one that the organization knows by address.
 #[derive(Debug, Clone)]
 pub struct Applicant {
-    /// Who it is.
+    /// The candidate, as the file has or will have it.
     pub record: store::candidate::Record,
-    /// Whether the organization does not know them yet.
+    /// False if the file has the candidate already.
     pub is_new: bool,
 }
 
-/// A role with the applications that come to it.
+/// A role with the applications to add to it.
 #[derive(Debug, Clone)]
 pub struct AddedRole {
-    /// The role as it is to be, its steps, and only those applications that come.
+    /// The role after the import, its steps, and only the new applications.
     pub role: Role,
-    /// The seats of a role that is in the file already; `None` where the role itself comes.
+    /// The seats that an existing role had when it was read; `None` for a new role.
     pub before: Option<Seats>,
 }
 
-/// A row or an item that does not come, and everything that speaks against it.
+/// A row or an item that is not imported, with all reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// Which one, with its place in what was read.
-    pub place: String,
-    /// What is wrong with it and what would be right.
+pub struct RefusedItem {
+    /// The row or item, and where it is in the input.
+    pub location: String,
+    /// A clause for each fault, with the remedy.
     pub reasons: Vec<String>,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&escaped(&format!("{}: {}", self.place, self.reasons.join("; "))))
+        f.write_str(&escaped(&format!("{}: {}", self.location, self.reasons.join("; "))))
     }
 }
 
-/// What was read, sorted by what the file says to it.
+/// The result of comparing parsed input with the file.
 #[derive(Debug, Clone)]
-pub struct Sorted {
-    /// What can come.
+pub struct ImportPlan {
+    /// Everything that can be imported.
     pub addition: Addition,
-    /// What cannot.
-    pub refused: Vec<Refused>,
-    /// What a person should know that is no fault: a sentence each.
+    /// Everything that cannot.
+    pub refused: Vec<RefusedItem>,
+    /// A sentence for each thing that is not a fault, but that the person who imports should know.
     pub notices: Vec<String>,
 }
 
 impl Addition {
-    /// How many applications come.
+    /// The number of new applications.
     pub fn applications(&self) -> usize {
         self.roles.iter().map(|added| added.role.applications.len()).sum()
     }
 }
 
-/// Writes what comes, all of it or nothing: people, roles, applications, seats and the status cache.
+/// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal where the file has changed since it was asked, so that something is there already or is no longer;
-/// [`Error::Defect`] or [`Error::Unavailable`] when SQLite fails. The transaction is to be undone then.
+/// A refusal if the file has changed since the plan was made, so that something exists already or no longer; or a failure
+/// of SQLite. The caller must then undo the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
-    let counts = add_frame(tx, addition)?;
+    let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
     for Applicant { record, is_new } in &addition.candidates {
-        let is_as_it_was = if *is_new {
+        let is_unchanged = if *is_new {
             store::candidate::insert(tx, organization, record)?
         } else {
             store::candidate::with_email(tx, organization, &record.email)?.is_some_and(|known| known.id == record.id)
         };
-        require(is_as_it_was, "candidate", record.id.as_str())?;
+        require(is_unchanged, "candidate", record.id.as_str())?;
     }
     let mut change = StatusCounts::default();
     for added in &addition.roles {
@@ -109,11 +109,12 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// Writes the roles and seats of what comes, and neither people nor applications. The counts are those of all that comes.
+/// Writes the roles and seats of an addition whose candidates and applications are staged. The returned counts include
+/// them.
 ///
 /// # Errors
-/// A refusal where a role is not as it was when the file was asked.
-pub fn add_frame(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
+/// A refusal if a role has changed since the plan was made.
+pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let Addition { organization, candidates, roles } = addition;
     let mut counts = Counts { applications: addition.applications(), ..Counts::default() };
     counts.candidates = candidates.iter().filter(|applicant| applicant.is_new).count();
@@ -126,8 +127,8 @@ pub fn add_frame(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// The applications of what comes, as they are staged.
-pub fn addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::Row> {
+/// The applications of an addition, as rows for staging.
+pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::Row> {
     addition.roles.iter().flat_map(move |added| {
         added.role.applications.iter().map(move |application| store::staging::Row {
             organization: addition.organization.clone(),
@@ -139,7 +140,7 @@ pub fn addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging
     })
 }
 
-/// Writes a role, or the seats of one that is there. What that changes of the organization's figures.
+/// Writes a new role, or the seats of an existing one. Returns the change of the organization's counts.
 fn add_role(tx: &Tx<'_>, organization: &OrganizationId, added: &AddedRole) -> Result<StatusCounts, Error> {
     let Role { record, steps, .. } = &added.role;
     let after = StatusCounts::of_role(record.seats);
@@ -150,9 +151,9 @@ fn add_role(tx: &Tx<'_>, organization: &OrganizationId, added: &AddedRole) -> Re
         }
         return Ok(after);
     };
-    let is_as_it_was = store::role::seats(tx, organization, &record.id)? == Some(before)
+    let is_unchanged = store::role::seats(tx, organization, &record.id)? == Some(before)
         && store::role_step::of_role(tx, &record.id)? == *steps;
-    require(is_as_it_was, "role", record.id.as_str())?;
+    require(is_unchanged, "role", record.id.as_str())?;
     store::role::save_seats(tx, &record.id, before, record.seats)?;
     Ok(after.minus(StatusCounts::of_role(before)))
 }
@@ -174,14 +175,14 @@ fn add_application(
     Ok(())
 }
 
-fn require(is_as_it_was: bool, what: &str, id: &str) -> Result<(), Error> {
-    if is_as_it_was {
+fn require(is_unchanged: bool, noun: &str, id: &str) -> Result<(), Error> {
+    if is_unchanged {
         return Ok(());
     }
-    Err(Refusal::invalid(&format!("{what} {id}"), "is not as it was when the file was asked; try again").into())
+    Err(Refusal::invalid(&format!("{noun} {id}"), "was changed during the import; try again").into())
 }
 
-/// The people who apply to one organization: those that it knows by their address, and those who come.
+/// The people who apply to one organization, by address: existing candidates and new ones.
 pub(super) struct Applicants<'t> {
     tx: &'t Tx<'t>,
     organization: OrganizationId,
@@ -190,12 +191,12 @@ pub(super) struct Applicants<'t> {
 }
 
 impl<'t> Applicants<'t> {
-    pub(super) fn of(tx: &'t Tx<'t>, organization: OrganizationId) -> Self {
+    pub(super) fn new(tx: &'t Tx<'t>, organization: OrganizationId) -> Self {
         Self { tx, organization, by_address: HashMap::new(), all: Vec::new() }
     }
 
-    /// The person with this address, where the organization or what was admitted has one.
-    pub(super) fn known(&mut self, email: &Email) -> Result<Option<usize>, Error> {
+    /// The index of the person with this address, if the organization or the import has one.
+    pub(super) fn find(&mut self, email: &Email) -> Result<Option<usize>, Error> {
         if let Some(number) = self.by_address.get(email.key()) {
             return Ok(Some(*number));
         }
@@ -204,14 +205,14 @@ impl<'t> Applicants<'t> {
         Ok(known.map(|record| self.push(Applicant { record, is_new: false })))
     }
 
-    /// The person with this address, who is new where none has it. A name that is known stays.
-    pub(super) fn admit(
+    /// The index of the person with this address, added if necessary. An existing person's name does not change.
+    pub(super) fn find_or_add(
         &mut self,
         id: impl FnOnce() -> CandidateId,
         name: String,
         email: Email,
     ) -> Result<usize, Error> {
-        match self.known(&email)? {
+        match self.find(&email)? {
             Some(number) => Ok(number),
             None => {
                 let record = store::candidate::Record { id: id(), name, email, privacy: Privacy::default() };
@@ -220,8 +221,8 @@ impl<'t> Applicants<'t> {
         }
     }
 
-    /// The id of a person, where the file has them.
-    pub(super) fn in_file(&self, number: usize) -> Option<&CandidateId> {
+    /// The id of a person who is in the file already.
+    pub(super) fn id_in_file(&self, number: usize) -> Option<&CandidateId> {
         let applicant = &self.all[number];
         (!applicant.is_new).then_some(&applicant.record.id)
     }
@@ -237,20 +238,20 @@ impl<'t> Applicants<'t> {
     }
 }
 
-/// Where an application stands among the role's steps, which are counted from 0.
+/// How far an application has come. Steps are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It goes on at this step.
+pub(super) enum Progress {
+    /// It is at this step.
     InProgress(usize),
-    /// The candidate took it back there.
+    /// The candidate withdrew it at this step.
     Withdrawn(usize),
-    /// It was ended there.
+    /// The organization ended it at this step.
     Rejected(usize, Rejection),
-    /// It ended in a hire.
+    /// The candidate was hired.
     Hired(HireRecord),
 }
 
-/// What goes with an application's end at a step.
+/// The data of a rejected step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub(super) at: Timestamp,
@@ -259,7 +260,7 @@ pub(super) struct Rejection {
     pub(super) outcome_reason: Option<String>,
 }
 
-impl Standing {
+impl Progress {
     fn status(&self) -> ApplicationStatus {
         match self {
             Self::InProgress(_) => ApplicationStatus::InProgress,
@@ -273,30 +274,32 @@ impl Standing {
         match self {
             Self::InProgress(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            // The candidate passed every step; a hire that skipped some would be missing from the funnel.
+            // A hired candidate passed every step. With skipped steps, the funnel would not count the hire.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }
 }
 
-/// An application that stands so, with a step for each of the role's. Other programs do not say when the earlier steps were
-/// passed; they get the time of the application, and the final step of a hire gets the day of the hire.
-pub(super) fn application(
+/// Makes an application with one candidate step for each of the role's steps.
+///
+/// Other programs do not export when earlier steps were passed. Those steps get the time of the application, and the last
+/// step of a hire gets the date of the hire.
+pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,
     applied_at: Timestamp,
-    standing: Standing,
-    of: &[store::role_step::Record],
+    progress: Progress,
+    role_steps: &[store::role_step::Record],
     step_id: impl Fn(&store::role_step::Record) -> CandidateStepId,
 ) -> Application {
-    let status = standing.status();
-    let statuses = standing.statuses(of.len());
-    let (rejection, hire) = match standing {
-        Standing::Rejected(_, rejection) => (Some(rejection), None),
-        Standing::Hired(hire) => (None, Some(hire)),
-        Standing::InProgress(_) | Standing::Withdrawn(_) => (None, None),
+    let status = progress.status();
+    let statuses = progress.statuses(role_steps.len());
+    let (rejection, hire) = match progress {
+        Progress::Rejected(_, rejection) => (Some(rejection), None),
+        Progress::Hired(hire) => (None, Some(hire)),
+        Progress::InProgress(_) | Progress::Withdrawn(_) => (None, None),
     };
-    let hired_at = |order| hire.as_ref().filter(|_| order == of.len() as i64).map(|hire| hire.hired_date);
+    let hired_at = |order| hire.as_ref().filter(|_| order == role_steps.len() as i64).map(|hire| hire.hired_date);
     let step = |(of, status): (&store::role_step::Record, StepStatus)| {
         let rejection = rejection.as_ref().filter(|_| status == StepStatus::Rejected);
         CandidateStep {
@@ -313,6 +316,6 @@ pub(super) fn application(
             validated_at: (status == StepStatus::Validated).then(|| hired_at(of.order).unwrap_or(applied_at)),
         }
     };
-    let steps = of.iter().zip(statuses).map(step).collect();
+    let steps = role_steps.iter().zip(statuses).map(step).collect();
     Application { candidate, record: store::candidate_role::Record { id, status, applied_at, hire }, steps }
 }

@@ -1,12 +1,11 @@
-//! Candidates under a role in the document: who applied, and where the application is. Its steps are in
-//! `candidate_step`.
+//! Candidates of a role in the document: the person and the state of the application. Its steps are in `candidate_step`.
 
 use serde::de::MapAccess;
 
-use super::candidate_step::{EntryStep, Steps};
+use super::candidate_step::{StepEntry, StepMatcher};
 use super::context::Context;
 use super::fields::Fields;
-use super::findings::At;
+use super::findings::Pointer;
 use super::reader::{self, Array, Object};
 use super::user;
 use crate::domain::application::contradiction;
@@ -22,23 +21,23 @@ use crate::store::candidate_role;
 /// An application with its steps.
 #[derive(Debug, Clone)]
 pub struct Application {
-    /// Whose it is, as an index into the organization's candidates.
+    /// The candidate, as an index into the organization's candidates.
     pub candidate: usize,
-    /// The application itself.
+    /// The application without its steps.
     pub record: candidate_role::Record,
-    /// Its steps, first to last.
+    /// The candidate steps, first to last.
     pub steps: Vec<CandidateStep>,
 }
 
-/// A candidate as the document has them, before the role's steps are known.
-pub(super) struct Entry {
+/// A candidate entry of the document, before it is matched with the role's steps.
+pub(super) struct CandidateEntry {
     index: usize,
     candidate: usize,
     record: candidate_role::Record,
-    steps: Option<Array<EntryStep>>,
+    steps: Option<Array<StepEntry>>,
 }
 
-impl Object for Entry {
+impl Object for CandidateEntry {
     const MEMBERS: &'static [&'static str] = &[
         "id",
         "applicationId",
@@ -54,12 +53,12 @@ impl Object for Entry {
         "hireNotes",
         "steps",
     ];
-    type Arrays = Option<Array<EntryStep>>;
+    type Arrays = Option<Array<StepEntry>>;
 
     fn array<'de, A: MapAccess<'de>>(
-        steps: &mut Option<Array<EntryStep>>,
+        steps: &mut Option<Array<StepEntry>>,
         name: &str,
-        at: At<'_>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
         members: &mut A,
     ) -> Result<bool, A::Error> {
@@ -69,7 +68,7 @@ impl Object for Entry {
         Ok(name == "steps")
     }
 
-    fn read(mut fields: Fields<'_, '_>, steps: Option<Array<EntryStep>>) -> Option<Self> {
+    fn read(mut fields: Fields<'_, '_>, steps: Option<Array<StepEntry>>) -> Option<Self> {
         let id = fields.optional_id::<CandidateId>("id");
         let application_id = application_id(&mut fields);
         let name = fields.name();
@@ -81,13 +80,13 @@ impl Object for Entry {
         let privacy = privacy(&mut fields);
         let (name, email, privacy) = (name?, email?, privacy?);
         if let Some(contradiction) = privacy.contradiction(&name, &email, status?) {
-            fields.clash(contradiction);
+            fields.object_finding(contradiction);
             return None;
         }
-        let candidate = match fields.context.admit(id?, name, email, privacy) {
+        let candidate = match fields.context.add_application(id?, name, email, privacy) {
             Ok(candidate) => candidate,
             Err(clash) => {
-                fields.clash(clash);
+                fields.object_finding(clash);
                 return None;
             }
         };
@@ -98,11 +97,11 @@ impl Object for Entry {
 }
 
 fn application_id(fields: &mut Fields<'_, '_>) -> Option<ApplicationId> {
-    let Some(id) = fields.optional_id("applicationId")? else { return Some(fields.context.made()) };
-    fields.taken_once(&id).then_some(id)
+    let Some(id) = fields.optional_id("applicationId")? else { return Some(fields.context.new_id()) };
+    fields.claim_id(&id).then_some(id)
 }
 
-/// Whether the candidate is held or erased.
+/// The candidate's legal hold and erasure.
 fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
     let must_be = format!("a text of at most {REASON_CHARACTERS_MAX} characters that is not blank");
     let hold_reason = fields.optional("holdReason", &must_be, |value| {
@@ -115,21 +114,21 @@ fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
     Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
 
-/// The record of the hire, which an application has exactly while it is `Hired`.
+/// The record of the hire, which exactly the applications with status `Hired` have.
 fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<HireRecord>> {
     let hired_date = fields.time("hiredDate");
     let offer_accepted_date = fields.time("offerAcceptedDate");
     let external_position_id = fields.optional_text("externalPositionId", OUTCOME_CHARACTERS_MAX);
     let notes = fields.optional_lines("hireNotes", NOTES_CHARACTERS_MAX);
     let (hired_date, offer_accepted_date, notes) = (hired_date?, offer_accepted_date?, notes?);
-    // As in a hire, blank counts as missing.
+    // Blank counts as missing, as in the `hire` endpoint.
     let external_position_id = external_position_id?.filter(|id| !id.trim().is_empty());
     if status? == ApplicationStatus::Hired {
         let hired_date = hired_date.unwrap_or(fields.context.now);
         return Some(Some(HireRecord { hired_date, offer_accepted_date, external_position_id, notes }));
     }
     if hired_date.is_some() || offer_accepted_date.is_some() || external_position_id.is_some() || notes.is_some() {
-        fields.clash(
+        fields.object_finding(
             "only an application that is Hired has hiredDate, offerAcceptedDate, externalPositionId and hireNotes",
         );
         return None;
@@ -137,24 +136,28 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     Some(None)
 }
 
-impl Entry {
-    /// Where the candidate stands in the document's array.
+impl CandidateEntry {
+    /// The index in the document's array.
     pub(super) fn index(&self) -> usize {
         self.index
     }
 
-    /// Where the application is.
     pub(super) fn status(&self) -> ApplicationStatus {
         self.record.status
     }
 
-    /// The application with its steps, first to last; `None` where they do not fit the role's, or the status does not agree
-    /// with them, which is then among the findings.
-    pub(super) fn settle(self, at: At<'_>, of: &Steps<'_>, context: &mut Context<'_>) -> Option<Application> {
+    /// Matches the entry with the role's steps. Adds a finding and returns `None` if the steps do not fit the role, or the
+    /// status contradicts them.
+    pub(super) fn match_steps(
+        self,
+        at: Pointer<'_>,
+        matcher: &StepMatcher<'_>,
+        context: &mut Context<'_>,
+    ) -> Option<Application> {
         let Self { candidate, record, steps, .. } = self;
         let steps = match steps {
-            None => of.copied(record.status, at, context),
-            Some(steps) => of.matched(steps, at, context),
+            None => matcher.copy_from_role(record.status, at, context),
+            Some(steps) => matcher.match_given(steps, at, context),
         }?;
         let statuses: Vec<StepStatus> = steps.iter().map(|step| step.status).collect();
         if let Some(contradiction) = contradiction(record.status, &statuses) {

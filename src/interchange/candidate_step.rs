@@ -1,11 +1,11 @@
-//! The steps of an application in the document, beside those of its role: the same ones, or, where each says its `order`,
-//! those that the role had when the application was made.
+//! Candidate steps in the document, matched with the steps of their role. They are the same steps, unless each states its
+//! `order`: then they are the steps that the role had when the candidate applied.
 
 use std::collections::HashMap;
 
 use super::context::Context;
 use super::fields::Fields;
-use super::findings::At;
+use super::findings::Pointer;
 use super::reader::{Array, Object};
 use super::role::Pipeline;
 use crate::domain::application::default_statuses;
@@ -16,8 +16,8 @@ use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::role_step;
 
-/// A step of an application as the document has it. What it lacks it has from the role's step.
-pub(super) struct EntryStep {
+/// A candidate step of the document. Missing members default to those of the role step.
+pub(super) struct StepEntry {
     index: usize,
     id: CandidateStepId,
     role_step_id: RoleStepId,
@@ -27,7 +27,7 @@ pub(super) struct EntryStep {
     outcome: Outcome,
 }
 
-/// A step's status and what goes with it.
+/// A step's status and the members that depend on it.
 struct Outcome {
     status: StepStatus,
     rejected_at: Option<Timestamp>,
@@ -37,7 +37,7 @@ struct Outcome {
     validated_at: Option<Timestamp>,
 }
 
-impl Object for EntryStep {
+impl Object for StepEntry {
     const MEMBERS: &'static [&'static str] = &[
         "id",
         "roleStepId",
@@ -73,7 +73,7 @@ impl Object for EntryStep {
     }
 }
 
-/// A step's status, and what a step has exactly while it is `rejected` or `validated`.
+/// Reads the status, and refuses members that only a `rejected` or `validated` step has.
 fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
     let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
     let rejected_at = fields.time("rejectedAt");
@@ -92,20 +92,22 @@ fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
     let has_rejection = outcome.rejected_at.is_some() || outcome.rejection_reason.is_some();
     let has_rejection = has_rejection || outcome.outcome_type.is_some() || outcome.outcome_reason.is_some();
     if has_rejection && outcome.status != StepStatus::Rejected {
-        fields.clash("only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason");
+        fields.object_finding(
+            "only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason",
+        );
         return None;
     }
     if outcome.validated_at.is_some() && outcome.status != StepStatus::Validated {
-        fields.clash("only a step that is validated has validatedAt");
+        fields.object_finding("only a step that is validated has validatedAt");
         return None;
     }
-    outcome.complete(fields.context.now);
+    outcome.fill_defaults(fields.context.now);
     Some(outcome)
 }
 
 impl Outcome {
-    /// A step of which only the status is known.
-    fn only(status: StepStatus, now: Timestamp) -> Self {
+    /// An outcome with defaults for everything but the status.
+    fn of_status(status: StepStatus, now: Timestamp) -> Self {
         let mut outcome = Self {
             status,
             rejected_at: None,
@@ -114,12 +116,12 @@ impl Outcome {
             outcome_reason: None,
             validated_at: None,
         };
-        outcome.complete(now);
+        outcome.fill_defaults(now);
         outcome
     }
 
-    /// Adds what its status calls for and was not given.
-    fn complete(&mut self, now: Timestamp) {
+    /// Fills in missing members that the status requires.
+    fn fill_defaults(&mut self, now: Timestamp) {
         match self.status {
             StepStatus::Rejected => {
                 self.rejected_at.get_or_insert(now);
@@ -155,48 +157,48 @@ impl Outcome {
     }
 }
 
-/// The steps of a role, for its applications.
-pub(super) struct Steps<'a> {
+/// Matches candidate steps with the steps of one role.
+pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
-    /// Those of the pipeline, and behind them those that were taken out, by their ids.
+    /// The steps of the pipeline and the removed ones, by id.
     by_id: HashMap<&'a str, &'a role_step::Record>,
 }
 
-impl<'a> Steps<'a> {
-    pub(super) fn of(pipeline: &'a Pipeline) -> Self {
+impl<'a> StepMatcher<'a> {
+    pub(super) fn new(pipeline: &'a Pipeline) -> Self {
         let all = pipeline.steps.iter().chain(&pipeline.removed);
         Self { pipeline, by_id: all.map(|step| (step.id.as_str(), step)).collect() }
     }
 
-    /// The role's steps, as an application of this status has gone through them.
-    pub(super) fn copied(
+    /// Steps for an application without any: the role's steps, with the default statuses for the application's status.
+    pub(super) fn copy_from_role(
         &self,
         status: ApplicationStatus,
-        at: At<'_>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
     ) -> Option<Vec<CandidateStep>> {
         let of = &self.pipeline.steps;
         let Some(statuses) = default_statuses(status, of.len()).filter(|statuses| !statuses.is_empty()) else {
             let detail = if of.is_empty() {
-                "is missing; the role has no step that an application gets".to_owned()
+                "is missing, and the role has no steps to copy".to_owned()
             } else {
-                format!("is missing; an application that is {} needs its steps", status.as_str())
+                format!("is missing; an application with the status {} needs its steps", status.as_str())
             };
             context.findings.push(at.member("steps"), detail);
             return None;
         };
         let copy = |(step, status): (&role_step::Record, StepStatus)| {
-            Outcome::only(status, context.now).into_step(context.made(), step.name.clone(), step.step_type, step)
+            Outcome::of_status(status, context.now).into_step(context.new_id(), step.name.clone(), step.step_type, step)
         };
         Some(of.iter().zip(statuses).map(copy).collect())
     }
 
-    /// The steps that were given, first to last: one for each of the role's, or, where they say their order, whatever the
-    /// application has.
-    pub(super) fn matched(
+    /// Matches the given steps and returns them first to last. They must be exactly the role's steps, unless they state
+    /// their order.
+    pub(super) fn match_given(
         &self,
-        given: Array<EntryStep>,
-        at: At<'_>,
+        given: Array<StepEntry>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
     ) -> Option<Vec<CandidateStep>> {
         let steps_at = at.member("steps");
@@ -205,9 +207,9 @@ impl<'a> Steps<'a> {
         let mut steps = Vec::with_capacity(given.items.len());
         for step in given.items {
             let step_at = steps_at.item(step.index);
-            match self.one(&step, has_order, &steps) {
+            match self.role_step(&step, has_order, &steps) {
                 Ok(of) => steps.push(step.into_step(of)),
-                Err(Wrong { member, detail }) => {
+                Err(Misfit { member, detail }) => {
                     context.findings.push(member.map_or(step_at, |member| step_at.member(member)), detail);
                     fits = false;
                 }
@@ -216,8 +218,8 @@ impl<'a> Steps<'a> {
         if !fits {
             return None;
         }
-        if let Some(lack) = self.lack(&steps, has_order) {
-            context.findings.push(steps_at, lack);
+        if let Some(detail) = self.missing_steps(&steps, has_order) {
+            context.findings.push(steps_at, detail);
             return None;
         }
         steps.sort_by_key(|step| step.order);
@@ -225,31 +227,36 @@ impl<'a> Steps<'a> {
         Some(steps)
     }
 
-    /// The role's step that a given one is of, beside those before it.
-    fn one(&self, step: &EntryStep, has_order: bool, before: &[CandidateStep]) -> Result<&'a role_step::Record, Wrong> {
+    /// The role step of a given step, which must not repeat one of the steps before it.
+    fn role_step(
+        &self,
+        step: &StepEntry,
+        has_order: bool,
+        before: &[CandidateStep],
+    ) -> Result<&'a role_step::Record, Misfit> {
         let id = &step.role_step_id;
-        let wrong = |member, detail: String| Err(Wrong { member, detail });
+        let wrong = |member, detail: String| Err(Misfit { member, detail });
         let Some(of) = self.by_id.get(id.as_str()).copied() else {
             return wrong(Some("roleStepId"), "is not the id of one of the role's steps".to_owned());
         };
         if before.iter().any(|other| other.role_step_id == *id) {
-            return wrong(None, format!("the role's step {id} is there twice in the application"));
+            return wrong(None, format!("the application has the role's step {id} twice"));
         }
         let is_removed = self.pipeline.removed.iter().any(|removed| removed.id == *id);
         match step.order {
             Some(order) if before.iter().any(|other| other.order == order) => {
-                wrong(Some("order"), format!("is that of another step of the application, too ({order})"))
+                wrong(Some("order"), format!("is also the order of another step of the application ({order})"))
             }
-            None if has_order => wrong(None, "lacks its order, which other steps of the application have".to_owned()),
+            None if has_order => wrong(None, "lacks order, which other steps of the application have".to_owned()),
             None if is_removed => {
-                wrong(None, format!("the role's step {id} was removed, so the application's steps need their order"))
+                wrong(None, format!("the role's step {id} was removed, so the application's steps need order"))
             }
             _ => Ok(of),
         }
     }
 
-    /// What the steps of an application lack.
-    fn lack(&self, steps: &[CandidateStep], has_order: bool) -> Option<String> {
+    /// The finding for an application that lacks steps of its role.
+    fn missing_steps(&self, steps: &[CandidateStep], has_order: bool) -> Option<String> {
         if has_order {
             return None;
         }
@@ -257,19 +264,19 @@ impl<'a> Steps<'a> {
         let missing: Vec<&str> = self.pipeline.steps.iter().filter(|of| !has(of)).map(|of| of.id.as_str()).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            return Some(format!("lack the role's steps {missing}; an application has them all, or says their order"));
+            return Some(format!("lack the role's steps {missing}; give all of them, or state order for each step"));
         }
         steps.is_empty().then(|| "must have at least one".to_owned())
     }
 }
 
-/// Why a step does not fit: the member that is wrong, where it is one.
-struct Wrong {
+/// A step that does not fit. `member` is the wrong member, if a single one is wrong.
+struct Misfit {
     member: Option<&'static str>,
     detail: String,
 }
 
-impl EntryStep {
+impl StepEntry {
     fn into_step(self, of: &role_step::Record) -> CandidateStep {
         let Self { id, order, name, step_type, outcome, .. } = self;
         let name = name.unwrap_or_else(|| of.name.clone());

@@ -1,6 +1,6 @@
-//! What is remembered while a document is read: what is wrong so far, which ids are taken, who applied.
+//! State while a document is parsed: the findings, the ids in use, and the candidates of the current organization.
 //!
-//! Looks at the document only, never at the file.
+//! Knows the document only, never the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,26 +12,25 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::candidate;
 use crate::world::World;
 
-/// What is remembered while a document is read.
+/// State while a document is parsed.
 pub(super) struct Context<'w> {
     world: &'w dyn World,
-    /// The time of reading, which stands for every time that is missing.
+    /// The time of reading, and the default of every missing time.
     pub(super) now: Timestamp,
-    /// What is wrong so far.
     pub(super) findings: Findings,
-    /// What a person should know that is not wrong: a sentence each.
+    /// A sentence for each default that a person should know about.
     pub(super) notices: Vec<String>,
-    taken: HashSet<(&'static str, Box<str>)>,
+    claimed: HashSet<(&'static str, Box<str>)>,
     members: HashSet<UserId>,
     people: People,
 }
 
-/// The candidates of the organization that is being read. The same address is the same candidate.
+/// The candidates of the current organization. Entries with the same address are one candidate.
 #[derive(Default)]
 struct People {
     by_address: HashMap<String, usize>,
     all: Vec<Person>,
-    /// Which role of the organization is being read.
+    /// The number of the current role.
     role: usize,
 }
 
@@ -40,7 +39,7 @@ struct Person {
     name: String,
     email: Email,
     privacy: Privacy,
-    /// The last role that the candidate was seen under.
+    /// The number of the last role with an entry of this candidate.
     role: usize,
 }
 
@@ -51,48 +50,47 @@ impl<'w> Context<'w> {
             now: world.now(),
             findings: Findings::default(),
             notices: Vec::new(),
-            taken: HashSet::new(),
+            claimed: HashSet::new(),
             members: HashSet::new(),
             people: People::default(),
         }
     }
 
-    /// What comes from outside.
     pub(super) fn world(&self) -> &'w dyn World {
         self.world
     }
 
-    /// A new id.
-    pub(super) fn made<I: Id>(&self) -> I {
+    pub(super) fn new_id<I: Id>(&self) -> I {
         self.world.id()
     }
 
-    /// Whether no other thing of this kind in the document has this name, which it has from now on.
-    pub(super) fn take(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
-        self.taken.insert((kind, name.into()))
+    /// Claims a name within its kind. False if the document has claimed it before.
+    pub(super) fn claim(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
+        self.claimed.insert((kind, name.into()))
     }
 
-    /// An organization begins: its members and candidates are its own.
+    /// Starts an organization, with no members and candidates.
     pub(super) fn begin_organization(&mut self) {
         self.members.clear();
         self.people = People::default();
     }
 
-    /// Whether the user was no member of the organization before.
-    pub(super) fn join(&mut self, user: &UserId) -> bool {
+    /// Adds a member to the current organization. False if the user is a member already.
+    pub(super) fn add_member(&mut self, user: &UserId) -> bool {
         self.members.insert(user.clone())
     }
 
-    /// A role begins: a candidate applies to it once.
+    /// Starts a role. A candidate can apply to it once.
     pub(super) fn begin_role(&mut self) {
         self.people.role += 1;
     }
 
-    /// The candidate with this address, by a number within the organization. The first name is the one that stays.
+    /// Adds an application of the candidate with this address to the current role, and returns the candidate's index. The
+    /// name of the first entry counts.
     ///
     /// # Errors
-    /// A sentence where the candidate is there under this role already, or ids and addresses disagree.
-    pub(super) fn admit(
+    /// A sentence if the candidate has applied to this role already, or if ids and addresses contradict each other.
+    pub(super) fn add_application(
         &mut self,
         id: Option<CandidateId>,
         name: String,
@@ -105,9 +103,9 @@ impl<'w> Context<'w> {
         }
         let is_new_id = known.is_none_or(|number| self.people.all[number].id.is_none());
         if let Some(id) = id.as_ref().filter(|_| is_new_id)
-            && !self.take(CandidateId::PREFIX, id.as_str())
+            && !self.claim(CandidateId::PREFIX, id.as_str())
         {
-            return Err(format!("the id {id} is that of a candidate with another address or in another organization"));
+            return Err(format!("the id {id} belongs to a candidate with another address or in another organization"));
         }
         let role = self.people.role;
         if let Some(number) = known {
@@ -128,7 +126,7 @@ impl<'w> Context<'w> {
     fn require_same(&self, number: usize, id: Option<&CandidateId>, email: &Email) -> Result<(), String> {
         let person = &self.people.all[number];
         if person.role == self.people.role {
-            return Err(format!("{} is there twice under this role; a candidate applies to it once", email.as_str()));
+            return Err(format!("{} is listed twice under this role; a candidate applies to it once", email.as_str()));
         }
         match (&person.id, id) {
             (Some(first), Some(second)) if first != second => Err(format!(
@@ -139,12 +137,12 @@ impl<'w> Context<'w> {
         }
     }
 
-    /// The candidates of the organization that was read, by their numbers. Ids that are missing are made.
-    pub(super) fn admitted(&mut self) -> Vec<candidate::Record> {
+    /// Takes the candidates of the current organization, by index. Generates missing ids.
+    pub(super) fn take_candidates(&mut self) -> Vec<candidate::Record> {
         let people = std::mem::take(&mut self.people).all.into_iter();
         people
             .map(|Person { id, name, email, privacy, .. }| candidate::Record {
-                id: id.unwrap_or_else(|| self.made()),
+                id: id.unwrap_or_else(|| self.new_id()),
                 name,
                 email,
                 privacy,

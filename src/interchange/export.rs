@@ -1,9 +1,10 @@
-//! From the file to a document, which `import` takes back: an array is read when it is written, and forgotten before
-//! the next. So what is held at once is all users, or all organizations without what is in them, the members or roles
-//! of one, the applications to one role and the steps of one application: memory grows with the users and with the
-//! largest role, not with the file. One query for each of these arrays, all by their indexes.
+//! Writes the file as an interchange document, which `import` accepts.
 //!
-//! Keys, passwords, usage and activity are not in it.
+//! Each array is read from the file when it is written, and dropped before the next. Memory holds all users, or all
+//! organizations without their contents, and the applications of one role. So it grows with the number of users and with
+//! the largest role, not with the file. Each array is one query by an index.
+//!
+//! API keys, passwords, the usage log and activity are not exported.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -19,16 +20,16 @@ use crate::domain::signature::SigningSecret;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
-/// Whether the secrets of HR integrations are written.
+/// Whether the document includes the secrets of HR integrations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// They are: whoever has the document can sign deliveries.
+    /// Anyone who has the document can then sign deliveries.
     Included,
-    /// They are not; an import saves the integrations disabled.
+    /// An import then disables the integrations.
     LeftOut,
 }
 
-/// Why an export ended early.
+/// Why an export is incomplete.
 #[derive(Debug)]
 pub enum ExportError {
     /// The file could not be read.
@@ -37,15 +38,15 @@ pub enum ExportError {
     Write(io::Error),
 }
 
-/// Writes everything in the file as one document, with a line break at its end. A sentence for each thing that was left out.
+/// Writes the file as one document, with a line break at its end. Returns a sentence for each thing that was left out.
 ///
 /// # Errors
-/// [`ExportError`]; what was written until then is no document.
+/// Fails if the file cannot be read or `out` cannot be written. The output is then incomplete.
 pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
     let source = Source { tx, secrets, failed: RefCell::new(None), notices: RefCell::default() };
     let document = Document {
-        users: Lazy { source: &source, read: Box::new(|| store::user::all(tx)), shape: user },
-        organizations: Lazy { source: &source, read: Box::new(|| store::organization::all(tx)), shape: organization },
+        users: Lazy { source: &source, read: Box::new(|| store::user::all(tx)), convert: user },
+        organizations: Lazy { source: &source, read: Box::new(|| store::organization::all(tx)), convert: organization },
     };
     let written = serde_json::to_writer_pretty(&mut *out, &document);
     if let Some(error) = source.failed.take() {
@@ -56,13 +57,13 @@ pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<Vec<
     Ok(source.notices.take())
 }
 
-/// Where the document comes from.
+/// State that all parts of an export share.
 struct Source<'t> {
     tx: &'t Tx<'t>,
     secrets: Secrets,
-    /// What went wrong with the file; the writer of JSON only carries a text.
+    /// The store's error; serde only carries its text.
     failed: RefCell<Option<Error>>,
-    /// What was left out: a sentence each.
+    /// A sentence for each thing that was left out.
     notices: RefCell<Vec<String>>,
 }
 
@@ -74,11 +75,11 @@ impl Source<'_> {
     }
 }
 
-/// An array that is read when it is written, and forgotten item by item.
+/// An array that is read from the file when it is written.
 struct Lazy<'s, R, T> {
     source: &'s Source<'s>,
     read: Box<dyn Fn() -> Result<Vec<R>, Error> + 's>,
-    shape: fn(&'s Source<'s>, R) -> Result<T, Error>,
+    convert: fn(&'s Source<'s>, R) -> Result<T, Error>,
 }
 
 impl<R, T: Serialize> Serialize for Lazy<'_, R, T> {
@@ -86,7 +87,7 @@ impl<R, T: Serialize> Serialize for Lazy<'_, R, T> {
         let records = (self.read)().map_err(|error| self.source.fail::<S::Error>(error))?;
         let mut array = serializer.serialize_seq(Some(records.len()))?;
         for record in records {
-            let item = (self.shape)(self.source, record).map_err(|error| self.source.fail::<S::Error>(error))?;
+            let item = (self.convert)(self.source, record).map_err(|error| self.source.fail::<S::Error>(error))?;
             array.serialize_element(&item)?;
         }
         array.end()
@@ -171,12 +172,12 @@ fn organization<'s>(
 ) -> Result<Organization<'s>, Error> {
     let organization = organization.record;
     let integration = store::hr_integration::find(source.tx, &organization.id)?;
-    let shown = |secret: SigningSecret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
+    let exported = |secret: SigningSecret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
     let (id, again) = (organization.id.clone(), organization.id.clone());
     let members = Box::new(move || store::membership::of_organization(source.tx, &id));
     let roles = Box::new(move || store::role::of_organization(source.tx, &again));
     let theme =
-        value(source, &format!("the theme of the organization {}", organization.id), &organization.portal_theme)?;
+        json_column(source, &format!("the theme of the organization {}", organization.id), &organization.portal_theme)?;
     Ok(Organization {
         id: organization.id.to_string(),
         slug: organization.slug.as_str().to_owned(),
@@ -193,11 +194,11 @@ fn organization<'s>(
         decision_visible_after_hours: organization.decision_visible_after_hours,
         hr_integration: integration.map(|(integration, _)| HrIntegration {
             url: integration.url.as_str().to_owned(),
-            secret: integration.secret.and_then(shown),
+            secret: integration.secret.and_then(exported),
             enabled: integration.enabled,
         }),
-        members: Lazy { source, read: members, shape: |_, record| Ok(member(&record)) },
-        roles: Lazy { source, read: roles, shape: role },
+        members: Lazy { source, read: members, convert: |_, record| Ok(member(&record)) },
+        roles: Lazy { source, read: roles, convert: role },
     })
 }
 
@@ -232,7 +233,7 @@ struct Role<'s> {
     close_reason: Option<String>,
     created_at: String,
     steps: Lazy<'s, store::role_step::Step, RoleStep>,
-    candidates: Lazy<'s, Applied, Candidate<'s>>,
+    candidates: Lazy<'s, ApplicationRow, Candidate<'s>>,
 }
 
 #[derive(Serialize)]
@@ -253,7 +254,7 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
     let (id, again) = (role.id.clone(), role.id.clone());
     let steps = Box::new(move || store::role_step::of_role_with_removed(source.tx, &id));
     let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
-    let description = value(source, &format!("the description of the role {}", role.id), &role.description)?;
+    let description = json_column(source, &format!("the description of the role {}", role.id), &role.description)?;
     Ok(Role {
         id: role.id.to_string(),
         name: role.name,
@@ -271,8 +272,8 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
         positions: role.seats.positions,
         close_reason: role.close_reason,
         created_at: role.created_at.to_string(),
-        steps: Lazy { source, read: steps, shape: role_step },
-        candidates: Lazy { source, read: candidates, shape: candidate },
+        steps: Lazy { source, read: steps, convert: role_step },
+        candidates: Lazy { source, read: candidates, convert: candidate },
     })
 }
 
@@ -285,7 +286,7 @@ fn role_step(_: &Source<'_>, step: store::role_step::Step) -> Result<RoleStep, E
     })
 }
 
-type Applied = (store::candidate_role::Record, store::candidate::Record);
+type ApplicationRow = (store::candidate_role::Record, store::candidate::Record);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -332,15 +333,18 @@ struct Step {
     validated_at: Option<String>,
 }
 
-fn candidate<'s>(source: &'s Source<'s>, (application, candidate): Applied) -> Result<Candidate<'s>, Error> {
+fn candidate<'s>(source: &'s Source<'s>, (application, candidate): ApplicationRow) -> Result<Candidate<'s>, Error> {
     let store::candidate_role::Record { id, status, applied_at, hire } = application;
     let application_id = id.to_string();
     let steps = Box::new(move || store::candidate_step::of_application(source.tx, &id));
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {
         None => (None, None, None, None),
-        Some(hire) => {
-            (shown(Some(hire.hired_date)), shown(hire.offer_accepted_date), hire.external_position_id, hire.notes)
-        }
+        Some(hire) => (
+            time_text(Some(hire.hired_date)),
+            time_text(hire.offer_accepted_date),
+            hire.external_position_id,
+            hire.notes,
+        ),
     };
     Ok(Candidate {
         id: candidate.id.to_string(),
@@ -348,14 +352,14 @@ fn candidate<'s>(source: &'s Source<'s>, (application, candidate): Applied) -> R
         name: candidate.name,
         email: candidate.email.as_str().to_owned(),
         hold_reason: candidate.privacy.hold_reason,
-        erased_at: shown(candidate.privacy.erased_at),
+        erased_at: time_text(candidate.privacy.erased_at),
         applied_at: applied_at.to_string(),
         status: status.as_str(),
         hired_date,
         offer_accepted_date,
         external_position_id,
         hire_notes,
-        steps: Lazy { source, read: steps, shape: step },
+        steps: Lazy { source, read: steps, convert: step },
     })
 }
 
@@ -367,25 +371,25 @@ fn step(_: &Source<'_>, step: CandidateStep) -> Result<Step, Error> {
         name: step.name,
         step_type: step.step_type.as_str(),
         status: step.status.as_str(),
-        rejected_at: shown(step.rejected_at),
+        rejected_at: time_text(step.rejected_at),
         rejection_reason: step.rejection_reason,
         outcome_type: step.outcome_type,
         outcome_reason: step.outcome_reason,
-        validated_at: shown(step.validated_at),
+        validated_at: time_text(step.validated_at),
     })
 }
 
-fn shown(at: Option<Timestamp>) -> Option<String> {
+fn time_text(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-/// A column that holds a caller's own JSON. Where it is nested deeper than an import takes, an empty object stands for it,
-/// and a notice says so.
-fn value(source: &Source<'_>, of: &str, text: &str) -> Result<Value, Error> {
+/// Parses a column that holds a caller's own JSON. Replaces a value that is nested deeper than an import allows with an
+/// empty object, and adds a notice.
+fn json_column(source: &Source<'_>, owner: &str, text: &str) -> Result<Value, Error> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))?;
     if json::is_deeper(&value, 0) {
-        let notice = format!("not in the document: {of}, which is nested more than {} deep", json::DEPTH_MAX);
+        let notice = format!("not in the document: {owner}, which is nested more than {} deep", json::DEPTH_MAX);
         source.notices.borrow_mut().push(notice);
         return Ok(Value::Object(Map::new()));
     }

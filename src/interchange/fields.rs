@@ -1,7 +1,7 @@
-//! The members of one object, taken out by name as the values they must be. What they are not is a finding.
+//! Reads the members of one object by name, each as a typed value. A wrong value becomes a finding.
 //!
-//! A reading function answers `None` where it has added a finding, so that the other members are looked at before an
-//! object is given up. `null` counts as not given.
+//! A reading function returns `None` after it has added a finding. Callers read all members before they give up on an
+//! object, so that one import reports all findings. `null` counts as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -10,42 +10,42 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::context::Context;
-use super::findings::At;
+use super::findings::Pointer;
 use super::json;
 use crate::domain::id::{ID_CHARACTERS_MAX, Id};
 use crate::domain::plain::{self, Flaw};
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 
-/// The members of one object that are not arrays of objects.
+/// The members of one object, without its arrays of objects.
 pub(super) struct Fields<'a, 'w> {
-    at: At<'a>,
+    at: Pointer<'a>,
     members: Map<String, Value>,
-    /// What is remembered while the document is read.
+    /// The state of the parser.
     pub(super) context: &'a mut Context<'w>,
 }
 
 impl<'a, 'w> Fields<'a, 'w> {
-    pub(super) fn new(at: At<'a>, members: Map<String, Value>, context: &'a mut Context<'w>) -> Self {
+    pub(super) fn new(at: Pointer<'a>, members: Map<String, Value>, context: &'a mut Context<'w>) -> Self {
         Self { at, members, context }
     }
 
-    /// Where the object stands.
-    pub(super) fn at(&self) -> At<'a> {
+    /// The location of the object.
+    pub(super) fn at(&self) -> Pointer<'a> {
         self.at
     }
 
     /// Adds a finding about a member.
-    pub(super) fn wrong(&mut self, name: &str, detail: impl Into<String>) {
+    pub(super) fn member_finding(&mut self, name: &str, detail: impl Into<String>) {
         self.context.findings.push(self.at.member(name), detail);
     }
 
-    /// Adds a finding about the object: members that do not go together, or a thing that is there already.
-    pub(super) fn clash(&mut self, detail: impl Into<String>) {
+    /// Adds a finding about the object as a whole: a contradiction between members, or a duplicate.
+    pub(super) fn object_finding(&mut self, detail: impl Into<String>) {
         self.context.findings.push(self.at, detail);
     }
 
-    /// A member that may be missing.
+    /// An optional member. `must_be` completes the finding "must be …".
     pub(super) fn optional<T>(
         &mut self,
         name: &str,
@@ -57,14 +57,14 @@ impl<'a, 'w> Fields<'a, 'w> {
             Some(value) => match read(value) {
                 Some(value) => Some(Some(value)),
                 None => {
-                    self.wrong(name, format!("must be {must_be}"));
+                    self.member_finding(name, format!("must be {must_be}"));
                     None
                 }
             },
         }
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(super) fn required<T>(
         &mut self,
         name: &str,
@@ -74,56 +74,56 @@ impl<'a, 'w> Fields<'a, 'w> {
         match self.optional(name, must_be, read)? {
             Some(value) => Some(value),
             None => {
-                self.wrong(name, format!("is missing; it must be {must_be}"));
+                self.member_finding(name, format!("is missing; it must be {must_be}"));
                 None
             }
         }
     }
 
-    /// The id of a thing: as given, which no other thing of its kind may have, or a new one.
+    /// The id of the object: the given one, which must be unique in its kind, or a new one.
     pub(super) fn own_id<I: Id + Display>(&mut self) -> Option<I> {
-        let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.made()) };
-        self.taken_once(&id).then_some(id)
+        let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.new_id()) };
+        self.claim_id(&id).then_some(id)
     }
 
-    /// Whether no other thing of this kind has the id; a finding where one has.
-    pub(super) fn taken_once<I: Id + Display>(&mut self, id: &I) -> bool {
-        let is_free = self.context.take(I::PREFIX, id.to_string());
+    /// Claims an id within its kind. Adds a finding and returns false if the document has used it before.
+    pub(super) fn claim_id<I: Id + Display>(&mut self, id: &I) -> bool {
+        let is_free = self.context.claim(I::PREFIX, id.to_string());
         if !is_free {
-            self.clash(format!("the id {id} is there twice in the document"));
+            self.object_finding(format!("the document uses the id {id} twice"));
         }
         is_free
     }
 
-    /// An id that may be missing.
+    /// An optional id.
     pub(super) fn optional_id<I: Id>(&mut self, name: &str) -> Option<Option<I>> {
         self.optional(name, &ID, |value| I::parse(value.as_str()?))
     }
 
-    /// The id of another thing.
+    /// The id of another object.
     pub(super) fn required_id<I: Id>(&mut self, name: &str, whose: &str) -> Option<I> {
         self.required(name, &format!("{whose}: {}", *ID), |value| I::parse(value.as_str()?))
     }
 
-    /// The name of a thing.
+    /// A required name.
     pub(super) fn name(&mut self) -> Option<String> {
         let name = self.required("name", &NAME, name)?;
         self.plain("name", Some(name), plain::flaw_of_line)?
     }
 
-    /// The name of a thing that may have none of its own.
+    /// An optional name.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
         let name = self.optional("name", &NAME, name)?;
         self.plain("name", name, plain::flaw_of_line)
     }
 
-    /// A text of one line, where it is given.
+    /// An optional text of one line.
     pub(super) fn optional_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_line)
     }
 
-    /// A text of one or several lines, where it is given.
+    /// An optional text of one or several lines.
     pub(super) fn optional_lines(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_lines)
@@ -136,7 +136,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         })
     }
 
-    /// A text without a flaw, which is a finding otherwise.
+    /// Passes a text without control characters and other flaws. A flaw is a finding.
     pub(super) fn plain(
         &mut self,
         name: &str,
@@ -145,57 +145,57 @@ impl<'a, 'w> Fields<'a, 'w> {
     ) -> Option<Option<String>> {
         match text.as_deref().and_then(flaw) {
             Some(flaw) => {
-                self.wrong(name, flaw.sentence());
+                self.member_finding(name, flaw.sentence());
                 None
             }
             None => Some(text),
         }
     }
 
-    /// A text, `""` where it is not given.
+    /// A text of one line that defaults to `""`.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
     }
 
-    /// The same of one or several lines.
+    /// A text of one or several lines that defaults to `""`.
     pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
-    /// One of a closed set of words, where it is given.
+    /// An optional word of a closed set.
     pub(super) fn word<T>(&mut self, name: &str, words: &[&str], parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
         self.optional(name, &format!("one of {}", words.join(", ")), |value| parse(value.as_str()?))
     }
 
-    /// A truth, where it is given.
-    pub(super) fn truth(&mut self, name: &str) -> Option<Option<bool>> {
+    /// An optional boolean.
+    pub(super) fn boolean(&mut self, name: &str) -> Option<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
-    /// An integer within bounds, where it is given.
+    /// An optional integer within bounds.
     pub(super) fn integer(&mut self, name: &str, bounds: &RangeInclusive<i64>) -> Option<Option<i64>> {
         let must_be = format!("an integer from {} to {}", bounds.start(), bounds.end());
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Whether a member is there as `null`, for one where that says something.
+    /// True if a member is `null`, for members where that differs from missing.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }
 
-    /// A time, where it is given.
+    /// An optional time.
     pub(super) fn time(&mut self, name: &str) -> Option<Option<Timestamp>> {
         self.optional(name, "an RFC 3339 date-time with an offset, or a date such as 2026-11-21", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)
         })
     }
 
-    /// A JSON object whose members are not the document's, where it is given.
+    /// An optional JSON object with members of the caller's choice.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
-        let found = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
-        match found {
+        let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
+        match object {
             Some(object) if json::flaw(&object).is_some() => {
-                self.wrong(name, json::flaw(&object).unwrap_or_default());
+                self.member_finding(name, json::flaw(&object).unwrap_or_default());
                 None
             }
             Some(Value::Object(members)) => Some(Some(members)),
@@ -203,7 +203,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// An object within the object, where it is given.
+    /// An optional nested object.
     pub(super) fn object<T>(
         &mut self,
         name: &str,

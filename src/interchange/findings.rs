@@ -1,17 +1,17 @@
-//! What is wrong with a document, and where: JSON Pointers (RFC 6901) and the sentences that go with them.
+//! Findings: the errors of a document, each a JSON Pointer (RFC 6901) and a detail.
 
 use std::fmt;
 
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// Findings that are told one by one; past that they would bury the first.
+/// The most findings that are listed. More would bury the first, which is often the cause of the rest.
 pub const FINDINGS_MAX: usize = 20;
 
-/// A place in the document, as the way to it from the outermost object.
+/// A location in the document, as a linked path on the stack: pointers without a finding cost no allocation.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    parent: Option<&'a At<'a>>,
+pub(super) struct Pointer<'a> {
+    parent: Option<&'a Pointer<'a>>,
     token: Token<'a>,
 }
 
@@ -21,21 +21,21 @@ enum Token<'a> {
     Index(usize),
 }
 
-impl At<'_> {
+impl Pointer<'_> {
     /// The document itself.
-    pub(super) const ROOT: At<'static> = At { parent: None, token: Token::Index(0) };
+    pub(super) const ROOT: Pointer<'static> = Pointer { parent: None, token: Token::Index(0) };
 
-    /// A member of the object that is here.
-    pub(super) fn member<'b>(&'b self, name: &'b str) -> At<'b> {
-        At { parent: Some(self), token: Token::Name(name) }
+    /// A member of the object at this location.
+    pub(super) fn member<'b>(&'b self, name: &'b str) -> Pointer<'b> {
+        Pointer { parent: Some(self), token: Token::Name(name) }
     }
 
-    /// An item of the array that is here.
-    pub(super) fn item(&self, index: usize) -> At<'_> {
-        At { parent: Some(self), token: Token::Index(index) }
+    /// An item of the array at this location.
+    pub(super) fn item(&self, index: usize) -> Pointer<'_> {
+        Pointer { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// Which item of its array this is.
+    /// The last index of the pointer.
     pub(super) fn index(&self) -> usize {
         match self.token {
             Token::Index(index) => index,
@@ -44,8 +44,7 @@ impl At<'_> {
     }
 }
 
-/// The JSON Pointer.
-impl fmt::Display for At<'_> {
+impl fmt::Display for Pointer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(parent) = self.parent else { return Ok(()) };
         match self.token {
@@ -55,23 +54,23 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// One thing that is wrong.
+/// One error of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Where, as a JSON Pointer: of the member for a wrong value, of the object for a clash. `""` is the document.
+pub struct Finding {
+    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the document.
     pub pointer: String,
-    /// What is wrong and what would be right.
+    /// A clause that says what is wrong and what would be right.
     pub detail: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { "the document" } else { &self.pointer };
-        f.write_str(&escaped(&format!("{place}: {}", self.detail)))
+        let location = if self.pointer.is_empty() { "the document" } else { &self.pointer };
+        f.write_str(&escaped(&format!("{location}: {}", self.detail)))
     }
 }
 
-/// A text for a terminal: what a document's own names bring with them, such as colours, is shown and not carried out.
+/// Escapes control characters, so that a name in a document cannot send commands to the terminal.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -80,56 +79,56 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Everything that is wrong, the first of it told one by one.
+/// All errors of a document. The first are listed, the rest is counted.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    listed: Vec<Problem>,
+    listed: Vec<Finding>,
     count: usize,
 }
 
 impl Findings {
-    /// One finding.
-    pub(super) fn of(at: At<'_>, detail: impl Into<String>) -> Self {
+    /// A list with one finding.
+    pub(super) fn of(at: Pointer<'_>, detail: impl Into<String>) -> Self {
         let mut findings = Self::default();
         findings.push(at, detail);
         findings
     }
 
-    pub(super) fn push(&mut self, at: At<'_>, detail: impl Into<String>) {
+    pub(super) fn push(&mut self, at: Pointer<'_>, detail: impl Into<String>) {
         self.count += 1;
         if self.listed.len() < FINDINGS_MAX {
-            self.listed.push(Problem { pointer: at.to_string(), detail: detail.into() });
+            self.listed.push(Finding { pointer: at.to_string(), detail: detail.into() });
         }
     }
 
-    /// Whether nothing is wrong.
+    /// True if the document has no errors.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many there are, the unlisted ones too.
+    /// The number of findings, including those not listed.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The first of them.
-    pub fn listed(&self) -> &[Problem] {
+    /// The first findings, at most [`FINDINGS_MAX`].
+    pub fn listed(&self) -> &[Finding] {
         &self.listed
     }
 
-    /// The same as a refusal, for what runs in a transaction that is to be undone.
+    /// Converts the findings to an error, which undoes the transaction.
     pub fn into_error(self) -> Error {
-        let field = |problem: Problem| FieldError { field: problem.pointer, detail: problem.detail };
+        let field = |finding: Finding| FieldError { field: finding.pointer, detail: finding.detail };
         Error::Refused(Refusal::Invalid(self.listed.into_iter().map(field).collect()))
     }
 }
 
-/// A line each.
+/// One line per finding.
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.listed.iter().enumerate() {
+        for (index, finding) in self.listed.iter().enumerate() {
             let end = if index + 1 < self.listed.len() { "\n" } else { "" };
-            write!(f, "{problem}{end}")?;
+            write!(f, "{finding}{end}")?;
         }
         match self.count - self.listed.len() {
             0 => Ok(()),
@@ -143,19 +142,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pointers_escape_what_would_end_a_token() {
-        let users = At::ROOT.member("users");
+    fn pointers_escape_slash_and_tilde() {
+        let users = Pointer::ROOT.member("users");
         let user = users.item(12);
-        assert_eq!(At::ROOT.to_string(), "");
+        assert_eq!(Pointer::ROOT.to_string(), "");
         assert_eq!(user.member("a/b~c").to_string(), "/users/12/a~1b~0c");
         assert_eq!(user.member("").to_string(), "/users/12/");
         assert_eq!(user.index(), 12);
     }
 
     #[test]
-    fn findings_are_a_line_each_and_the_rest_is_counted() {
-        let mut findings = Findings::of(At::ROOT, "is none");
-        let users = At::ROOT.member("users");
+    fn findings_past_the_limit_are_counted_only() {
+        let mut findings = Findings::of(Pointer::ROOT, "is none");
+        let users = Pointer::ROOT.member("users");
         for index in 1..FINDINGS_MAX {
             findings.push(users.item(index), "is wrong");
         }

@@ -1,27 +1,27 @@
-//! From a document into the file: what only the file can say against it, and the inserts.
+//! Imports a document: checks it against the file, then inserts it.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
-use super::findings::{At, Findings};
+use super::findings::{Findings, Pointer};
 use super::{Application, Document, Organization, Role};
 use crate::domain::id::UserId;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
-/// What was imported.
+/// The numbers of imported objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Users.
+    /// New users.
     pub users: usize,
-    /// Organizations.
+    /// New organizations.
     pub organizations: usize,
-    /// Their roles.
+    /// New roles.
     pub roles: usize,
-    /// People who applied.
+    /// New candidates.
     pub candidates: usize,
-    /// What they applied to.
+    /// New applications.
     pub applications: usize,
 }
 
@@ -36,40 +36,39 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Imports a document into a file that is open for writing: [`check`], then [`insert`].
+/// Imports a document in one transaction: [`check`], then [`insert`].
 ///
 /// # Errors
-/// A refusal with a pointer for each thing that the file does not allow; nothing is inserted then. Otherwise as
-/// [`insert`].
+/// A refusal with a JSON Pointer for each conflict with the file; nothing is inserted then. Otherwise as [`insert`].
 pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let findings = check(tx, document)?;
     if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
 }
 
-/// What the file says against a document: ids, addresses and slugs that are there already, members who are not.
+/// Finds conflicts between a document and the file: ids, addresses and slugs that exist already, and members who do not.
 ///
 /// # Errors
-/// When SQLite fails.
+/// Fails if SQLite fails.
 pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     let mut check = Check { tx, findings: Findings::default() };
     check.users(document)?;
-    let organizations = At::ROOT.member("organizations");
+    let organizations = Pointer::ROOT.member("organizations");
     for (index, organization) in document.organizations.iter().enumerate() {
         check.organization(organizations.item(index), organization)?;
     }
-    for_strangers(document, |at, user| {
+    for_unknown_members(document, |at, user| {
         if !store::user::exists(tx, user)? {
-            check.findings.push(at, format!("the user {user} is neither in the document nor in the file"));
+            check.findings.push(at, format!("the user {user} exists neither in the document nor in the file"));
         }
         Ok(())
     })?;
     Ok(check.findings)
 }
 
-/// What a file that is not there yet will say against a document: members who are not in it.
+/// Finds the conflicts of a document with a file that does not exist yet: members who are not in the document.
 pub fn check_for_new_file(document: &Document) -> Findings {
     let mut findings = Findings::default();
-    let pushed = for_strangers(document, |at, user| {
+    let pushed = for_unknown_members(document, |at, user| {
         findings.push(at, format!("the user {user} is not in the document, and the file is new"));
         Ok(())
     });
@@ -78,9 +77,12 @@ pub fn check_for_new_file(document: &Document) -> Findings {
 }
 
 /// Calls `f` with each `userId` of a member who is not among the document's users.
-fn for_strangers(document: &Document, mut f: impl FnMut(At<'_>, &UserId) -> Result<(), Error>) -> Result<(), Error> {
+fn for_unknown_members(
+    document: &Document,
+    mut f: impl FnMut(Pointer<'_>, &UserId) -> Result<(), Error>,
+) -> Result<(), Error> {
     let known: HashSet<&UserId> = document.users.iter().map(|user| &user.id).collect();
-    let organizations = At::ROOT.member("organizations");
+    let organizations = Pointer::ROOT.member("organizations");
     for (index, organization) in document.organizations.iter().enumerate() {
         let at = organizations.item(index);
         let members = at.member("members");
@@ -99,14 +101,14 @@ struct Check<'t> {
 }
 
 impl Check<'_> {
-    fn push_if(&mut self, is_there: bool, at: At<'_>, what: impl fmt::Display) {
+    fn push_if(&mut self, is_there: bool, at: Pointer<'_>, what: impl fmt::Display) {
         if is_there {
-            self.findings.push(at, there_already(what));
+            self.findings.push(at, already_in_file(what));
         }
     }
 
     fn users(&mut self, document: &Document) -> Result<(), Error> {
-        let users = At::ROOT.member("users");
+        let users = Pointer::ROOT.member("users");
         for (index, user) in document.users.iter().enumerate() {
             let at = users.item(index);
             self.push_if(store::user::exists(self.tx, &user.id)?, at, format_args!("the user id {}", user.id));
@@ -116,21 +118,21 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn organization(&mut self, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+    fn organization(&mut self, at: Pointer<'_>, organization: &Organization) -> Result<(), Error> {
         let store::organization::Record { id, slug, .. } = &organization.record;
         let is_there = store::organization::exists(self.tx, id)?;
         self.push_if(is_there, at, format_args!("the organization id {id}"));
         let is_there = store::organization::slug_exists(self.tx, slug)?;
         self.push_if(is_there, at, format_args!("an organization with the slug {}", slug.as_str()));
         let roles = at.member("roles");
-        let mut looked_at = vec![false; organization.candidates.len()];
+        let mut checked = vec![false; organization.candidates.len()];
         for (index, role) in organization.roles.iter().enumerate() {
             let at = roles.item(index);
             self.role(at, role)?;
             let candidates = at.member("candidates");
             for (index, application) in role.applications.iter().enumerate() {
                 let at = candidates.item(index);
-                if !std::mem::replace(&mut looked_at[application.candidate], true) {
+                if !std::mem::replace(&mut checked[application.candidate], true) {
                     let id = &organization.candidates[application.candidate].id;
                     let is_there = store::candidate::exists(self.tx, id)?;
                     self.push_if(is_there, at, format_args!("the candidate id {id}"));
@@ -141,7 +143,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn role(&mut self, at: At<'_>, role: &Role) -> Result<(), Error> {
+    fn role(&mut self, at: Pointer<'_>, role: &Role) -> Result<(), Error> {
         let id = &role.record.id;
         self.push_if(store::role::exists(self.tx, id)?, at, format_args!("the role id {id}"));
         let steps = at.member("steps");
@@ -152,31 +154,31 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn application(&mut self, at: At<'_>, application: &Application) -> Result<(), Error> {
+    fn application(&mut self, at: Pointer<'_>, application: &Application) -> Result<(), Error> {
         let id = &application.record.id;
         let is_there = store::candidate_role::exists(self.tx, id)?;
         self.push_if(is_there, at, format_args!("the application id {id}"));
         for step in &application.steps {
             let is_there = store::candidate_step::exists(self.tx, &step.id)?;
-            // Of the application and not of the step, whose place in the document may be another than in the pipeline.
+            // The pointer is the application's: the steps were sorted, so their indexes in the document are unknown here.
             self.push_if(is_there, at, format_args!("the application's step id {}", step.id));
         }
         Ok(())
     }
 }
 
-fn there_already(what: impl fmt::Display) -> String {
-    format!("{what} is already in the file")
+fn already_in_file(noun: impl fmt::Display) -> String {
+    format!("{noun} already exists in the file")
 }
 
-/// Inserts a document that [`check`] found nothing against. What came into the file since is noticed all the same.
+/// Inserts a document that passed [`check`]. The inserts also notice what came into the file since.
 ///
 /// # Errors
-/// A refusal with a pointer where a thing is there already; [`Error::Defect`] or [`Error::Unavailable`] when SQLite
-/// fails. The transaction is to be undone then.
+/// A refusal with a JSON Pointer if an object exists already; or a failure of SQLite. The caller must then undo the
+/// transaction.
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
-    let counts = insert_frame(tx, document)?;
-    let organizations = At::ROOT.member("organizations");
+    let counts = insert_without_applications(tx, document)?;
+    let organizations = Pointer::ROOT.member("organizations");
     for (index, organization) in document.organizations.iter().enumerate() {
         insert_applications(tx, organizations.item(index), organization)?;
         store::organization::write_status(tx, &organization.record.id)?;
@@ -184,22 +186,24 @@ pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// Inserts what the applications of a document refer to, and none of them. The counts are those of the whole document.
+/// Inserts a document whose candidates and applications are staged. The returned counts include them.
 ///
 /// # Errors
 /// As [`insert`].
-pub fn insert_frame(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
+pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let mut counts = Counts { users: document.users.len(), ..Counts::default() };
-    let users = At::ROOT.member("users");
-    let mut times = Times::starting_at(tx.now);
+    let users = Pointer::ROOT.member("users");
+    let mut times = Timestamps::starting_at(tx.now);
     for (index, user) in document.users.iter().enumerate() {
         let is_new = store::user::insert_new(tx, user, times.next())?;
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
-    // Whose membership is the oldest is decided by time, so these are later than every other, whatever the clock does.
+    // The oldest membership of a user counts, by its time. New ones must be later than all others, even if the clock went
+    // back.
     let newest = store::membership::newest(tx)?;
-    let mut member_times = Times::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
-    let organizations = At::ROOT.member("organizations");
+    let mut member_times =
+        Timestamps::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
+    let organizations = Pointer::ROOT.member("organizations");
     for (index, organization) in document.organizations.iter().enumerate() {
         let at = organizations.item(index);
         let is_new = store::organization::insert(tx, &organization.record, times.next())?;
@@ -215,25 +219,23 @@ pub fn insert_frame(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// The applications of a document, as they are staged.
-pub fn rows(document: &Document) -> impl Iterator<Item = store::staging::Row> {
-    let of_role = |organization, role| Of { organization, role };
-    let roles = document
-        .organizations
-        .iter()
-        .flat_map(move |organization| organization.roles.iter().map(move |role| of_role(organization, role)));
-    roles.flat_map(|of| of.role.applications.iter().map(move |application| of.row(application)))
+/// The applications of a document, as rows for staging.
+pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::Row> {
+    let roles = document.organizations.iter().flat_map(move |organization| {
+        organization.roles.iter().map(move |role| RoleInOrganization { organization, role })
+    });
+    roles.flat_map(|entry| entry.role.applications.iter().map(move |application| entry.staged_row(application)))
 }
 
-/// A role of a document, and whose it is.
+/// A role of a document with its organization.
 #[derive(Clone, Copy)]
-struct Of<'d> {
+struct RoleInOrganization<'d> {
     organization: &'d Organization,
     role: &'d Role,
 }
 
-impl Of<'_> {
-    fn row(self, application: &Application) -> store::staging::Row {
+impl RoleInOrganization<'_> {
+    fn staged_row(self, application: &Application) -> store::staging::Row {
         store::staging::Row {
             organization: self.organization.record.id.clone(),
             role: self.role.record.id.clone(),
@@ -246,10 +248,10 @@ impl Of<'_> {
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// Times a microsecond apart, from the first on, so that an order by time is the order of the document.
-struct Times(Timestamp);
+/// Timestamps a microsecond apart, so that sorting by time gives the order of the document.
+struct Timestamps(Timestamp);
 
-impl Times {
+impl Timestamps {
     fn starting_at(first: Timestamp) -> Self {
         Self(first)
     }
@@ -260,11 +262,16 @@ impl Times {
     }
 }
 
-fn require_new(is_new: bool, at: At<'_>, what: impl fmt::Display) -> Result<(), Error> {
-    if is_new { Ok(()) } else { Err(Findings::of(at, there_already(what)).into_error()) }
+fn require_new(is_new: bool, at: Pointer<'_>, what: impl fmt::Display) -> Result<(), Error> {
+    if is_new { Ok(()) } else { Err(Findings::of(at, already_in_file(what)).into_error()) }
 }
 
-fn insert_settings(tx: &Tx<'_>, at: At<'_>, organization: &Organization, times: &mut Times) -> Result<(), Error> {
+fn insert_settings(
+    tx: &Tx<'_>,
+    at: Pointer<'_>,
+    organization: &Organization,
+    times: &mut Timestamps,
+) -> Result<(), Error> {
     let id = &organization.record.id;
     if let Some(integration) = &organization.hr_integration {
         let is_new = store::hr_integration::insert(tx, id, integration)?;
@@ -278,7 +285,7 @@ fn insert_settings(tx: &Tx<'_>, at: At<'_>, organization: &Organization, times: 
     Ok(())
 }
 
-fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+fn insert_roles(tx: &Tx<'_>, at: Pointer<'_>, organization: &Organization) -> Result<(), Error> {
     let roles = at.member("roles");
     for (index, role) in organization.roles.iter().enumerate() {
         let at = roles.item(index);
@@ -297,7 +304,7 @@ fn insert_roles(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<
     Ok(())
 }
 
-fn insert_applications(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> Result<(), Error> {
+fn insert_applications(tx: &Tx<'_>, at: Pointer<'_>, organization: &Organization) -> Result<(), Error> {
     let roles = at.member("roles");
     let mut inserted = vec![false; organization.candidates.len()];
     for (index, role) in organization.roles.iter().enumerate() {
@@ -318,7 +325,7 @@ fn insert_applications(tx: &Tx<'_>, at: At<'_>, organization: &Organization) -> 
 
 fn insert_application(
     tx: &Tx<'_>,
-    at: At<'_>,
+    at: Pointer<'_>,
     organization: &Organization,
     role: &Role,
     application: &Application,

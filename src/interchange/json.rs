@@ -1,6 +1,6 @@
-//! JSON read strictly: UTF-8, one value, and no member of an object twice, at any depth.
+//! Strict JSON: UTF-8, one value, and no duplicate members at any depth.
 //!
-//! Two members of one name are read differently by different programs, so a decision must not rest on them.
+//! Programs disagree on which of two members with the same name counts, so nothing may depend on it.
 
 use std::fmt;
 
@@ -12,27 +12,26 @@ use crate::domain::plain::{self, Flaw};
 /// Reads one JSON value (RFC 8259).
 ///
 /// # Errors
-/// A sentence with line and column, for whoever wrote the text.
+/// A sentence with line and column, for the author of the text.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
-/// An amount, which is far below what an `i64` holds, as a JSON number: 65000 and not 65000.0. `None` for one that is
-/// not finite.
+/// An amount as a JSON number: 65000 rather than 65000.0. `None` if it is not finite. Amounts are far below `i64::MAX`.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
 
-/// How deep objects and arrays may be within each other. No editor of descriptions goes half as deep, and readers of JSON
-/// stop at 128 or sooner: what is stored here is told within other objects.
+/// The deepest nesting of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop at 128
+/// levels, and responses wrap the stored value in further objects.
 pub const DEPTH_MAX: usize = 32;
 
-/// What keeps a caller's own JSON from being stored, if anything: it is too deep, or a text in it has a control character.
+/// The reason why a caller's own JSON cannot be stored: it is nested too deep, or a text in it has a control character.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// The same of a value that is so deep in what is stored.
+/// The same for a value that is nested at `depth` in the stored value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} deep"));
@@ -40,7 +39,7 @@ pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     flaw_of_text(value).map(Flaw::sentence)
 }
 
-/// Whether a value within so many others is nested deeper than what is stored. Earlier versions stored such values.
+/// True if a value at `depth` exceeds [`DEPTH_MAX`]. Earlier versions stored such values.
 pub fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth >= DEPTH_MAX || items.iter().any(|item| is_deeper(item, depth + 1)),
@@ -60,7 +59,7 @@ fn flaw_of_text(value: &Value) -> Option<Flaw> {
     }
 }
 
-/// Reads one JSON value into what the seed makes of it.
+/// Parses one JSON value with a seed.
 ///
 /// # Errors
 /// As [`parse`].
@@ -72,7 +71,7 @@ pub(super) fn parse_with<'de, S: DeserializeSeed<'de>>(seed: S, bytes: &'de [u8]
     Ok(value)
 }
 
-/// Reads any value, with no member of an object twice.
+/// Seed for any value without duplicate members.
 pub(super) struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -130,7 +129,7 @@ impl<'de> Visitor<'de> for Strict {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(de::Error::custom(format!("the member {name:?} is there twice")));
+                return Err(de::Error::custom(format!("the member {name:?} appears twice")));
             }
             let value = members.next_value_seed(Strict)?;
             object.insert(name, value);
@@ -144,14 +143,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_serde_json_reads_is_read_the_same() {
+    fn valid_json_parses_as_serde_json_parses_it() {
         for text in [r#"{"a":[1,-2,3.5,1e3,null,true,"x\u00e4"],"b":{}}"#, "[]", "7", "null", "18446744073709551615"] {
             assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         }
     }
 
     #[test]
-    fn what_is_stored_is_at_most_32_deep_and_plain() {
+    fn stored_json_is_at_most_32_deep_and_has_no_control_characters() {
         let nested = |depth: usize| (1..depth).fold(Value::Array(Vec::new()), |inner, _| Value::Array(vec![inner]));
         assert_eq!(flaw(&nested(DEPTH_MAX)), None);
         assert_eq!(flaw(&nested(DEPTH_MAX + 1)).unwrap(), "must be nested at most 32 deep");
@@ -162,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn broken_text_and_doubled_members_are_refused_with_their_place() {
+    fn invalid_text_and_duplicate_members_are_refused_with_their_location() {
         for text in ["", "{", "{}{}", "{\"a\":1,}", "[1 2]", "'a'", "\u{feff}{}", "nul", "1e999", "\"\\ud800\""] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
         assert!(parse(b"{\"a\":\"\xff\"}").unwrap_err().contains("byte 6"));
         let twice = parse(br#"{"x":[{"a":1,"a":1}]}"#).unwrap_err();
-        assert!(twice.contains("\"a\" is there twice") && twice.contains("line 1"), "{twice}");
+        assert!(twice.contains("\"a\" appears twice") && twice.contains("line 1"), "{twice}");
         assert!(parse("[".repeat(100_000).as_bytes()).is_err(), "depth is bounded");
     }
 }

@@ -1,10 +1,11 @@
-//! The import and export document: its shape, what must be true of it, and errors that name the place.
+//! The interchange document of `import` and `export`: its members, its rules, and findings that name their location. Also
+//! imports from other programs.
 //!
-//! Knows the store and the rules; nothing of HTTP or of the command line. Opens no transaction: what touches the file
-//! takes one.
+//! Knows the store and the rules, but not HTTP or the command line. Opens no transaction: functions that use the file take
+//! one.
 //!
-//! A document is read by `reader`, object by object, so a large one is never held as JSON whole; each noun's file says
-//! what its object holds. `import` and `export` go from the typed document to the file and back.
+//! `reader` parses a document object by object, so that a large one is never in memory as JSON. The file of each noun
+//! defines its object. `import` writes the typed document to the file, `export` writes the file as a document.
 
 mod addition;
 mod candidate;
@@ -22,67 +23,68 @@ mod reader;
 mod role;
 mod user;
 
-pub use addition::{AddedRole, Addition, Applicant, Refused, Sorted, add, add_frame, addition_rows};
+pub use addition::{
+    AddedRole, Addition, Applicant, ImportPlan, RefusedItem, add, add_without_applications, staged_addition_rows,
+};
 pub use candidate::Application;
 pub use export::{ExportError, Secrets, export};
-pub use findings::{FINDINGS_MAX, Findings, Problem};
-pub use import::{Counts, check, check_for_new_file, import, insert, insert_frame, rows};
+pub use findings::{FINDINGS_MAX, Finding, Findings};
+pub use import::{Counts, check, check_for_new_file, import, insert, insert_without_applications, staged_rows};
 pub use organization::Organization;
 pub use role::Role;
 
 use self::context::Context;
 use self::fields::Fields;
-use self::findings::At;
+use self::findings::Pointer;
 use self::reader::{Array, Object};
 use crate::store;
 use crate::world::World;
 
-/// A document that agrees with itself. Ids that it lacked are made, times that it lacked are those of reading it.
+/// A consistent document. Missing ids were generated, and missing times are the time of reading.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Its users.
+    /// The users of the whole service.
     pub users: Vec<store::user::Record>,
-    /// Its organizations, with everything in them.
+    /// The organizations, with everything that belongs to them.
     pub organizations: Vec<Organization>,
-    /// What was added to it that it did not say: a sentence each.
+    /// A sentence for each default that a person should know about.
     added: Vec<String>,
 }
 
-/// Reads a document. Nothing of the file is asked; see [`check`] for that.
+/// Parses a document without looking at the file. [`check`] compares it with the file.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// All findings, each with its location.
 pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
     let mut context = Context::new(world);
     match reader::read::<Document>(bytes, &mut context) {
         Ok(Some(document)) if context.findings.is_empty() => Ok(Document { added: context.notices, ..document }),
         Ok(_) => Err(context.findings),
-        Err(syntax) => Err(Findings::of(At::ROOT, syntax)),
+        Err(syntax) => Err(Findings::of(Pointer::ROOT, syntax)),
     }
 }
 
 impl Document {
-    /// How many applications it has: what decides how long an import takes.
+    /// The number of applications, which decides how long an import takes.
     pub fn applications(&self) -> usize {
         let roles = self.organizations.iter().flat_map(|organization| &organization.roles);
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// What a person should know about an import that is not wrong: a sentence each.
+    /// A sentence for each thing that is not an error, but that the person who imports should know.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())
         };
         let notice = |organization: &Organization| {
             let slug = organization.record.slug.as_str();
-            format!("the HR integration of {slug} has no secret, so it is disabled and its hires wait")
+            format!("the HR integration of {slug} has no secret, so it is disabled and its deliveries wait")
         };
         let disabled = self.organizations.iter().filter(lacks_secret).map(notice);
         self.added.iter().map(|notice| findings::escaped(notice)).chain(disabled).collect()
     }
 }
 
-/// The arrays of a document.
 #[derive(Default)]
 struct DocumentArrays {
     users: Option<Array<store::user::Record>>,
@@ -96,7 +98,7 @@ impl Object for Document {
     fn array<'de, A: serde::de::MapAccess<'de>>(
         arrays: &mut DocumentArrays,
         name: &str,
-        at: At<'_>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
         members: &mut A,
     ) -> Result<bool, A::Error> {

@@ -1,11 +1,11 @@
-//! Organizations in the document: their settings, their members, and what their roles agree on.
+//! The object of an organization in the document: settings, members, and the candidates that its roles share.
 
 use serde::de::MapAccess;
 use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::fields::Fields;
-use super::findings::At;
+use super::findings::Pointer;
 use super::reader::{self, Array, Object};
 use super::role::Role;
 use crate::domain::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
@@ -18,22 +18,21 @@ use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
 use crate::store::{candidate, hr_integration, membership, organization};
 
-/// An organization with everything in it.
+/// An organization with everything that belongs to it.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// The organization itself.
+    /// The organization's own columns.
     pub record: organization::Record,
-    /// Where its HR system listens.
+    /// The settings for its HR system.
     pub hr_integration: Option<hr_integration::Record>,
-    /// Its members.
+    /// The memberships.
     pub members: Vec<membership::Record>,
-    /// Everybody who applied to any of its roles.
+    /// The candidates of all its roles, each once.
     pub candidates: Vec<candidate::Record>,
-    /// Its roles.
+    /// The roles with their applications.
     pub roles: Vec<Role>,
 }
 
-/// The arrays of an organization.
 #[derive(Default)]
 pub(super) struct Arrays {
     members: Option<Array<membership::Record>>,
@@ -68,7 +67,7 @@ impl Object for Organization {
     fn array<'de, A: MapAccess<'de>>(
         arrays: &mut Arrays,
         name: &str,
-        at: At<'_>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
         members: &mut A,
     ) -> Result<bool, A::Error> {
@@ -87,7 +86,7 @@ impl Object for Organization {
             record: record?,
             hr_integration: hr_integration?,
             members: arrays.members.unwrap_or_default().items,
-            candidates: fields.context.admitted(),
+            candidates: fields.context.take_candidates(),
             roles: arrays.roles.unwrap_or_default().items,
         })
     }
@@ -100,17 +99,17 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
     let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
     let logo = fields.text("logo", LOGO_CHARACTERS_MAX);
     let portal = fields.object("portal", &["enabled", "theme"], |portal| {
-        let enabled = portal.truth("enabled");
+        let enabled = portal.boolean("enabled");
         let theme = theme(portal);
         Some((enabled?.unwrap_or(false), theme?))
     });
-    let require_external_position_id = fields.truth("requireExternalPositionId");
-    let enabled = fields.truth("enabled");
+    let require_external_position_id = fields.boolean("requireExternalPositionId");
+    let enabled = fields.boolean("enabled");
     let time_zone = time_zone(fields);
-    let pay_transparency = fields.truth("payTransparency");
+    let pay_transparency = fields.boolean("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
     let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
-    // Here null is a value of its own: never.
+    // Null means never; a missing member means the default.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
@@ -133,10 +132,10 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
     })
 }
 
-/// Where the organization's days begin: UTC unless another zone is named that this machine knows.
+/// The organization's time zone, which the system must know. The default is UTC.
 fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
     let world = fields.context.world();
-    let must_be = "the name of a time zone that this machine knows, such as Europe/Berlin";
+    let must_be = "the name of a time zone that this system knows, such as Europe/Berlin";
     let zone = fields.optional("timeZone", must_be, |value| world.time_zone(value.as_str()?))?;
     Some(zone.unwrap_or_else(|| TIME_ZONE_DEFAULT.to_owned()))
 }
@@ -144,19 +143,19 @@ fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
 fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
     let must_be = format!("a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -");
     let slug = fields.required("slug", &must_be, |value| Slug::parse(value.as_str()?))?;
-    if !fields.context.take("slug", slug.key()) {
-        fields.clash(format!("the slug {} is there twice in the document", slug.as_str()));
+    if !fields.context.claim("slug", slug.key()) {
+        fields.object_finding(format!("two organizations have the slug {}", slug.as_str()));
         return None;
     }
     Some(slug)
 }
 
-/// The portal's theme: what pages and the contract know of it is checked, the rest is the organization's own.
+/// The portal's theme. Checks the members that the service uses; the organization may add others.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
     let at = portal.at();
     let mut known = Fields::new(at.member("theme"), theme.clone(), &mut *portal.context);
-    let show_salary = known.truth("showSalary");
+    let show_salary = known.boolean("showSalary");
     let primary_color =
         known.optional("primaryColor", "a colour such as #0f766e", |value| is_hex_color(value.as_str()?).then_some(()));
     (show_salary.is_some() && primary_color.is_some()).then_some(theme)
@@ -167,9 +166,9 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
     let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
     let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
-    let enabled = fields.truth("enabled");
+    let enabled = fields.boolean("enabled");
     let secret = secret?;
-    // Without a secret nothing could be signed: it waits, disabled, until somebody sets one.
+    // Without a secret nothing can be signed, so the integration stays disabled until somebody sets one.
     let enabled = enabled?.unwrap_or(false) && secret.is_some();
     Some(hr_integration::Record { url: url?, secret, enabled })
 }
@@ -182,8 +181,8 @@ impl Object for membership::Record {
         let user_id = fields.required_id("userId", "the id of a user");
         let org_role = fields.word("orgRole", OrgRole::WORDS, OrgRole::parse);
         let (user_id, org_role) = (user_id?, org_role?.unwrap_or(OrgRole::Member));
-        if !fields.context.join(&user_id) {
-            fields.clash(format!("the user {user_id} is there twice among the members"));
+        if !fields.context.add_member(&user_id) {
+            fields.object_finding(format!("the user {user_id} is listed twice among the members"));
             return None;
         }
         Some(Self { user_id, org_role })

@@ -1,8 +1,7 @@
-//! Reads the objects of a document one by one: an object's own members are held as JSON until it is made of them, the
-//! arrays in it are made item by item. So what is wrong is found everywhere at once, and a large document is never
-//! held as JSON whole.
+//! A streaming parser of documents. It holds the members of one object as JSON until the typed object is made, and parses
+//! arrays item by item. So it reports all findings at once, and a large document is never in memory as JSON.
 //!
-//! Knows how objects and arrays nest, not what any of them means.
+//! Knows how objects and arrays nest, not what they mean.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,43 +11,43 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::fields::Fields;
-use super::findings::At;
+use super::findings::Pointer;
 use super::json::{self, Strict};
 
-/// What an object of the document is made into.
+/// A type that is made from an object of the document.
 pub(super) trait Object: Sized {
-    /// The names of its members, in the order of the documentation.
+    /// The names of all members, in the order of the documentation.
     const MEMBERS: &'static [&'static str];
 
-    /// Its members that are arrays of objects, each absent until it is read.
+    /// The members that are arrays of objects, each absent until it is parsed.
     type Arrays: Default;
 
-    /// Called before its first member is read.
+    /// Called before the first member is parsed.
     fn enter(_context: &mut Context<'_>) {}
 
-    /// Reads the value of a member that is an array of objects; false, with nothing read, for any other.
+    /// Parses a member that is an array of objects. Returns false, without reading, for any other member.
     ///
     /// # Errors
-    /// Broken syntax only.
+    /// Fails on invalid syntax only.
     fn array<'de, A: MapAccess<'de>>(
         _arrays: &mut Self::Arrays,
         _name: &str,
-        _at: At<'_>,
+        _at: Pointer<'_>,
         _context: &mut Context<'_>,
         _members: &mut A,
     ) -> Result<bool, A::Error> {
         Ok(false)
     }
 
-    /// Makes the thing of its members; `None` where something is wrong, which is then among the findings.
+    /// Makes the value from its members. Adds findings and returns `None` if something is wrong.
     fn read(fields: Fields<'_, '_>, arrays: Self::Arrays) -> Option<Self>;
 }
 
-/// What an array was made into.
+/// A parsed array.
 pub(super) struct Array<T> {
-    /// What its items became.
+    /// The items without findings.
     pub(super) items: Vec<T>,
-    /// Whether every item became something, so that an index here is one in the document.
+    /// True if no item had findings, so that an index here is the index in the document.
     pub(super) complete: bool,
 }
 
@@ -58,41 +57,41 @@ impl<T> Default for Array<T> {
     }
 }
 
-/// Reads a whole document; `None` where something is wrong, which is then among the findings.
+/// Parses a whole document. Adds findings and returns `None` if something is wrong.
 ///
 /// # Errors
-/// A sentence with line and column where the text is not JSON.
+/// A sentence with line and column if the text is not JSON.
 pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result<Option<T>, String> {
-    json::parse_with(One { at: At::ROOT, context, made: PhantomData }, bytes)
+    json::parse_with(ObjectSeed { at: Pointer::ROOT, context, made: PhantomData }, bytes)
 }
 
-/// Reads the value of a member as an array of objects; `None` where it is null.
+/// Parses the value of a member as an array of objects; `None` if it is null.
 ///
 /// # Errors
-/// Broken syntax only: a value of another type is a finding.
+/// Fails on invalid syntax only: a value of another type is a finding.
 pub(super) fn array<'de, T: Object, A: MapAccess<'de>>(
-    at: At<'_>,
+    at: Pointer<'_>,
     context: &mut Context<'_>,
     members: &mut A,
 ) -> Result<Option<Array<T>>, A::Error> {
-    members.next_value_seed(Items { at, context, made: PhantomData })
+    members.next_value_seed(ArraySeed { at, context, made: PhantomData })
 }
 
-/// One object.
-struct One<'a, 'w, T> {
-    at: At<'a>,
+/// Parses one object.
+struct ObjectSeed<'a, 'w, T> {
+    at: Pointer<'a>,
     context: &'a mut Context<'w>,
     made: PhantomData<T>,
 }
 
-/// An array of objects.
-struct Items<'a, 'w, T> {
-    at: At<'a>,
+/// Parses an array of objects.
+struct ArraySeed<'a, 'w, T> {
+    at: Pointer<'a>,
     context: &'a mut Context<'w>,
     made: PhantomData<T>,
 }
 
-/// What a visitor does with values that are of no use where they stand: they are findings, not broken syntax.
+/// Visits scalar values where an object or array must be. They are findings, not syntax errors.
 macro_rules! refuse_scalars {
     () => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
@@ -117,7 +116,7 @@ macro_rules! refuse_scalars {
     };
 }
 
-impl<'de, T: Object> DeserializeSeed<'de> for One<'_, '_, T> {
+impl<'de, T: Object> DeserializeSeed<'de> for ObjectSeed<'_, '_, T> {
     type Value = Option<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
@@ -125,13 +124,13 @@ impl<'de, T: Object> DeserializeSeed<'de> for One<'_, '_, T> {
     }
 }
 
-impl<T: Object> One<'_, '_, T> {
+impl<T: Object> ObjectSeed<'_, '_, T> {
     fn refuse(self) -> Option<T> {
         self.context.findings.push(self.at, "must be an object");
         None
     }
 
-    /// Reads a member's value: into the arrays, or to be looked at when all are there.
+    /// Parses a member: into `arrays` if it is one, else into `own` for [`Object::read`].
     fn member<'de, A: MapAccess<'de>>(
         &mut self,
         name: String,
@@ -141,7 +140,7 @@ impl<T: Object> One<'_, '_, T> {
     ) -> Result<(), A::Error> {
         let at = self.at.member(&name);
         if own.contains_key(&name) {
-            self.context.findings.push(at, "is there twice in its object");
+            self.context.findings.push(at, "appears twice in its object");
             members.next_value_seed(Strict)?;
             return Ok(());
         }
@@ -155,7 +154,7 @@ impl<T: Object> One<'_, '_, T> {
     }
 }
 
-impl<'de, T: Object> Visitor<'de> for One<'_, '_, T> {
+impl<'de, T: Object> Visitor<'de> for ObjectSeed<'_, '_, T> {
     type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -184,7 +183,7 @@ impl<'de, T: Object> Visitor<'de> for One<'_, '_, T> {
     }
 }
 
-impl<'de, T: Object> DeserializeSeed<'de> for Items<'_, '_, T> {
+impl<'de, T: Object> DeserializeSeed<'de> for ArraySeed<'_, '_, T> {
     type Value = Option<Array<T>>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Array<T>>, D::Error> {
@@ -192,14 +191,14 @@ impl<'de, T: Object> DeserializeSeed<'de> for Items<'_, '_, T> {
     }
 }
 
-impl<T: Object> Items<'_, '_, T> {
+impl<T: Object> ArraySeed<'_, '_, T> {
     fn refuse(self) -> Option<Array<T>> {
         self.context.findings.push(self.at, "must be an array of objects");
         Some(Array { items: Vec::new(), complete: false })
     }
 }
 
-impl<'de, T: Object> Visitor<'de> for Items<'_, '_, T> {
+impl<'de, T: Object> Visitor<'de> for ArraySeed<'_, '_, T> {
     type Value = Option<Array<T>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -215,7 +214,7 @@ impl<'de, T: Object> Visitor<'de> for Items<'_, '_, T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<Array<T>>, A::Error> {
         let mut array = Array::default();
         for index in 0.. {
-            let one = One { at: self.at.item(index), context: &mut *self.context, made: PhantomData };
+            let one = ObjectSeed { at: self.at.item(index), context: &mut *self.context, made: PhantomData };
             match items.next_element_seed(one)? {
                 None => break,
                 Some(Some(item)) => array.items.push(item),

@@ -1,13 +1,13 @@
-//! Roles in the document: their steps, their seats, and whether their applications fit both.
+//! The object of a role in the document: its steps and seats, and the check that its applications fit both.
 
 use serde::de::MapAccess;
 use serde_json::Value;
 
-use super::candidate::{Application, Entry};
-use super::candidate_step::Steps;
+use super::candidate::{Application, CandidateEntry};
+use super::candidate_step::StepMatcher;
 use super::context::Context;
 use super::fields::Fields;
-use super::findings::At;
+use super::findings::Pointer;
 use super::reader::{self, Array, Object};
 use crate::domain::candidate_step::{ApplicationStatus, StepType};
 use crate::domain::role::{
@@ -16,24 +16,23 @@ use crate::domain::role::{
 };
 use crate::store::{role, role_step};
 
-/// A role with its pipeline and everybody in it.
+/// A role with its pipeline and applications.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// The role itself.
+    /// The role's own columns.
     pub record: role::Record,
-    /// Its steps, first to last.
+    /// The steps of the pipeline, first to last.
     pub steps: Vec<role_step::Record>,
-    /// Steps that were taken out of the pipeline and that applications have. Their order is none.
+    /// Steps that were removed from the pipeline but that applications still have. Their `order` has no meaning.
     pub removed_steps: Vec<role_step::Record>,
-    /// The applications to it.
+    /// The applications, in the order of the document.
     pub applications: Vec<Application>,
 }
 
-/// The arrays of a role.
 #[derive(Default)]
 pub(super) struct Arrays {
     steps: Option<Array<Step>>,
-    candidates: Option<Array<Entry>>,
+    candidates: Option<Array<CandidateEntry>>,
 }
 
 impl Object for Role {
@@ -66,7 +65,7 @@ impl Object for Role {
     fn array<'de, A: MapAccess<'de>>(
         arrays: &mut Arrays,
         name: &str,
-        at: At<'_>,
+        at: Pointer<'_>,
         context: &mut Context<'_>,
         members: &mut A,
     ) -> Result<bool, A::Error> {
@@ -83,18 +82,18 @@ impl Object for Role {
         let entries = arrays.candidates.unwrap_or_default();
         let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
         let mut seats = seats(&mut fields, hired as i64);
-        // What the role has hired is only known where every one of its candidates could be read.
+        // The number of hires is known only if every candidate could be parsed.
         if entries.complete {
-            seats = seats.filter(|seats| agree(&mut fields, *seats));
+            seats = seats.filter(|seats| are_consistent(&mut fields, *seats));
         }
         let record = record(&mut fields, seats);
-        // Against steps that could not be read, every application would look wrong.
+        // Without the steps, every application would get a misleading finding.
         let mut pipeline = steps?;
         let is_open = seats.is_some_and(|seats| seats.status == RoleStatus::Open);
         if is_open && pipeline.steps.is_empty() && entries.items.is_empty() {
             pipeline.steps.push(default_step(&mut fields));
         }
-        let applications = settled(&mut fields, entries, &pipeline);
+        let applications = match_applications(&mut fields, entries, &pipeline);
         let Pipeline { steps, removed } = pipeline;
         Some(Self { record: record?, steps, removed_steps: removed, applications })
     }
@@ -109,7 +108,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     let work_type = fields.word("workType", WorkType::WORDS, WorkType::parse);
     let collar_type = fields.word("collarType", CollarType::WORDS, CollarType::parse);
     let salary = salary(fields);
-    let public = fields.truth("public");
+    let public = fields.boolean("public");
     let created_at = fields.time("createdAt");
     let close_reason = close_reason(fields, seats);
     Some(role::Record {
@@ -128,7 +127,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     })
 }
 
-/// The role's status and positions beside those it has hired.
+/// The role's status and positions, with the number of hires.
 fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
     let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {
@@ -137,12 +136,12 @@ fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     Some(Seats { status: status?.unwrap_or(RoleStatus::Draft), positions: positions?.unwrap_or(1), hired })
 }
 
-/// Whether the role's seats agree with each other; a finding where they do not.
-fn agree(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
+/// Adds a finding and returns false if the role's seats contradict each other.
+fn are_consistent(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
     let contradiction = seats.contradiction();
     if let Some(contradiction) = contradiction {
         let Seats { hired, positions, .. } = seats;
-        fields.clash(format!("{contradiction} ({hired} hired, {positions} positions)"));
+        fields.object_finding(format!("{contradiction} ({hired} hired, {positions} positions)"));
     }
     contradiction.is_none()
 }
@@ -156,7 +155,7 @@ fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
     let period = fields.word("salaryPeriod", SalaryPeriod::WORDS, SalaryPeriod::parse);
     let salary = Salary { min: min?, max: max?, currency: currency?, period: period? };
     if let Some(contradiction) = salary.contradiction() {
-        fields.clash(contradiction);
+        fields.object_finding(contradiction);
         return None;
     }
     Some(salary)
@@ -164,16 +163,16 @@ fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
 
 fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
     fields.optional(name, &format!("a number from 0 to {SALARY_MAX}"), |value| {
-        // A negative zero is zero, and is shown as such.
+        // Turns -0 into 0.
         value.as_f64().filter(|amount| (0.0..=SALARY_MAX).contains(amount)).map(f64::abs)
     })
 }
 
-/// Why the role was closed, which only one that is closed can tell.
+/// The reason why the role was closed. Only a closed role may have one.
 fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
     let reason = fields.optional_lines("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
     if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {
-        fields.clash("only a role that is closed has a closeReason");
+        fields.object_finding("only a closed role has a closeReason");
         return None;
     }
     Some(reason)
@@ -181,53 +180,56 @@ fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Opt
 
 /// The steps of a role.
 pub(super) struct Pipeline {
-    /// Those that new applications get, first to last.
+    /// The steps that new applications get, first to last.
     pub(super) steps: Vec<role_step::Record>,
-    /// Those that were taken out.
+    /// The steps that were removed.
     pub(super) removed: Vec<role_step::Record>,
 }
 
-/// The step of an open role that has none. Its page would offer to apply otherwise, and nobody could.
+/// The step for an open role without steps. Without one, its posting would offer a form that nobody could submit.
 fn default_step(fields: &mut Fields<'_, '_>) -> role_step::Record {
-    let notice = format!("{}: the role is open and has no steps, so it gets the step Application", fields.at());
+    let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
     fields.context.notices.push(notice);
-    let id = fields.context.made();
+    let id = fields.context.new_id();
     role_step::Record { id, name: "Application".to_owned(), order: 1, step_type: StepType::Application }
 }
 
-/// A role's steps, in the order of the document, which is that of the pipeline; behind them those that were taken out.
-/// `None` where one could not be read.
+/// The role's steps, in the order of the document. Removed steps must come last. `None` if a step had findings.
 fn pipeline(fields: &mut Fields<'_, '_>, steps: Array<Step>) -> Option<Pipeline> {
     let is_sorted = steps.items.is_sorted_by_key(|step| step.is_removed);
     if !is_sorted {
-        fields.wrong("steps", "must have those that were removed behind all others");
+        fields.member_finding("steps", "must list removed steps last");
     }
-    let (removed, living): (Vec<Step>, Vec<Step>) = steps.items.into_iter().partition(|step| step.is_removed);
+    let (removed, active): (Vec<Step>, Vec<Step>) = steps.items.into_iter().partition(|step| step.is_removed);
     let numbered = |(order, step): (i64, Step)| role_step::Record { order, ..step.record };
     let removed = removed.into_iter().map(|step| step.record).collect();
-    let pipeline = Pipeline { steps: (1..).zip(living).map(numbered).collect(), removed };
+    let pipeline = Pipeline { steps: (1..).zip(active).map(numbered).collect(), removed };
     (steps.complete && is_sorted).then_some(pipeline)
 }
 
-/// The role's applications with their steps; those that do not fit are findings.
-fn settled(fields: &mut Fields<'_, '_>, entries: Array<Entry>, pipeline: &Pipeline) -> Vec<Application> {
+/// Matches the role's applications with its steps. An application that does not fit is a finding.
+fn match_applications(
+    fields: &mut Fields<'_, '_>,
+    entries: Array<CandidateEntry>,
+    pipeline: &Pipeline,
+) -> Vec<Application> {
     if pipeline.steps.is_empty() && pipeline.removed.is_empty() {
         if !entries.items.is_empty() {
-            fields.clash("the role has candidates but no steps; it needs at least one");
+            fields.object_finding("the role has candidates, so it needs at least one step");
         }
         return Vec::new();
     }
-    let of = Steps::of(pipeline);
+    let matcher = StepMatcher::new(pipeline);
     let role = fields.at();
     let candidates = role.member("candidates");
-    let settle = |entry: Entry| {
+    let match_entry = |entry: CandidateEntry| {
         let at = candidates.item(entry.index());
-        entry.settle(at, &of, fields.context)
+        entry.match_steps(at, &matcher, fields.context)
     };
-    entries.items.into_iter().filter_map(settle).collect()
+    entries.items.into_iter().filter_map(match_entry).collect()
 }
 
-/// A step of a role as the document has it.
+/// A step entry of the document, before it has its order.
 struct Step {
     record: role_step::Record,
     is_removed: bool,
@@ -241,8 +243,8 @@ impl Object for Step {
         let id = fields.own_id();
         let name = fields.name();
         let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
-        let is_removed = fields.truth("removed");
-        // Its place is that in the array, once the array is read.
+        let is_removed = fields.boolean("removed");
+        // `pipeline` sets the order once the array is complete.
         let step_type = step_type?.unwrap_or(StepType::Other);
         let record = role_step::Record { id: id?, name: name?, order: 0, step_type };
         Some(Self { record, is_removed: is_removed?.unwrap_or(false) })

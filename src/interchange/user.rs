@@ -1,4 +1,4 @@
-//! Users in the document.
+//! The object of a user in the document.
 
 use super::fields::Fields;
 use super::reader::Object;
@@ -15,10 +15,10 @@ impl Object for Record {
         let email = email(&mut fields);
         let name = fields.name();
         let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
-        let enabled = fields.truth("enabled");
+        let enabled = fields.boolean("enabled");
         let email = email?;
-        if !fields.context.take("users' email", email.key()) {
-            fields.clash(format!("the email {} is there twice among the users", email.as_str()));
+        if !fields.context.claim("users' email", email.key()) {
+            fields.object_finding(format!("two users have the email {}", email.as_str()));
             return None;
         }
         let platform_role = platform_role?.unwrap_or(PlatformRole::User);
@@ -26,7 +26,7 @@ impl Object for Record {
     }
 }
 
-/// The address of a person.
+/// Reads the email address of a user or a candidate.
 pub(super) fn email(fields: &mut Fields<'_, '_>) -> Option<Email> {
     fields.required("email", EMAIL_MUST_BE, |value| Email::parse(value.as_str()?))
 }

@@ -100,7 +100,7 @@ fn both_downloads_have_every_byte_of_many_chunks() {
 #[track_caller]
 fn assert_dead_link(answer: Answer) {
     let answer = answer.expect(404);
-    assert!(answer.text().contains("<h1>This link leads nowhere</h1>"), "{}", answer.text());
+    assert!(answer.text().contains("<h1>This link does not work</h1>"), "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert!(answer.header("x-robots-tag").unwrap().starts_with("noindex"));
 }

@@ -154,7 +154,7 @@ fn a_repeated_member_at_any_depth_is_a_bad_request() {
         ] {
             let answer = endpoint.json(&body).refused(400, "bad_request");
             let detail = answer.json()["detail"].as_str().unwrap().to_owned();
-            assert!(detail.contains("is there twice"), "{}: {body}: {detail}", endpoint.name);
+            assert!(detail.contains("appears twice"), "{}: {body}: {detail}", endpoint.name);
         }
     }
     assert_unchanged(&app);

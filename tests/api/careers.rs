@@ -153,7 +153,7 @@ fn a_portal_without_roles_shows_a_message() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "public": false })));
     let text = page(&app, &careers(&hiring));
-    has(&text, &["<h2>No open roles right now</h2>", "Acme 1 is not looking for anybody"]);
+    has(&text, &["<h2>No open roles right now</h2>", "Acme 1 is not hiring"]);
     lacks(&text, &["<form", "class=\"roles\"", "matches"]);
     // Without roles, a search shows the same message.
     has(&page(&app, &format!("{}?q=x&page=7", careers(&hiring))), &["<h2>No open roles right now</h2>"]);
@@ -281,7 +281,7 @@ fn a_search_without_matches_links_to_all_roles() {
         let text = page(&app, &format!("{}?{query}", careers(&hiring)));
         has(
             &text,
-            &["No role matches</h2>", "<a class=\"button second\" href=\"/careers/acme-1?lang=en\">Show all roles</a>"],
+            &["No roles match</h2>", "<a class=\"button second\" href=\"/careers/acme-1?lang=en\">Show all roles</a>"],
         );
         assert!(listed(&text).is_empty(), "{query}");
     }

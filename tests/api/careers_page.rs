@@ -110,7 +110,7 @@ fn error_pages_are_in_the_readers_language() {
     let client = app.anonymous().with_header("Accept-Language", "de");
     has(
         &client.get("/signup/nothing").expect(404).text(),
-        &["<html lang=\"de\">", "<h1>Dieser Link führt nirgendwohin</h1>"],
+        &["<html lang=\"de\">", "<h1>Dieser Link funktioniert nicht</h1>"],
     );
     let answer = client.get(&format!("{path}?q=a&q=b")).expect(400);
     let number = answer.header("x-request-id").unwrap();

@@ -221,7 +221,7 @@ fn hidden_and_unknown_roles_are_a_404_with_links_to_open_roles() {
         add_role(document, &json!({ "id": "role_over", "name": "Secret", "status": "closed", "public": false }));
     });
     for id in ["role_draft", "role_private", "role_over", "role_none", "x", "%22%3E", &"a".repeat(65)] {
-        let text = assert_missing(&app, &format!("{}/roles/{id}", careers(&hiring)), 404, "This role is not here");
+        let text = assert_missing(&app, &format!("{}/roles/{id}", careers(&hiring)), 404, "This role does not exist");
         assert_eq!(listed(&text), ["Engineer"]);
         lacks(&text, &["Secret"]);
     }
@@ -230,7 +230,7 @@ fn hidden_and_unknown_roles_are_a_404_with_links_to_open_roles() {
 fn a_role_of_another_organization_is_a_404() {
     let app = App::start();
     let (ours, theirs) = (app.hiring(), app.hiring());
-    assert_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role is not here");
+    assert_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role does not exist");
 }
 
 fn error_pages_link_to_the_five_newest_roles() {

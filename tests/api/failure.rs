@@ -213,8 +213,8 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let in_words = |tag: &str| assert_form_shown_again(&form.sent_to(&format!("{}?lang={tag}", form.path)).send(&app));
     let text = in_words("en");
-    assert!(text.contains("Your application cannot be taken right now."), "{text}");
-    assert!(text.contains("cv.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
+    assert!(text.contains("Your application cannot be accepted right now."), "{text}");
+    assert!(text.contains("cv.pdf is already uploaded.") && text.contains("value=\"on\" required checked"), "{text}");
     assert!(in_words("de").contains("Ihre Bewerbung kann gerade nicht angenommen werden."));
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
@@ -249,8 +249,11 @@ fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
     };
     // Forms without a file have permits of their own.
     let text = assert_form_shown_again(&answer);
-    assert!(text.contains("Your application cannot be taken right now."), "{text}");
-    assert!(text.contains("Your file cannot be taken right now.") && input_value(&text, "cvToken").is_none(), "{text}");
+    assert!(text.contains("Your application cannot be accepted right now."), "{text}");
+    assert!(
+        text.contains("Your file cannot be accepted right now.") && input_value(&text, "cvToken").is_none(),
+        "{text}"
+    );
     // Without any permit left, the page explains that the input is not lost.
     held.extend(std::iter::from_fn(hold));
     let text = form.send(&app).expect(503).text();

@@ -104,7 +104,7 @@ fn the_final_answer_after_informational_ones_counts() {
 }
 
 fn an_invalid_answer_fails_with_the_reason() {
-    let nothing = |name, behaviour| (name, behaviour, None, "no answer: ");
+    let nothing = |name, behaviour| (name, behaviour, None, "no response: ");
     assert_each_fails(
         Hr::default().timeout,
         vec![
@@ -130,7 +130,7 @@ fn an_invalid_answer_fails_with_the_reason() {
 }
 
 fn a_truncated_answer_fails() {
-    let broken = |name, text| (name, raw(text), Some(200), "the answer broke off: ");
+    let broken = |name, text| (name, raw(text), Some(200), "the response ended early: ");
     let chunked = |then: &[u8]| {
         let head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         Behaviour::Forever(head, then.to_vec(), Duration::ZERO)
@@ -142,8 +142,8 @@ fn a_truncated_answer_fails() {
             broken("half a body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf"),
             broken("no last chunk", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
             broken("a chunk that is none", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nhalf\r\n"),
-            ("a chunk's endless extension", chunked(b"1;"), Some(200), "the answer broke off: "),
-            ("endless trailers", chunked(b"0\r\na: b\r\n"), Some(200), "the answer broke off: "),
+            ("a chunk's endless extension", chunked(b"1;"), Some(200), "the response ended early: "),
+            ("endless trailers", chunked(b"0\r\na: b\r\n"), Some(200), "the response ended early: "),
         ],
     );
 }
@@ -159,7 +159,7 @@ fn an_answer_over_64_kib_fails() {
     let endless = |head: &str, then: String| {
         Behaviour::Forever(format!("HTTP/1.1 200 X\r\n{head}\r\n").into_bytes(), then.into_bytes(), Duration::ZERO)
     };
-    let too_long = |name, behaviour| (name, behaviour, Some(200), "the answer is longer than 64 KiB");
+    let too_long = |name, behaviour| (name, behaviour, Some(200), "the response is longer than 64 KiB");
     assert_each_delivers(vec![("64 KiB", answer_of(65_536)), ("64 KiB in a chunk", chunked(65_536))]);
     let chunks = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
     assert_each_fails(
@@ -186,10 +186,10 @@ fn an_answer_with_more_than_256_fields_fails() {
     assert_each_fails(
         Hr::default().timeout,
         vec![
-            ("257 fields", answer_of(257), None, "no answer: "),
-            ("300 fields", answer_of(300), None, "no answer: "),
-            ("a field of 200 KB", of_bytes(200_000), None, "no answer: "),
-            ("endless fields", endless, None, "no answer: "),
+            ("257 fields", answer_of(257), None, "no response: "),
+            ("300 fields", answer_of(300), None, "no response: "),
+            ("a field of 200 KB", of_bytes(200_000), None, "no response: "),
+            ("endless fields", endless, None, "no response: "),
         ],
     );
 }
@@ -199,7 +199,7 @@ fn a_slow_answer_times_out() {
         Behaviour::Forever(text.as_bytes().to_vec(), then.as_bytes().to_vec(), Duration::from_millis(millis))
     };
     let (whole, body) =
-        ("timed out after 3s before the answer was whole", "timed out after 1s while the answer's body");
+        ("timed out after 3s before the response was complete", "timed out after 1s while reading the body");
     assert_each_fails(
         SHORT,
         vec![

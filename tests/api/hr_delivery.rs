@@ -165,7 +165,7 @@ fn pending_and_failed_deliveries_are_listed_with_their_last_attempt() {
     assert_eq!((&failed["state"], &failed["nextAttemptAt"]), (&json!("failed"), &json!(null)));
     let last = &failed["lastAttempt"];
     assert_eq!((&last["status"], &last["answer"], &last["at"]), (&json!(null), &json!(null), &time_after(10)));
-    assert!(last["error"].as_str().unwrap().starts_with("no answer: "), "{last}");
+    assert!(last["error"].as_str().unwrap().starts_with("no response: "), "{last}");
     assert_eq!(page(&app, "state=failed")["data"][0]["lastAttempt"], *last);
     assert_eq!(receiver.seen().len(), 2);
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 
 use appliance::domain::address;
-use appliance::hr::{Later, Network, System};
+use appliance::hr::{Network, NetworkFuture, SystemNetwork};
 use serde_json::{Value, json};
 
 use crate::hr_send::{delivering, eventually, integrate};
@@ -160,21 +160,21 @@ impl ScriptedNetwork {
 }
 
 impl Network for ScriptedNetwork {
-    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>> {
+    fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         self.looked_up.lock().unwrap().push(host.to_owned());
         let mut names = self.names.lock().unwrap();
-        let Some(answers) = names.get_mut(host) else { return System.look_up(host, port) };
+        let Some(answers) = names.get_mut(host) else { return SystemNetwork.look_up(host, port) };
         let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
         let answer = answer.unwrap().into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
         Box::pin(std::future::ready(Ok(answer)))
     }
 
-    fn connect(&self, address: SocketAddr) -> Later<'_, tokio::net::TcpStream> {
+    fn connect(&self, address: SocketAddr) -> NetworkFuture<'_, tokio::net::TcpStream> {
         self.connected.lock().unwrap().push(address);
         match self.targets.lock().unwrap().get(&address.ip()) {
-            Some(Some(to)) => System.connect(*to),
+            Some(Some(to)) => SystemNetwork.connect(*to),
             Some(None) => Box::pin(std::future::pending()),
-            None => System.connect(address),
+            None => SystemNetwork.connect(address),
         }
     }
 }

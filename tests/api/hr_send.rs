@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use appliance::hr::{Later, Network};
+use appliance::hr::{Network, NetworkFuture};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
@@ -114,14 +114,14 @@ struct HangingNetwork {
 }
 
 impl Network for HangingNetwork {
-    fn look_up<'a>(&'a self, _: &'a str, port: u16) -> Later<'a, Vec<SocketAddr>> {
+    fn look_up<'a>(&'a self, _: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         if self.knows_names {
             return Box::pin(std::future::ready(Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])));
         }
         Box::pin(std::future::pending())
     }
 
-    fn connect(&self, _: SocketAddr) -> Later<'_, tokio::net::TcpStream> {
+    fn connect(&self, _: SocketAddr) -> NetworkFuture<'_, tokio::net::TcpStream> {
         Box::pin(std::future::pending())
     }
 }
@@ -161,7 +161,7 @@ fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
     let app = delivering(Hr::default());
     let hangs_up = target(drop);
     let error = first_error(&app, &format!("http://{hangs_up}/"));
-    assert!(error.starts_with("no answer: "), "{error}");
+    assert!(error.starts_with("no response: "), "{error}");
     // A socket that is bound but does not listen, so that no other process takes the port.
     let deaf = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     deaf.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
@@ -192,7 +192,7 @@ fn mixing_tls_and_plain_http_fails_with_the_reason() {
     // A machine without trusted authorities fails earlier.
     assert!(error.starts_with("TLS failed: ") || error.contains("no certificate authority"), "{error}");
     let error = first_error(&app, &format!("http://{}/", target(speak_tls)));
-    assert!(error.starts_with("no answer: "), "{error}");
+    assert!(error.starts_with("no response: "), "{error}");
 }
 
 fn a_hostile_answer_is_stored_as_1_kib_of_text() {

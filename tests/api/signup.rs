@@ -51,7 +51,7 @@ fn page(answer: Answer, status: u16) -> String {
 #[track_caller]
 fn assert_dead_link(answer: Answer) -> String {
     let text = page(answer, 404);
-    assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
+    assert!(text.contains("<h1>This link does not work</h1>"), "{text}");
     text
 }
 
@@ -166,7 +166,7 @@ fn the_page_links_to_every_language() {
         assert!(page(app.anonymous().get(&link), 200).contains(&format!("<html lang=\"{tag}\">")));
     }
     let assert_dead_link = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
-    assert!(assert_dead_link.contains("<h1>Dieser Link führt nirgendwohin</h1>"), "{assert_dead_link}");
+    assert!(assert_dead_link.contains("<h1>Dieser Link funktioniert nicht</h1>"), "{assert_dead_link}");
 }
 
 fn a_link_expires_after_exactly_thirty_days() {
@@ -201,13 +201,13 @@ fn a_link_ends_when_its_role_is_filled() {
     page(app.anonymous().get(&path), 200);
     owner.post_empty(&hiring.hire(1)).expect(200);
     let text = page(app.anonymous().get(&path), 410);
-    assert!(text.contains("<h1>Engineer takes no more applications</h1>"), "{text}");
+    assert!(text.contains("<h1>Engineer no longer accepts applications</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)) && !text.contains("<form"), "{text}");
     assert!(!text.contains("Your application was not sent"), "{text}");
     // The role gets a new link when it opens again, and the old one stays dead.
     owner.post_empty(&hiring.reject(0)).expect(200);
     let text = page(app.anonymous().get(&path), 410);
-    assert!(text.contains("<h1>This link has run out</h1>"), "{text}");
+    assert!(text.contains("<h1>This link has expired</h1>"), "{text}");
 }
 
 fn a_link_ends_when_its_role_is_closed() {
@@ -229,7 +229,7 @@ fn a_link_to_a_role_without_steps_opens_no_form() {
     // An imported role can be without steps.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
     let text = page(app.anonymous().get(&signup_path_of(&app, &hiring, "role_bare")), 410);
-    assert!(text.contains("<h1>Bare takes no more applications</h1>"), "{text}");
+    assert!(text.contains("<h1>Bare no longer accepts applications</h1>"), "{text}");
 }
 
 fn a_link_works_again_once_its_role_and_portal_are_public_again() {

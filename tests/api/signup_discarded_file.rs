@@ -43,7 +43,7 @@ fn the_file_of_an_invalid_form_is_deleted_at_once() {
         for refused in [refused.clone(), refused.with("name", "")] {
             let text = refused.send(&app).expect(400).text();
             assert_eq!(input_value(&text, "cvToken"), None, "{text}");
-            assert!(!text.contains("is here already"), "{text}");
+            assert!(!text.contains("is already uploaded"), "{text}");
             assert_eq!(counts(&app), "0|0");
         }
     }

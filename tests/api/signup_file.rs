@@ -43,7 +43,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("Ada CV.pdf", PDF);
     let text = form.send(&app).expect(400).text();
     assert_eq!(fields_with_errors(&text), ["name"]);
-    assert!(text.contains("Ada CV.pdf is here already."), "{text}");
+    assert!(text.contains("Ada CV.pdf is already uploaded."), "{text}");
     assert!(text.contains("aria-describedby=\"cv-hint cv-kept\""), "{text}");
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|0"]);
     let token = input_value(&text, "cvToken").unwrap();
@@ -72,9 +72,9 @@ fn a_refused_file_is_reported_beside_its_field() {
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);
     for (name, content, words) in [
-        ("cv.pdf", &b"MZ\x90\0\x03\0"[..], "none of PDF, DOCX, ODT or plain text"),
-        ("cv.docx", b"PK\x03\x04\0\0\0\0\0\0", "none of PDF, DOCX, ODT or plain text"),
-        ("cv.txt", b"a\0b", "none of PDF, DOCX, ODT or plain text"),
+        ("cv.pdf", &b"MZ\x90\0\x03\0"[..], "not a PDF, DOCX, ODT or plain text file"),
+        ("cv.docx", b"PK\x03\x04\0\0\0\0\0\0", "not a PDF, DOCX, ODT or plain text file"),
+        ("cv.txt", b"a\0b", "not a PDF, DOCX, ODT or plain text file"),
         ("cv.pdf", b"", "The file is empty."),
     ] {
         let text = form.with_file(name, content).send(&app).expect(400).text();
@@ -92,7 +92,7 @@ fn a_refused_file_is_reported_beside_its_field() {
     let token = input_value(&text, "cvToken").unwrap();
     let text = form.with("cvToken", &token).with_file("bad.pdf", b"\0").send(&app).expect(400).text();
     assert_eq!((fields_with_errors(&text), input_value(&text, "cvToken")), (vec!["cv".to_owned()], Some(token)));
-    assert!(text.contains("good.pdf is here already."), "{text}");
+    assert!(text.contains("good.pdf is already uploaded."), "{text}");
 }
 
 fn a_file_that_is_too_large_is_a_413_page_with_the_input() {
@@ -124,7 +124,7 @@ fn a_staged_file_expires_after_an_hour() {
     for token in [token.as_str(), "00000000000000000000000000"] {
         let text = form.without_file().with("name", "Ada").with("cvToken", token).send(&app).expect(400).text();
         assert_eq!(fields_with_errors(&text), ["cv"], "{token}");
-        assert!(text.contains("The file is not here any more"), "{text}");
+        assert!(text.contains("The file is no longer here"), "{text}");
         assert_eq!(input_value(&text, "cvToken"), None);
         assert_eq!(input_value(&text, "form").as_deref(), Some(form.value("form")));
     }
@@ -158,7 +158,7 @@ fn a_hostile_name_is_inert() {
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "");
     let text = form.with_file("<script>alert(1)</script>&'.pdf", PDF).send(&app).expect(400).text();
-    assert!(!text.contains("<script") && text.contains("is here already."), "{text}");
+    assert!(!text.contains("<script") && text.contains("is already uploaded."), "{text}");
 }
 
 fn text_in_windows_charsets_is_accepted_and_returned_unchanged() {

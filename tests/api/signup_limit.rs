@@ -60,7 +60,10 @@ fn a_form_over_the_limit_is_shown_again_with_its_file() {
         (input_value(&text, "email").as_deref(), text_area_value(&text, "note").as_str()),
         (Some("b@example.org"), "Engines\n& more")
     );
-    assert!(text.contains("Ada CV.pdf is here already.") && text.contains("value=\"on\" required checked"), "{text}");
+    assert!(
+        text.contains("Ada CV.pdf is already uploaded.") && text.contains("value=\"on\" required checked"),
+        "{text}"
+    );
     // The page has everything that is needed to apply after the hour.
     app.pass(3_597);
     let again = Form::from_page(&text, &form.path).with("email", "b@example.org");
@@ -93,7 +96,7 @@ fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     assert!(input_value(&form.send(&app).expect(429).text(), "cvToken").is_some());
     let text = form.send(&app).expect(429).text();
     assert_eq!((input_value(&text, "cvToken"), input_value(&text, "name").as_deref()), (None, Some("Ada Lovelace")));
-    assert!(text.contains("Your file cannot be taken right now."), "{text}");
+    assert!(text.contains("Your file cannot be accepted right now."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
 }
 

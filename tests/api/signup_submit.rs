@@ -292,7 +292,7 @@ fn a_form_for_a_role_closed_meanwhile_is_refused() {
     let before = counts(&app);
     for form in [form.clone(), form.with("name", "")] {
         let text = form.send(&app).expect(410).text();
-        assert!(text.contains("<h1>Engineer takes no more applications</h1>"), "{text}");
+        assert!(text.contains("<h1>Engineer no longer accepts applications</h1>"), "{text}");
         assert!(text.contains("Your application was not sent.") && !text.contains("<form"), "{text}");
         assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)), "{text}");
     }
@@ -309,7 +309,7 @@ fn a_form_for_a_link_expired_meanwhile_is_refused() {
     status_path(&first.send(&app));
     app.pass(3);
     let text = second.send(&app).expect(410).text();
-    assert!(text.contains("<h1>This link has run out</h1>") && text.contains("was not sent"), "{text}");
+    assert!(text.contains("<h1>This link has expired</h1>") && text.contains("was not sent"), "{text}");
     assert_eq!(app.sql("SELECT email FROM signups"), ["ada@example.org"]);
 }
 
@@ -319,7 +319,7 @@ fn a_form_for_an_unknown_link_is_refused() {
     let form = Form::for_role(&app, &hiring);
     for token in ["nothing", "%00", "0123456789abcdefghjkmnpqrstvwxyz0"] {
         let text = form.sent_to(&format!("/signup/{token}")).send(&app).expect(404).text();
-        assert!(text.contains("<h1>This link leads nowhere</h1>"), "{text}");
+        assert!(text.contains("<h1>This link does not work</h1>"), "{text}");
     }
     assert_nothing_stored(&app);
 }

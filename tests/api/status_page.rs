@@ -26,7 +26,7 @@ crate::tests![
 fn assert_dead_link(answer: Answer) -> String {
     let answer = answer.expect(404);
     let text = answer.text();
-    assert!(text.contains("<h1>This link leads nowhere</h1>") && text.contains("Ask the organization"), "{text}");
+    assert!(text.contains("<h1>This link does not work</h1>") && text.contains("Ask the organization"), "{text}");
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert!(answer.header("x-robots-tag").unwrap().starts_with("noindex"));
     text
@@ -46,7 +46,7 @@ fn the_page_shows_the_role_the_steps_and_the_available_acts() {
         "<li class=\"done\">Application <span class=\"state\">Done</span></li>",
         "<li class=\"current\" aria-current=\"step\">Call <span class=\"state\">You are here</span></li>",
         "<li class=\"upcoming\">Interview <span class=\"state\">Still to come</span></li>",
-        "<h2>What is known of you</h2>",
+        "<h2>What the organization knows about you</h2>",
         "Candidate 1",
         &format!("href=\"{path}/data\""),
         &format!("<form method=\"post\" action=\"{path}/withdraw\">"),
@@ -55,7 +55,7 @@ fn the_page_shows_the_role_the_steps_and_the_available_acts() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(!text.contains("Keep this link") && !text.contains("Candidate 2"), "{text}");
+    assert!(!text.contains("Save this link") && !text.contains("Candidate 2"), "{text}");
 }
 
 fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
@@ -112,12 +112,13 @@ fn after_applying_the_page_asks_to_save_the_link() {
     for path in [known, later] {
         let text = app.anonymous().get(&format!("{path}?new=1")).expect(200).text();
         let link = format!("<p class=\"copy\">http://{}{path}</p>", app.address);
-        for part in ["Your application has been sent", "Keep this link", "Had you applied for this role before?", &link]
+        for part in
+            ["Your application has been sent", "Save this link", "Have you applied for this role before?", &link]
         {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(text.contains(&format!("href=\"{path}?new=1&#38;lang=de\"")), "{text}");
-        assert!(!app.anonymous().get(&format!("{path}?new=2")).expect(200).text().contains("Keep this link"));
+        assert!(!app.anonymous().get(&format!("{path}?new=2")).expect(200).text().contains("Save this link"));
     }
 }
 

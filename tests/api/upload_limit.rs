@@ -45,7 +45,7 @@ fn low_disk_space_refuses_only_files() {
     let form = Form::for_role(&app, &hiring).with("note", "Engines");
     app.set_disk(ENOUGH_BYTES - 1, DISK_BYTES);
     let text = assert_form_shown_again(&form.with_file("cv.pdf", PDF).send(&app));
-    assert!(text.contains("Your file cannot be taken right now."), "{text}");
+    assert!(text.contains("Your file cannot be accepted right now."), "{text}");
     // Fields after the file were read.
     assert!(text.contains("value=\"on\" required checked"), "{text}");
     assert_eq!(app.sql("SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM signups)"), ["0"]);
@@ -105,7 +105,7 @@ fn a_refusal_shows_the_form_again_in_the_language_of_the_page() {
     let form = Form::for_role(&app, &hiring).with("note", "Engines").with_file("cv.pdf", PDF);
     app.set_disk(0, DISK_BYTES);
     for (tag, words) in [
-        ("en", "Your file cannot be taken right now."),
+        ("en", "Your file cannot be accepted right now."),
         ("de", "Ihre Datei kann gerade nicht angenommen werden."),
         ("es", "Ahora mismo no se puede recibir su archivo."),
         ("fr", "Votre fichier ne peut pas être reçu pour le moment."),

@@ -114,6 +114,6 @@ fn demo_refuses_a_file_with_other_data() {
     dir.imported("a.db");
     let before = dir.run(&["export", "--db", "a.db"]).succeeded().stdout;
     let output = dir.run(&["serve", "--demo", "--db", "a.db", "--listen", "127.0.0.1:0"]);
-    assert!(output.failed(1, "a.db has data in it").stderr.contains("--demo"));
+    assert!(output.failed(1, "a.db holds data").stderr.contains("--demo"));
     assert_eq!(dir.run(&["export", "--db", "a.db"]).succeeded().stdout, before);
 }

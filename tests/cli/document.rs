@@ -112,10 +112,7 @@ fn an_error_names_its_location_and_leaves_no_file() {
         let output = dir.run(&["import", "--db", "a.db", "document.json"]);
         assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{pointer}: {output:?}");
         let first = output.stderr.lines().next().unwrap();
-        assert_eq!(
-            first, "appliance: 1 thing is wrong with the document, nothing was imported",
-            "{pointer}: {output:?}"
-        );
+        assert_eq!(first, "appliance: 1 error in the document, nothing was imported", "{pointer}: {output:?}");
         assert!(output.stderr.lines().nth(1).unwrap().starts_with(pointer), "{pointer}: {output:?}");
         assert_eq!(dir.names(), ["document.json"], "{pointer}");
     }
@@ -130,7 +127,7 @@ fn an_import_reports_all_errors_at_once() {
     let output = dir.run_with(&["import", "--db", "a.db", "-"], &[], wrong.to_string().as_bytes());
     assert_eq!(output.code, Some(1), "{output:?}");
     let lines: Vec<&str> = output.stderr.lines().collect();
-    assert_eq!(lines[0], "appliance: 2 things are wrong with the document, nothing was imported");
+    assert_eq!(lines[0], "appliance: 2 errors in the document, nothing was imported");
     // In the order of the document.
     assert!(lines[1].starts_with("/users/0/platformRole: "), "{output:?}");
     assert!(lines[2].starts_with("/organizations/0/roles/0/status: "), "{output:?}");
@@ -170,7 +167,7 @@ fn an_error_names_an_unreadable_document() {
     for bytes in [&b""[..], b"{", b"[]", b"\xff", b"{\"users\":[],\"users\":[]}", b"\xef\xbb\xbf{}"] {
         let output = dir.run_with(&["import", "--db", "a.db", "-"], &[], bytes);
         assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:?}");
-        assert!(output.stderr.starts_with("appliance: 1 thing is wrong with the document"), "{output:?}");
+        assert!(output.stderr.starts_with("appliance: 1 error in the document"), "{output:?}");
     }
     assert_eq!(dir.names(), ["folder"]);
 }
@@ -262,7 +259,7 @@ fn an_import_of_more_than_20_000_candidates_requires_a_stopped_service() {
     let service = dir.serve(&["--db", "a.db"]);
     dir.write("large.json", large(20_001));
     let output = dir.run(&["import", "--db", "a.db", "large.json"]).failed(1, "nothing was imported");
-    assert!(output.stderr.contains("20001 candidates") && output.stderr.contains("stop it"), "{output:?}");
+    assert!(output.stderr.contains("20001 applications") && output.stderr.contains("stop it"), "{output:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 0);
     service.send("GET", "/readyz", &[], "").expect(200);
     // The limit allows 20,000, so a conflict with the file is the only error. It spares the time of so many inserts.

@@ -39,7 +39,7 @@ fn decide(service: &RunningService, key: &str, candidate: usize, decision: &str)
 /// The fields of each line that the command prints.
 fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = dir.run(&["hr-deliveries", "--db", "a.db"]).succeeded();
-    assert_eq!(output.stderr, if output.stdout.is_empty() { "nothing is stuck\n" } else { "" });
+    assert_eq!(output.stderr, if output.stdout.is_empty() { "no delivery is stuck\n" } else { "" });
     let lines = output.stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect());
     let lines: Vec<Vec<String>> = lines.collect();
     assert!(lines.iter().all(|parts| parts.len() == 9), "{lines:?}");
@@ -132,7 +132,8 @@ fn an_export_reports_how_many_deliveries_it_omits() {
     (1..=2).for_each(|candidate| decide(&service, &key, candidate, "hire"));
     let exported = dir.run(&["export", "--db", "a.db"]).succeeded();
     assert!(
-        exported.stderr.contains("have not received yet (2 in all)") && !exported.stdout.contains("evt_"),
+        exported.stderr.contains("2 deliveries that HR systems have not received yet")
+            && !exported.stdout.contains("evt_"),
         "{exported:?}"
     );
 }
@@ -196,7 +197,7 @@ fn an_unreadable_file_exits_with_status_1() {
     dir.write("a.db", bytes);
     let output = dir.run(&list);
     assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:?}");
-    assert!(output.stderr.starts_with("appliance: ") && !output.stderr.contains("nothing is stuck"), "{output:?}");
+    assert!(output.stderr.starts_with("appliance: ") && !output.stderr.contains("no delivery is stuck"), "{output:?}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn require_stop(service: RunningService, sentence: &str) {
     // The log has a line about it too. It may come before or after the line of the command.
     let own: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
     assert!(
-        own.len() == 1 && own[0].starts_with("appliance: the service cannot go on: ") && own[0].contains(sentence),
+        own.len() == 1 && own[0].starts_with("appliance: the service cannot continue: ") && own[0].contains(sentence),
         "{sentence}: {output:?}"
     );
 }

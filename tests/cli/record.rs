@@ -91,7 +91,7 @@ fn a_failed_command_is_not_recorded() {
     dir.run(&["user", "disable", "--db", "a.db", "nobody@example.org"]).failed(1, "there is no user");
     dir.run(&["key", "revoke", "--db", "a.db", "key_none"]).failed(1, "there is no key");
     let taken = ["user", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "X"];
-    dir.run(&taken).failed(1, "is there already");
+    dir.run(&taken).failed(1, "already exists");
     let again = dir.run(&["import", "--db", "a.db", "document.json"]);
     assert!(again.code == Some(1) && again.stderr.contains("nothing was imported"), "{again:?}");
     dir.write("copy.db", "something of mine");

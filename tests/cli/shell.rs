@@ -66,7 +66,7 @@ fn the_manual_lists_every_command_with_its_flags() {
         "\n.SS appliance key revoke [OPTIONS] <ID>\n",
         "\\fB\\-\\-expires\\-in\\-days \\fR\\fIDAYS\\fR",
         "Variable: APPLIANCE_HR_RETRY_SCHEDULE.",
-        "When not given: 90.",
+        "Default: 90.",
         "Without this flag the key has candidates:read, roles:read and pipeline:write",
         "One of: candidates:read, candidates:write, roles:read, roles:write, pipeline:write, admin:read, admin:write.",
         "One of: bash, zsh, fish.",

@@ -76,7 +76,7 @@ fn a_running_service_sees_a_new_user() {
 fn a_taken_address_is_refused() {
     let dir = WorkDir::new();
     dir.imported("a.db");
-    let sentence = "a user with the address OWNER@acme.example is there already";
+    let sentence = "a user with the address OWNER@acme.example already exists";
     create(&dir, "OWNER@acme.example", "Ada", &[]).failed(1, sentence);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM users"), 2);
 }

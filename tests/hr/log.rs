@@ -10,15 +10,15 @@ const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Accept, "answered 200; delivered"),
     (Behaviour::Refuse, "answered 500; next attempt at "),
     (Behaviour::BreakOff, "answered 200: the answer broke off"),
-    (Behaviour::HangUp, "no answer: "),
+    (Behaviour::HangUp, "no response: "),
     (Behaviour::Hang, "timed out after "),
     (Behaviour::Echo("HTTP/1.1 422 Wilhelmina Ostrander"), "answered 422; next attempt at "),
     (
         Behaviour::Echo("HTTP/1.1 307 Temporary Redirect\r\nLocation: /hooks-of-nobody?token=c3VwZXItc2VjcmV0"),
         "answered 307: ",
     ),
-    (Behaviour::Echo("Wilhelmina Ostrander <a@people.example>"), "no answer: "),
-    (Behaviour::Echo("HTTP/1.1 200 OK\r\nWilhelmina Ostrander: a\r\nRetry-After: Ostrander"), "no answer: "),
+    (Behaviour::Echo("Wilhelmina Ostrander <a@people.example>"), "no response: "),
+    (Behaviour::Echo("HTTP/1.1 200 OK\r\nWilhelmina Ostrander: a\r\nRetry-After: Ostrander"), "no response: "),
 ];
 
 /// Makes one attempt of each kind. Returns the log, and the delivery and the result of each attempt.

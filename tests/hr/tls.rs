@@ -134,7 +134,7 @@ fn the_handshake_contains_host_names_but_no_addresses() {
 fn an_attempt_without_trusted_authorities_fails_with_instructions() {
     let mut secure = Secure::new();
     let (service, admin) = secure.serve("empty.pem", "text");
-    let instructions = "install its ca-certificates, or name a file of them in SSL_CERT_FILE before the start";
+    let instructions = "install the package ca-certificates, or set SSL_CERT_FILE and restart";
     let delivery = secure.refused(&admin, secure.authority.certify("localhost"), instructions);
     secure.stop(service, 1);
     let (service, admin) = secure.serve("trusted.pem", "text");

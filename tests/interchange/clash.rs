@@ -1,4 +1,4 @@
-//! Documents that contradict themselves: each clash is found at its object.
+//! Documents that contradict themselves: the finding is at the object with the contradiction.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn hired(number: usize) -> Value {
 }
 
 #[test]
-fn a_role_whose_hires_deny_its_status_is_found() {
+fn a_role_status_that_contradicts_its_hires_is_a_finding() {
     let mut full = with(&format!("{CANDIDATES}/-"), hired(1));
     assert_refused(&full, ROLE, "the role is open but all its positions are filled");
     set(&mut full, &format!("{ROLE}/status"), json!("filled"));
@@ -25,21 +25,21 @@ fn a_role_whose_hires_deny_its_status_is_found() {
 }
 
 #[test]
-fn a_salary_that_begins_above_its_end_is_found() {
+fn a_salary_minimum_above_its_maximum_is_a_finding() {
     assert_refused(&with(&format!("{ROLE}/salaryMin"), json!(20.6)), ROLE, "salaryMin is more than salaryMax");
     assert!(findings(&with(&format!("{ROLE}/salaryMin"), json!(20.5))).is_empty());
 }
 
 #[test]
-fn a_role_with_candidates_has_a_step() {
-    assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "has candidates but no steps");
+fn a_role_with_candidates_needs_a_step() {
+    assert_refused(&with(&format!("{ROLE}/steps"), json!([])), ROLE, "so it needs at least one step");
     let mut empty = with(&format!("{ROLE}/steps"), Value::Null);
     set(&mut empty, &format!("{ROLE}/candidates"), json!([]));
     assert!(findings(&empty).is_empty());
 }
 
 #[test]
-fn an_id_that_is_there_twice_is_found_at_the_second() {
+fn a_duplicate_id_is_a_finding_at_the_second_object() {
     for (pointer, id, place) in [
         ("/users/1/id", "user_1", "/users/1"),
         (&format!("{ROLE}/steps/1/id"), "step_1", &format!("{ROLE}/steps/1")),
@@ -47,17 +47,17 @@ fn an_id_that_is_there_twice_is_found_at_the_second() {
         (&format!("{CANDIDATES}/3/steps/0/id"), "cs_1", &format!("{CANDIDATES}/3/steps/0")),
     ] {
         let mut document = with(pointer, json!(id));
-        // Whoever named the id that is gone now is not what is looked at here.
+        // The replaced id had a reference, which is not the subject here.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
-        assert_refused(&document, place, &format!("the id {id} is there twice"));
+        assert_refused(&document, place, &format!("the document uses the id {id} twice"));
     }
     let second = json!({ "id": "org_1", "slug": "other", "name": "Other" });
-    assert_refused(&with("/organizations/-", second), "/organizations/1", "the id org_1 is there twice");
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "the document uses the id org_1 twice");
     let second = json!({ "id": "role_1", "name": "Other" });
     assert_refused(
         &with("/organizations/0/roles/-", second),
         "/organizations/0/roles/1",
-        "the id role_1 is there twice",
+        "the document uses the id role_1 twice",
     );
     let mut same = sound();
     set(&mut same, "/users/0/id", json!("one"));
@@ -67,21 +67,21 @@ fn an_id_that_is_there_twice_is_found_at_the_second() {
 }
 
 #[test]
-fn an_address_or_slug_that_is_there_twice_is_found_whatever_its_case() {
+fn duplicate_addresses_and_slugs_are_findings_in_any_case() {
     assert_refused(
         &with("/users/1/email", json!(" ADA@example.org ")),
         "/users/1",
-        "the email ADA@example.org is there",
+        "two users have the email ADA@example.org",
     );
     let second = json!({ "slug": "ACME", "name": "Other" });
-    assert_refused(&with("/organizations/-", second), "/organizations/1", "the slug ACME is there twice");
+    assert_refused(&with("/organizations/-", second), "/organizations/1", "two organizations have the slug ACME");
 }
 
 #[test]
-fn a_member_is_one_once_in_each_organization() {
+fn a_user_is_a_member_of_an_organization_once() {
     let again = json!({ "userId": "user_1", "orgRole": "member" });
     let place = "/organizations/0/members/2";
-    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is there twice");
+    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is listed twice");
     let second = json!({ "slug": "other", "name": "Other", "members": [again] });
     assert!(findings(&with("/organizations/-", second)).is_empty());
 }
@@ -90,7 +90,7 @@ fn a_member_is_one_once_in_each_organization() {
 fn a_candidate_applies_to_a_role_once() {
     let again = json!({ "name": "Cleo", "email": "CLEO@example.org" });
     let place = format!("{CANDIDATES}/4");
-    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "there twice under this role");
+    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "listed twice under this role");
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [again] });
     assert!(
         findings(&with("/organizations/0/roles/-", role)).is_empty(),
@@ -99,7 +99,7 @@ fn a_candidate_applies_to_a_role_once() {
 }
 
 #[test]
-fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
+fn within_an_organization_one_address_has_one_id() {
     let role = |id: &str, email: &str| {
         let candidate = json!({ "id": id, "name": "Cleo", "email": email });
         json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [candidate] })
@@ -111,7 +111,7 @@ fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
     assert_refused(
         &second(role("cand_1", "other@example.org")),
         place,
-        "the id cand_1 is that of a candidate with another",
+        "the id cand_1 belongs to a candidate with another",
     );
     let elsewhere = |role| with("/organizations/-", json!({ "slug": "other", "name": "Other", "roles": [role] }));
     let place = "/organizations/1/roles/0/candidates/0";
@@ -120,7 +120,7 @@ fn one_address_has_one_id_in_an_organization_and_one_id_one_address() {
 }
 
 #[test]
-fn only_a_hired_application_has_a_record_of_the_hire() {
+fn only_a_hired_application_has_hire_members() {
     for name in ["hiredDate", "offerAcceptedDate", "externalPositionId", "hireNotes"] {
         let document = with(&format!("{CANDIDATES}/0/{name}"), json!("2026-11-01"));
         assert_refused(&document, &format!("{CANDIDATES}/0"), "only an application that is Hired");
@@ -128,7 +128,7 @@ fn only_a_hired_application_has_a_record_of_the_hire() {
 }
 
 #[test]
-fn only_a_decided_step_has_a_record_of_the_decision() {
+fn only_a_decided_step_has_decision_members() {
     let step = format!("{CANDIDATES}/3/steps/0");
     for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {
         let document = with(&format!("{step}/{name}"), json!("2026-11-01"));
@@ -139,7 +139,7 @@ fn only_a_decided_step_has_a_record_of_the_decision() {
 }
 
 #[test]
-fn a_status_that_the_steps_deny_is_found_at_the_candidate() {
+fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
     for (status, first, last, words) in [
         ("In Progress", "rejected", "pending", "In Progress but a step is rejected"),
         ("In Progress", "validated", "validated", "In Progress but its final step is validated"),
@@ -163,11 +163,11 @@ fn an_application_has_each_of_the_roles_steps_once() {
     assert_refused(&with(&steps, json!([])), &steps, "lack the role's steps step_1, step_2");
     assert_refused(&with(&steps, json!([step("step_1", "rejected")])), &steps, "lack the role's steps step_2");
     let twice = json!([step("step_1", "rejected"), step("step_1", "pending")]);
-    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }
 
 #[test]
-fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
+fn an_application_with_its_own_steps_states_their_order() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, order: Value, status: &str| json!({ "roleStepId": of, "order": order, "status": status });
     let given = |first: Value, second: Value| {
@@ -175,18 +175,18 @@ fn an_application_that_has_steps_of_its_own_says_the_order_of_each() {
     };
     assert!(findings(&given(json!(1), json!(2))).is_empty());
     assert!(findings(&with(&steps, json!([step("step_2", json!(1), "rejected")]))).is_empty());
-    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks its order");
-    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks its order");
-    assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application, too (1)");
+    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks order");
+    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks order");
+    assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application (1)");
     for wrong in [json!(0), json!(-1), json!(1.5), json!("1")] {
         assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer from 1");
     }
     let twice = json!([step("step_1", json!(1), "rejected"), step("step_1", json!(2), "pending")]);
-    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the role's step step_1 is there twice");
+    assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }
 
 #[test]
-fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() {
+fn removed_steps_come_last_and_need_an_order_in_applications() {
     let at = format!("{ROLE}/steps");
     let removed = |first: bool, second: bool| {
         let steps = json!([
@@ -198,20 +198,20 @@ fn a_removed_step_stands_behind_the_others_and_is_only_in_steps_with_an_order() 
         document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap().drain(..2);
         document
     };
-    assert_refused(&removed(true, false), &at, "behind all others");
+    assert_refused(&removed(true, false), &at, "list removed steps last");
     let steps = format!("{CANDIDATES}/0/steps");
-    let words = "the role's step step_2 was removed, so the application's steps need their order";
+    let words = "the role's step step_2 was removed, so the application's steps need order";
     assert_refused(&removed(false, true), &format!("{steps}/1"), words);
     let mut none = removed(true, true);
     set(&mut none, &steps, Value::Null);
-    assert_refused(&none, &steps, "the role has no step that an application gets");
+    assert_refused(&none, &steps, "the role has no steps to copy");
     set(&mut none, &steps, json!([]));
     assert_refused(&none, &steps, "must have at least one");
     assert_refused(&with(&format!("{at}/0/removed"), json!(1)), &format!("{at}/0/removed"), "must be true or false");
 }
 
 #[test]
-fn only_a_closed_role_says_why() {
+fn only_a_closed_role_has_a_close_reason() {
     let reason = |status: &str, reason: Value| {
         let mut document = with(&format!("{ROLE}/status"), json!(status));
         set(&mut document, &format!("{ROLE}/closeReason"), reason);
@@ -219,13 +219,13 @@ fn only_a_closed_role_says_why() {
     };
     assert!(findings(&reason("closed", json!("x".repeat(1_000)))).is_empty());
     assert!(findings(&reason("open", Value::Null)).is_empty());
-    assert_refused(&reason("open", json!("")), ROLE, "only a role that is closed has a closeReason");
+    assert_refused(&reason("open", json!("")), ROLE, "only a closed role has a closeReason");
     let long = reason("closed", json!("x".repeat(1_001)));
     assert_refused(&long, &format!("{ROLE}/closeReason"), "at most 1000 characters");
 }
 
 #[test]
-fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
+fn a_wrong_value_causes_no_findings_at_dependent_members() {
     assert_refused(&with(&format!("{ROLE}/steps/0/name"), json!(1)), &format!("{ROLE}/steps/0/name"), "must be a text");
     let mut document = with(&format!("{ROLE}/status"), json!("filled"));
     set(&mut document, &format!("{CANDIDATES}/0/name"), json!(1));
@@ -234,7 +234,7 @@ fn a_wrong_value_does_not_make_what_hangs_on_it_look_wrong() {
 }
 
 #[test]
-fn whoever_is_erased_has_nothing_left_to_tell_or_to_hold() {
+fn an_erased_candidate_has_no_data_and_no_legal_hold() {
     let candidate = format!("{CANDIDATES}/2");
     let erased = |change: &dyn Fn(&mut Value)| {
         let mut document = with(&format!("{candidate}/erasedAt"), json!("2026-11-01"));

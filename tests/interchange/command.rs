@@ -1,4 +1,4 @@
-//! `appliance import` and `appliance export` as they are run.
+//! The commands `appliance import` and `appliance export`.
 
 use std::fs;
 use std::io::Write;
@@ -39,7 +39,7 @@ impl Place {
         run(Command::new(BINARY).arg("export").arg("--db").arg(self.db()), "")
     }
 
-    /// Everything that is there, by its name.
+    /// The names of all files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dir.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -53,7 +53,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
 fn run(command: &mut Command, input: &str) -> Output {
     let command = command.env_remove("APPLIANCE_DB").env_remove("APPLIANCE_WITH_SECRETS");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that ends before it has read everything closes the pipe.
+    // A command that ends before it has read its whole input closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -63,7 +63,7 @@ fn words(output: &Output) -> String {
 }
 
 #[test]
-fn an_import_says_what_it_brought_and_how_long_the_lock_was_held() {
+fn an_import_reports_its_counts_and_the_time_of_the_lock() {
     let place = Place::new();
     let output = place.import(&sound());
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
@@ -73,7 +73,7 @@ fn an_import_says_what_it_brought_and_how_long_the_lock_was_held() {
 }
 
 #[test]
-fn a_wrong_document_makes_no_file() {
+fn a_wrong_document_creates_no_file() {
     let place = Place::new();
     for (document, pointer) in [
         (with("/users/0/email", json!("ada")), "\n/users/0/email: "),
@@ -82,25 +82,29 @@ fn a_wrong_document_makes_no_file() {
     ] {
         let output = place.import(&document);
         assert_eq!(output.status.code(), Some(1));
-        assert!(words(&output).contains("1 thing is wrong with the document, nothing was imported"));
+        assert!(words(&output).contains("1 error in the document, nothing was imported"));
         assert!(words(&output).contains(pointer), "{}", words(&output));
         assert_eq!(place.names(), ["document.json"]);
     }
 }
 
 #[test]
-fn a_document_that_the_file_refuses_leaves_it_as_it_was() {
+fn a_document_that_conflicts_with_the_file_changes_nothing() {
     let place = Place::new();
     assert!(place.import(&sound()).status.success());
     let before = place.export().stdout;
     let output = place.import(&sound());
     assert_eq!(output.status.code(), Some(1));
-    assert!(words(&output).contains("\n/users/0: the user id user_1 is already in the file\n"), "{}", words(&output));
+    assert!(
+        words(&output).contains("\n/users/0: the user id user_1 already exists in the file\n"),
+        "{}",
+        words(&output)
+    );
     assert_eq!(place.export().stdout, before);
 }
 
 #[test]
-fn a_document_comes_from_standard_input_too() {
+fn a_document_is_read_from_standard_input() {
     let place = Place::new();
     let mut command = Command::new(BINARY);
     let output = run(command.arg("import").arg("--db").arg(place.db()).arg("-"), &sound().to_string());
@@ -110,7 +114,7 @@ fn a_document_comes_from_standard_input_too() {
 }
 
 #[test]
-fn an_integration_without_a_secret_is_told() {
+fn an_integration_without_a_secret_is_reported() {
     let place = Place::new();
     let output = place.import(&with("/organizations/0/hrIntegration/secret", Value::Null));
     assert!(output.status.success());
@@ -118,7 +122,7 @@ fn an_integration_without_a_secret_is_told() {
 }
 
 #[test]
-fn an_export_shows_secrets_only_when_asked_to() {
+fn an_export_includes_secrets_only_with_the_flag() {
     let place = Place::new();
     assert!(place.import(&sound()).status.success());
     let export = |arguments: &[&str]| {
@@ -132,7 +136,7 @@ fn an_export_shows_secrets_only_when_asked_to() {
 }
 
 #[test]
-fn what_is_not_there_is_told_in_a_sentence_and_not_made() {
+fn a_missing_file_is_reported_and_not_created() {
     let place = Place::new();
     let output = place.export();
     assert_eq!(output.status.code(), Some(1));
@@ -145,7 +149,7 @@ fn what_is_not_there_is_told_in_a_sentence_and_not_made() {
 }
 
 #[test]
-fn a_foreign_file_is_left_alone() {
+fn a_foreign_file_is_not_changed() {
     let place = Place::new();
     let text = "not a database, but long enough to look like something: ".repeat(40);
     fs::write(place.db(), &text).unwrap();
@@ -155,7 +159,7 @@ fn a_foreign_file_is_left_alone() {
     assert_eq!(fs::read_to_string(place.db()).unwrap(), text);
 }
 
-/// The sound document with as many candidates as named.
+/// The valid document with this many candidates.
 fn crowd(candidates: usize) -> Value {
     let candidate = |number: usize| json!({ "name": "C", "email": format!("{number}@example.org") });
     with("/organizations/0/roles/0/candidates", (0..candidates).map(candidate).collect())
@@ -167,26 +171,26 @@ fn import_beside_server(path: &Path, place: &Place, document: &Value) -> Output 
 }
 
 #[test]
-fn above_twenty_thousand_candidates_the_server_must_be_stopped() {
+fn more_than_20_000_applications_are_refused_beside_a_server() {
     let place = Place::new();
     let output = import_beside_server(&place.db(), &place, &crowd(20_001));
     assert_eq!(output.status.code(), Some(1));
-    let told = words(&output);
-    assert!(told.contains("20001 candidates") && told.contains("stop it"), "{told}");
+    let message = words(&output);
+    assert!(message.contains("20001 applications") && message.contains("stop it"), "{message}");
     assert!(!place.db().exists(), "nothing was made");
     let output = place.import(&crowd(20_001));
     assert!(output.status.success(), "{}", words(&output));
 }
 
 #[test]
-fn up_to_twenty_thousand_candidates_a_server_may_run() {
+fn up_to_20_000_applications_are_imported_beside_a_server() {
     let place = Place::new();
     let output = import_beside_server(&place.db(), &place, &crowd(rounds(2_000, 20_000)));
     assert!(output.status.success(), "{}", words(&output));
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn an_export_to_a_closed_pipe_succeeds() {
     let place = Place::new();
     assert!(place.import(&crowd(2_000)).status.success());
     let mut command = Command::new(BINARY);

@@ -1,4 +1,4 @@
-//! Tables of candidates: what each column becomes, and what is refused with its line.
+//! Imports of CSV tables: what each column becomes, and which rows are refused.
 
 use appliance::domain::text::Slug;
 use appliance::interchange::{self, csv::Table};
@@ -7,7 +7,7 @@ use appliance::store::{act_alone, organization, read_alone};
 use appliance::world::World;
 use serde_json::json;
 
-use crate::elsewhere::{Company, each};
+use crate::company::{Company, each};
 use crate::rounds::rounds;
 use crate::support::{NOW, world};
 
@@ -22,12 +22,12 @@ fn a_row_becomes_a_candidate_at_the_first_step() {
     assert_eq!((&dan["name"], &dan["status"]), (&json!("Dan Day"), &json!("In Progress")));
     assert_eq!(each(&dan["steps"], "status"), ["in_progress", "pending", "pending"]);
     assert_eq!(each(&dan["steps"], "name"), ["Review", "Call", "Offer"]);
-    // The other organization has somebody with that address, who is somebody else.
+    // The other organization has another candidate with the same address.
     assert_eq!(company.export()["organizations"][1]["roles"][0]["candidates"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn every_column_is_kept_in_any_order_and_either_separator() {
+fn every_column_is_imported_in_any_order_and_with_any_separator() {
     let company = Company::new();
     let rows = "\u{feff}STATUS;Role;Email;externalPositionId;hiredDate;outcomeNotes;appliedAt;Step;outcomeReason;outcomeType;NAME;rejectedAt\r\n\
         hired;role_eng;dan@x.org;P-7;2026-03-01;\"Good, and \"\"fast\"\"\r\nvery\";2026-01-02;offer;;;Dan;\r\n\
@@ -57,12 +57,12 @@ fn every_column_is_kept_in_any_order_and_either_separator() {
 }
 
 #[test]
-fn one_role_may_be_named_for_all_rows() {
+fn the_role_flag_applies_to_all_rows() {
     let company = Company::new();
     company.csv_with(&["--role", "role_wri"], "name,email\nDan,dan@x.org\n").fine();
     company.csv_with(&["--role", "role_d1"], "name,email,role\nDan,dan@x.org,\nEve,eve@x.org,double\n").fine();
     let ended = company.csv_with(&["--role", "role_d1"], "name,email,role\nFay,fay@x.org,role_d2\n");
-    ended.refused(&["line 2: role is \"role_d2\", and --role says that all rows are for role_d1"]);
+    ended.refused(&["line 2: role is \"role_d2\", but --role says that all rows are for role_d1"]);
     for role in ["role_far", "role_9"] {
         let ended = company.csv_with(&["--role", role], "name,email\nDan,dan@x.org\n");
         ended.failed(1, &format!("nothing was imported: the organization has no role with the id {role}"));
@@ -71,18 +71,22 @@ fn one_role_may_be_named_for_all_rows() {
 }
 
 #[test]
-fn an_address_is_one_candidate_however_often_it_applies() {
+fn rows_with_one_address_become_one_candidate() {
     let company = Company::new();
     let table = "name,email,role\nDan,dan@x.org,role_eng\nDaniel,DAN@x.org,Writer\nCleopatra,CLEO@example.org,Writer\n";
     company.csv(table).fine().says("candidates 1, applications 3");
     let (first, second) = (company.application("role_eng", "dan@x.org"), company.application("role_wri", "dan@x.org"));
     assert_eq!((&first["id"], &first["name"]), (&second["id"], &second["name"]));
     let cleo = company.application("role_wri", "cleo@example.org");
-    assert_eq!((&cleo["id"], &cleo["name"]), (&json!("cand_cleo"), &json!("Cleo")), "who is there keeps their name");
+    assert_eq!(
+        (&cleo["id"], &cleo["name"]),
+        (&json!("cand_cleo"), &json!("Cleo")),
+        "the name of an existing candidate does not change"
+    );
 }
 
 #[test]
-fn who_has_applied_already_is_refused() {
+fn a_second_application_to_a_role_is_refused() {
     let company = Company::new();
     let table = "name,email,role\nCleo,cleo@EXAMPLE.org,Engineer\nDan,dan@x.org,Writer\nDan,Dan@x.org,role_wri\n";
     let refused = [
@@ -91,12 +95,9 @@ fn who_has_applied_already_is_refused() {
     ];
     company.csv(table).refused(&refused).says("2 of 3 rows were refused, nothing was imported");
     assert_eq!(company.role("role_wri")["candidates"], json!([]));
-    company
-        .csv_with(&["--partial"], table)
-        .refused(&refused)
-        .says("2 of 3 rows were refused; the others were imported");
+    company.csv_with(&["--partial"], table).refused(&refused).says("2 of 3 rows were refused; the rest was imported");
     assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
-    // And what was imported is there, as anything else.
+    // The imported applications exist like any other.
     company.csv(table).refused(&[
         refused[0],
         "line 3: dan@x.org has already applied to the role \"Writer\"",
@@ -105,7 +106,7 @@ fn who_has_applied_already_is_refused() {
 }
 
 #[test]
-fn all_faults_of_a_row_are_told_at_once() {
+fn all_faults_of_a_row_are_reported_at_once() {
     let company = Company::new();
     let table = "name,email,role,appliedAt,status,step,hiredDate,outcomeReason\n\
         ,dan,Nobody,soon,Dismissed,Call,yesterday,\n\
@@ -114,20 +115,20 @@ fn all_faults_of_a_row_are_told_at_once() {
         Gus,gus@x.org,Double,,Hired,Talk,never,\n";
     company.csv(table).refused(&[
         "line 2: name is missing; it must be a text of at most 255 characters; email must be an email address of at most 254 \
-         characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, and is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
-         and is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, and is \"Dismissed\"; hiredDate \
-         must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"yesterday\"; role is \
-         \"Nobody\", and the organization has no such role",
+         characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, but is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
+         but is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, but is \"Dismissed\"; hiredDate \
+         must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
+         \"Nobody\", but the organization has no such role",
         "line 3: hiredDate must be blank, because the status is Not Selected and not Hired; step is missing; an \
          application that has ended needs the step at which it did",
         "line 4: outcomeReason must be blank, because the status is In Progress and not Not Selected or Hired; step is \
-         \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
-        "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, and is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; name the one by its id",
+         \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
+        "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; give the id instead",
     ]);
 }
 
 #[test]
-fn steps_that_do_not_go_with_the_role_or_the_status_are_refused() {
+fn steps_that_do_not_fit_the_role_or_status_are_refused() {
     let company = Company::new();
     let table = "name,email,role,status,step\n\
         A,a@x.org,Engineer,,Nowhere\n\
@@ -140,11 +141,11 @@ fn steps_that_do_not_go_with_the_role_or_the_status_are_refused() {
         H,h@x.org,Writer,Not Selected,\n";
     let missing = "step is missing; an application that has ended needs the step at which it did";
     company.csv_with(&["--partial"], table).refused(&[
-        "line 2: step is \"Nowhere\", and the role's steps are \"Review\", \"Call\", \"Offer\"",
+        "line 2: step is \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
         &format!("line 3: {missing}"),
         &format!("line 4: {missing}"),
-        "line 5: step is \"Call\"; who is Hired is at the final step, \"Offer\"",
-        "line 6: step is \"Talk\", which is the name of several; name the one by its id",
+        "line 5: step is \"Call\", but a Hired candidate is at the last step, \"Offer\"",
+        "line 6: step is \"Talk\", which is the name of several steps; give the id instead",
         "line 7: the role has no steps; it needs at least one",
     ]);
     assert_eq!(each(&company.application("role_d2", "g@x.org")["steps"], "status"), ["validated", "in_progress"]);
@@ -152,7 +153,7 @@ fn steps_that_do_not_go_with_the_role_or_the_status_are_refused() {
 }
 
 #[test]
-fn positions_are_taken_and_never_overfilled() {
+fn imported_hires_fill_positions_and_never_overfill_them() {
     let company = Company::new();
     let hired = |role: &str, names: &[&str]| {
         let row = |name: &&str| format!("{name},{name}@x.org,{role},Hired\n");
@@ -166,7 +167,7 @@ fn positions_are_taken_and_never_overfilled() {
         .refused(&[&format!("line 3: {full}"), &format!("line 4: {full}")]);
     assert_eq!(company.role("role_eng")["status"], "filled");
     company.csv(hired("Engineer", &["c"])).refused(&[&format!("line 2: {full}")]);
-    // Who is not hired may still apply, and a role that is closed or a draft stays so.
+    // Applications that are not hired need no position. A closed role and a draft keep their status.
     company.csv("name,email,role\ne,e@x.org,Engineer\n").fine();
     company.csv(hired("role_d1", &["a"])).fine();
     assert_eq!(company.role("role_d1")["status"], "closed");
@@ -174,7 +175,7 @@ fn positions_are_taken_and_never_overfilled() {
 }
 
 #[test]
-fn what_is_missing_has_the_time_of_the_import() {
+fn missing_times_default_to_the_time_of_the_import() {
     let company = Company::new();
     company.csv("name,email,role,status\nDan,dan@x.org,Writer,Not Selected\n").fine();
     let dan = company.application("role_wri", "dan@x.org");
@@ -184,7 +185,7 @@ fn what_is_missing_has_the_time_of_the_import() {
 }
 
 #[test]
-fn texts_are_as_long_as_in_a_document() {
+fn text_limits_equal_those_of_a_document() {
     let company = Company::new();
     let row = |name: usize, id: usize, notes: usize, address: usize| {
         let email = format!("{}@x.org", "e".repeat(address - 6));
@@ -215,27 +216,28 @@ fn texts_are_as_long_as_in_a_document() {
 }
 
 #[test]
-fn columns_that_are_not_known_are_told_and_passed_over() {
+fn unknown_columns_are_reported_and_ignored() {
     let company = Company::new();
     let ended = company.csv("name,phone,email,,role\nDan,1,dan@x.org,2,Writer\n").fine();
-    let told = "not known: \"phone\", column 4 without a heading; known are name, email, role,";
-    assert!(ended.err.contains(told), "{ended:?}");
+    let report =
+        "unknown columns are ignored: \"phone\", column 4 without a heading; the columns are name, email, role,";
+    assert!(ended.err.contains(report), "{ended:?}");
 }
 
 #[test]
-fn headings_that_are_wrong_are_told_before_any_row() {
+fn wrong_headings_are_reported_before_any_row() {
     let company = Company::new();
-    company.csv("").failed(1, "line 1: there is no line of headings");
+    company.csv("").failed(1, "line 1: the heading line is missing");
     company.csv("Dan,dan@x.org\n").failed(1, "line 1: the column name is missing");
     company
         .csv("\nname,Name,role\n")
-        .failed(1, "line 2: the column name is there twice\nline 2: the column email is missing");
+        .failed(1, "line 2: the column name appears twice\nline 2: the column email is missing");
     company.csv(b"\xff\xfen\0a\0m\0e").failed(1, "line 1: the headings cannot be read");
     company.csv("name,email,role\n").fine().says("candidates 0, applications 0");
 }
 
 #[test]
-fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
+fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
     let company = Company::new();
     let mut table = b"name,email,role\n".to_vec();
     table.extend_from_slice(format!("{},big@x.org,Writer\n", "x".repeat(1 << 20)).as_bytes());
@@ -252,25 +254,26 @@ fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
     let lines: Vec<&str> = ended.out.lines().collect();
     assert_eq!(lines.len(), 9, "{lines:#?}");
     for (line, words) in [
-        "line 2: name must be a text of at most 255 characters, and is \"xxx",
-        "line 3: the cell that begins in line 3 has a NUL in it, which no text has",
-        "line 4: the cell that begins in line 4 is not UTF-8; save the table as such",
-        "line 5: has 2 cells, and the headings are 3",
-        "line 6: has 4 cells, and the headings are 3",
-        "line 7: name must have no line break (U+000A), and is \"two\\nlines\"",
-        "line 9: the cell that begins in line 9 and ends in line 9 has more behind its closing quote",
-        "line 11: name must have no control character (U+001B), and is",
+        "line 2: name must be a text of at most 255 characters, but is \"xxx",
+        "line 3: the cell that begins in line 3 contains a NUL character",
+        "line 4: the cell that begins in line 4 is not UTF-8; save the table as UTF-8",
+        "line 5: has 2 cells, but there are 3 headings",
+        "line 6: has 4 cells, but there are 3 headings",
+        "line 7: name must have no line break (U+000A), but is \"two\\nlines\"",
+        "line 9: the cell that begins in line 9 and ends in line 9 continues after its closing quote",
+        "line 11: name must have no control character (U+001B), but is",
         "line 12: has 2 cells",
     ]
     .into_iter()
     .enumerate()
     {
-        let told = lines[line];
+        let report = lines[line];
         assert!(
-            told.starts_with(words) || (line == 8 && told.contains("the quote that begins in line 12 is never closed")),
-            "{told}"
+            report.starts_with(words)
+                || (line == 8 && report.contains("the quote that begins in line 12 is never closed")),
+            "{report}"
         );
-        assert!(told.len() < 500 && !told.contains('\u{1b}'), "{told}");
+        assert!(report.len() < 500 && !report.contains('\u{1b}'), "{report}");
     }
     let role = company.role("role_wri");
     let mut names = each(&role["candidates"], "name");
@@ -279,20 +282,20 @@ fn a_hostile_table_is_told_row_by_row_and_its_good_rows_come() {
 }
 
 #[test]
-fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
+fn a_change_of_the_file_after_planning_undoes_the_import() {
     let company = Company::new();
     let path = company.file().path();
     let sorted = |table: &str| {
         let table = Table::parse(table.as_bytes(), world().now()).unwrap();
         read_alone(&path, world(), |tx| {
             let organization = organization::with_slug(tx, &Slug::parse("acme").unwrap())?.unwrap();
-            interchange::csv::place(tx, world(), table, organization, None)
+            interchange::csv::plan(tx, world(), table, organization, None)
         })
     };
     let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
     for (asked, came, words) in [
-        // Somebody else took the position, the same person came, and applied.
-        (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri is not as it was"),
+        // Meanwhile, somebody took the position, or the same person was added, or applied.
+        (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri was changed during the import"),
         ("name,email,role\nFay,fay@x.org,Engineer\n", "name,email,role\nFay,fay@x.org,role_d1\n", "candidate cand_"),
         (
             "name,email,role\nCleo,cleo@example.org,role_d1\n",
@@ -311,7 +314,7 @@ fn what_changed_since_the_file_was_asked_is_noticed_and_nothing_comes() {
 }
 
 #[test]
-fn of_two_imports_of_one_table_at_once_one_wins() {
+fn one_of_two_parallel_imports_of_a_table_wins() {
     let company = Company::new();
     let table = crowd(200) + "D,d@x.org,Writer\n";
     let (first, second) = std::thread::scope(|scope| {
@@ -324,18 +327,18 @@ fn of_two_imports_of_one_table_at_once_one_wins() {
     assert_eq!(company.role("role_wri")["candidates"].as_array().unwrap().len(), 1);
 }
 
-/// A table with so many rows.
+/// A table with this many rows.
 fn crowd(rows: usize) -> String {
     let row = |number| format!("C,c{number}@x.org,Engineer\n");
     "name,email,role\n".to_owned() + &(0..rows).map(row).collect::<String>()
 }
 
 #[test]
-fn above_twenty_thousand_rows_the_server_must_be_stopped() {
+fn more_than_20_000_rows_are_refused_beside_a_server() {
     let company = Company::new();
     let server = Lock::take(&company.file().path()).unwrap();
     for rows in [20_001, rounds(30_000, 200_000)] {
-        company.csv(crowd(rows)).failed(1, &format!("has {rows} candidates")).says("stop it");
+        company.csv(crowd(rows)).failed(1, &format!("has {rows} applications")).says("stop it");
     }
     let rows = rounds(2_000, 20_000);
     company.csv(crowd(rows)).fine().says(&format!("applications {rows}"));
@@ -344,20 +347,20 @@ fn above_twenty_thousand_rows_the_server_must_be_stopped() {
 }
 
 #[test]
-fn a_table_is_for_an_organization_that_is_there() {
+fn a_table_needs_an_existing_organization() {
     let company = Company::new();
     let import = |args: &[&str]| company.import(&[&["--format", "csv"], args, &["-"]].concat(), b"name,email,role\n");
     import(&["--organization", "none"])
-        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
+        .failed(1, "has no organization with the slug none; create it first:\n  appliance organization create --db ");
     import(&["--organization", " ACME"]).fine();
-    import(&[]).failed(2, "--organization is missing");
+    import(&[]).failed(2, "--organization is required");
     import(&["--organization", "acme", "more.csv"]).failed(2, "'-'");
     import(&["--organization", "a b"]).failed(2, "a slug has 1 to 64 characters");
     import(&["--organization", "acme", "--role", "a b"]).failed(2, "an id has 1 to 64 characters");
 }
 
 #[test]
-fn tables_of_windows_programs_are_read_in_their_charset() {
+fn tables_in_windows_charsets_are_decoded() {
     let table = "name,email,role,outcomeNotes,status,step\n\
                  Zoë \u{2013} Müller,zoe@x.org,Writer,\u{201c}Too\u{201d} dear: 5 €,Not Selected,Talk\n";
     let windows = b"name,email,role,outcomeNotes,status,step\n\
@@ -368,38 +371,41 @@ fn tables_of_windows_programs_are_read_in_their_charset() {
     let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
     for (bytes, charset) in [(windows.to_vec(), "windows-1252"), (little, "UTF-16"), (big, "UTF-16")] {
         let company = Company::new();
-        company.csv(&bytes).fine().says(&format!("the table is not in UTF-8 and was read as {charset}"));
+        company.csv(&bytes).fine().says(&format!("the table is not UTF-8 and was read as {charset}"));
         let zoe = company.application("role_wri", "zoe@x.org");
         assert_eq!(zoe["name"], "Zoë \u{2013} Müller");
         assert_eq!(zoe["steps"][0]["rejectionReason"], "\u{201c}Too\u{201d} dear: 5 €");
     }
-    // Two bytes that windows-1252 has no character for.
+    // Bytes that windows-1252 does not define.
     Company::new()
         .csv(b"name,email,role\nZ\x81,zoe@x.org,Writer\n")
-        .refused(&["line 2: the cell that begins in line 2 is not UTF-8; save the table as such"]);
+        .refused(&["line 2: the cell that begins in line 2 is not UTF-8; save the table as UTF-8"]);
 }
 
 #[test]
-fn unknown_columns_are_one_line_however_many_they_are() {
+fn unknown_columns_are_reported_in_one_line() {
     let company = Company::new();
     let columns: Vec<String> = (0..100).map(|number| format!("x{number}")).collect();
     let cells = vec!["1"; 100].join(",");
     let table = format!("name,email,role,{}\nDan,dan@x.org,Writer,{cells}\n", columns.join(","));
     let ended = company.csv(table).fine();
-    let told: Vec<&str> = ended.err.lines().filter(|line| line.contains("known")).collect();
-    assert_eq!(told.len(), 1, "{ended:?}");
-    assert!(told[0].contains("\"x0\", \"x1\"") && told[0].contains("\"x19\" and 80 more; known are name"), "{told:?}");
+    let report: Vec<&str> = ended.err.lines().filter(|line| line.contains("known")).collect();
+    assert_eq!(report.len(), 1, "{ended:?}");
+    assert!(
+        report[0].contains("\"x0\", \"x1\"") && report[0].contains("\"x19\" and 80 more; the columns are name"),
+        "{report:?}"
+    );
 }
 
 #[test]
-fn a_file_over_the_limit_is_not_read() {
+fn a_file_over_the_size_limit_is_not_read() {
     let company = Company::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.json");
-    // A sparse file: it has the size without the bytes.
+    // A sparse file has the size without using the disk.
     std::fs::File::create(&path).unwrap().set_len((512 << 20) + 1).unwrap();
     let path = path.to_str().unwrap();
-    let sentence = "an import reads at most 512 MiB, all its files together; import a part at a time";
+    let sentence = "an import reads at most 512 MiB over all its files; split it into several imports";
     company.import(&["--format", "csv", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&["--format", "greenhouse", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&[path], b"").failed(1, sentence);

@@ -1,4 +1,4 @@
-//! Whatever decisions make of an application, its export is a document that import takes.
+//! The export of every state that decisions can produce is a document that `import` accepts.
 
 use appliance::domain::activity::Action;
 use appliance::domain::candidate_step::{Decision, HireInput, RejectInput, StepFacts, hire, reject};
@@ -18,13 +18,13 @@ use crate::support::{CANDIDATES, File, ROLE, read, set, with, world};
 type Rule = fn(&StepFacts, Timestamp) -> Result<Decision, Refusal>;
 
 const HIRE: (Action, Rule) = (Action::Hired, |facts, now| {
-    let wish = HireInput { notes: Some("Starts in May.".to_owned()), ..HireInput::default() };
-    hire(facts, &wish, now)
+    let input = HireInput { notes: Some("Starts in May.".to_owned()), ..HireInput::default() };
+    hire(facts, &input, now)
 });
 
 const REJECT: (Action, Rule) = (Action::Rejected, |facts, now| {
-    let wish = RejectInput { outcome_type: Some("other".to_owned()), ..RejectInput::default() };
-    reject(facts, &wish, now)
+    let input = RejectInput { outcome_type: Some("other".to_owned()), ..RejectInput::default() };
+    reject(facts, &input, now)
 });
 
 fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
@@ -43,7 +43,7 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     decided.unwrap();
 }
 
-/// A role with room for one, and an application of this status with three steps, `a`, `b` and `c`.
+/// A role with one position, and an application of this status with three steps, `a`, `b` and `c`.
 fn file(status: &str, steps: [&str; 3]) -> File {
     let role_steps = json!([{ "id": "1", "name": "1" }, { "id": "2", "name": "2" }, { "id": "3", "name": "3" }]);
     let steps: Vec<Value> = [("a", "1", steps[0]), ("b", "2", steps[1]), ("c", "3", steps[2])]
@@ -60,7 +60,7 @@ fn file(status: &str, steps: [&str; 3]) -> File {
 }
 
 #[test]
-fn what_decisions_leave_can_be_imported_again() {
+fn the_result_of_every_decision_can_be_imported() {
     let going = ["validated", "in_progress", "pending"];
     for (status, steps, decisions) in [
         ("In Progress", going, &[("a", HIRE)] as &[_]),

@@ -1,4 +1,4 @@
-//! What only the file can say against a document, and that it stays as it was then.
+//! Conflicts between a document and the file. A document with a conflict changes nothing.
 
 use appliance::domain::refusal::Refusal;
 use appliance::interchange::{self, Secrets};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, File, ROLE, read, set, sound, with, world};
 
-/// Another document that shares nothing with the sound one.
+/// Another document, without anything in common with the valid one.
 fn other() -> Value {
     let text = sound().to_string();
     let text = ["user_", "org_", "role_", "step_", "cand_", "app_", "cs_"]
@@ -16,7 +16,7 @@ fn other() -> Value {
     serde_json::from_str(&text.replace("acme", "other").replace("@example.org", "@example.net")).unwrap()
 }
 
-/// What a file with the sound document in it says against another one.
+/// The findings of importing a document into a file that has the valid one.
 fn refusal(document: &Value) -> Vec<(String, String)> {
     let file = File::new();
     file.import(&read(&sound())).unwrap();
@@ -34,7 +34,7 @@ fn refusal(document: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_is_already_in_the_file_is_found_at_its_object() {
+fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
     for (pointer, value, place, words) in [
         ("/users/0/email", json!("ADA@EXAMPLE.ORG"), "/users/0", "a user with the email ADA@EXAMPLE.ORG"),
         ("/organizations/0/id", json!("org_1"), "/organizations/0", "the organization id org_1"),
@@ -56,7 +56,7 @@ fn what_is_already_in_the_file_is_found_at_its_object() {
     ] {
         let mut document = other();
         set(&mut document, pointer, value);
-        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} is already in the file"))]);
+        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} already exists in the file"))]);
     }
     let mut document = other();
     set(&mut document, "/organizations/0/members", json!([]));
@@ -69,14 +69,14 @@ fn what_is_already_in_the_file_is_found_at_its_object() {
 }
 
 #[test]
-fn a_document_that_is_already_there_is_refused_as_a_whole() {
+fn importing_a_document_twice_is_refused() {
     let refusal = refusal(&sound());
-    assert_eq!(refusal.len(), 20, "the first twenty are told");
-    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 is already in the file".to_owned()));
+    assert_eq!(refusal.len(), 20, "the first twenty are listed");
+    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 already exists in the file".to_owned()));
 }
 
 #[test]
-fn a_second_document_goes_beside_the_first() {
+fn a_second_document_is_added_to_the_first() {
     let file = File::new();
     file.import(&read(&sound())).unwrap();
     file.import(&read(&other())).unwrap();
@@ -86,7 +86,7 @@ fn a_second_document_goes_beside_the_first() {
 }
 
 #[test]
-fn a_member_may_be_a_user_of_the_file_and_must_be_one_of_somewhere() {
+fn a_member_must_be_a_user_of_the_document_or_the_file() {
     let document = |user: &str| {
         let members = json!([{ "userId": "xuser_1" }, { "userId": user }]);
         let mut document = other();
@@ -97,7 +97,7 @@ fn a_member_may_be_a_user_of_the_file_and_must_be_one_of_somewhere() {
     file.import(&read(&sound())).unwrap();
     file.import(&read(&document("user_2"))).unwrap();
     let refused = refusal(&document("user_9"));
-    let expected = "the user user_9 is neither in the document nor in the file".to_owned();
+    let expected = "the user user_9 exists neither in the document nor in the file".to_owned();
     assert_eq!(refused, [("/organizations/0/members/1/userId".to_owned(), expected)]);
     let findings = interchange::check_for_new_file(&read(&document("user_2"))).to_string();
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_member_may_be_a_user_of_the_file_and_must_be_one_of_somewhere() {
 }
 
 #[test]
-fn a_check_says_the_same_without_the_write_lock() {
+fn a_check_gives_the_same_findings_without_the_write_lock() {
     let file = File::new();
     let check = || read_alone(&file.path(), world(), |tx| interchange::check(tx, &read(&sound()))).unwrap();
     assert!(check().is_empty());
@@ -117,7 +117,7 @@ fn a_check_says_the_same_without_the_write_lock() {
 }
 
 #[test]
-fn what_came_into_the_file_after_the_look_is_noticed_by_the_insert() {
+fn an_insert_notices_changes_after_the_check() {
     let file = File::new();
     file.import(&read(&sound())).unwrap();
     let before = file.export(Secrets::Included);
@@ -130,13 +130,13 @@ fn what_came_into_the_file_after_the_look_is_noticed_by_the_insert() {
 }
 
 #[test]
-fn the_first_membership_in_the_document_is_the_users_oldest() {
+fn the_first_membership_in_the_document_is_the_oldest() {
     let mut document = sound();
     let second = json!({ "id": "org_0", "slug": "other", "name": "Other", "members": [{ "userId": "user_1" }] });
     set(&mut document, "/organizations/-", second);
     let file = File::new();
     file.import(&read(&document)).unwrap();
-    // A later document, imported while the clock stands still, is later all the same.
+    // The members of a later document are later, even if the clock stands still.
     let third = json!({ "organizations": [
         { "id": "org_", "slug": "third", "name": "Third", "members": [{ "userId": "user_1" }, { "userId": "user_2" }] },
     ] });
@@ -149,7 +149,7 @@ fn the_first_membership_in_the_document_is_the_users_oldest() {
 }
 
 #[test]
-fn a_document_of_other_times_keeps_them() {
+fn times_of_a_document_are_imported_unchanged() {
     let mut document = with(&format!("{CANDIDATES}/0/appliedAt"), json!("2020-01-02T03:04:05.678901+01:00"));
     set(&mut document, &format!("{CANDIDATES}/1/offerAcceptedDate"), json!("2026-10-31"));
     let file = File::new();

@@ -1,12 +1,12 @@
-//! Greenhouse exports: what each resource of the Harvest API becomes, and what is refused with its resource and id. The
-//! files beside this one, in `greenhouse`, are in the shapes that its documentation publishes.
+//! Imports of Greenhouse exports: what each resource of the Harvest API becomes, and which items are refused. The files in
+//! `greenhouse` have the shapes of the API's documentation.
 
 use std::path::Path;
 
 use appliance::store::file::Lock;
 use serde_json::{Map, Value, json};
 
-use crate::elsewhere::{Company, Ended, each};
+use crate::company::{Company, Ended, each};
 use crate::rounds::rounds;
 use crate::support::set;
 
@@ -23,7 +23,7 @@ fn whole() -> Value {
     Value::Object(members.collect::<Map<String, Value>>())
 }
 
-/// The export with one value put into it.
+/// The export with one value replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut export = whole();
     set(&mut export, pointer, value);
@@ -42,7 +42,7 @@ impl Company {
 }
 
 #[test]
-fn a_folder_of_files_and_one_object_are_the_same() {
+fn a_folder_of_files_and_one_object_import_the_same() {
     let (files, object, folder_itself) = (Company::new(), Company::new(), Company::new());
     let paths = RESOURCES.map(|name| format!("{}/{name}.json", folder()));
     let counts = "for acme: roles 4, candidates 5, applications 6; the write lock was held for ";
@@ -57,7 +57,7 @@ fn a_folder_of_files_and_one_object_are_the_same() {
 }
 
 #[test]
-fn a_job_becomes_a_role_that_is_not_published() {
+fn a_job_becomes_a_role_that_is_not_public() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let role = company.role("gh_job_501");
@@ -66,7 +66,7 @@ fn a_job_becomes_a_role_that_is_not_published() {
     let body = "You measure **everything**.\n\n- Land\n- Sea & air";
     assert_eq!(role["description"], json!({ "format": "markdown", "body": body }));
     assert_eq!(role["createdAt"], "2024-03-01T08:00:00.000000Z");
-    // One was hired, two openings are open, and one was given up.
+    // One candidate was hired, two openings are open, and one was cancelled.
     assert_eq!(role["positions"], 3);
     let (closed, draft) = (company.role("gh_job_502"), company.role("gh_job_503"));
     assert_eq!(
@@ -74,28 +74,28 @@ fn a_job_becomes_a_role_that_is_not_published() {
         (&json!("closed"), &json!(1), &json!({}))
     );
     assert_eq!((&draft["status"], &draft["steps"]), (&json!("draft"), &json!([])));
-    // Its only opening is taken, which is what a role that is filled is.
+    // The hire took the only opening, so the role is filled.
     let filled = company.role("gh_job_504");
     assert_eq!((&filled["status"], &filled["positions"]), (&json!("filled"), &json!(1)));
 }
 
 #[test]
-fn stages_become_steps_by_their_priority_and_name() {
+fn stages_become_steps_sorted_by_priority() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let steps = &company.role("gh_job_501")["steps"];
     let names =
         ["Application Review", "Recruiter Phone Screen", "Take Home Test", "Face to Face", "Reference Check", "Offer"];
-    assert_eq!(each(steps, "name"), names, "one that was deleted is of no use to anybody");
+    assert_eq!(each(steps, "name"), names, "a deleted stage without applications is left out");
     let types = ["application", "screening", "assessment", "interview", "reference_check", "offer"];
     assert_eq!(each(steps, "stepType"), types);
     assert_eq!(steps[0]["id"], "gh_stage_70");
     let steps = &company.role("gh_job_502")["steps"];
-    assert_eq!(each(steps, "name"), ["Trial Shift", "Offer"], "but here somebody is at it");
+    assert_eq!(each(steps, "name"), ["Trial Shift", "Offer"], "a deleted stage with an application remains");
 }
 
 #[test]
-fn stages_that_are_not_in_the_export_are_those_of_its_applications() {
+fn without_a_list_of_stages_the_steps_come_from_applications() {
     let company = Company::new();
     let mut export = whole();
     export.as_object_mut().unwrap().remove("job_stages");
@@ -127,7 +127,7 @@ fn an_active_application_is_at_its_stage() {
 }
 
 #[test]
-fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
+fn a_rejection_is_imported_with_date_reason_and_outcome_type() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     for (role, email, step, at, reason, who) in [
@@ -147,7 +147,7 @@ fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
             "Took another job",
             "rejected_by_candidate",
         ),
-        // Without a day it is that of the last activity, without a stage the first; the type is that of the reasons' list.
+        // The date falls back to the last activity, the stage to the first, and the type to the list of reasons.
         ("gh_job_502", "jon@home.example", 0, "2024-02-25T10:00:00.000000Z", "Hiring Freeze", "other"),
     ] {
         let application = company.application(role, email);
@@ -161,7 +161,7 @@ fn a_rejection_keeps_its_day_its_reason_and_who_ended_it() {
 }
 
 #[test]
-fn a_reason_that_is_only_named_by_its_id_is_looked_up() {
+fn a_reason_given_by_id_is_looked_up() {
     let company = Company::new();
     company.harvest(&[], &with("/applications/7/rejection_reason", json!({ "id": 11 }))).fine();
     let step = company.application("gh_job_502", "jon@home.example")["steps"][0].clone();
@@ -174,7 +174,7 @@ fn a_reason_that_is_only_named_by_its_id_is_looked_up() {
 }
 
 #[test]
-fn a_hire_keeps_its_day_its_offer_and_its_opening() {
+fn a_hire_is_imported_with_date_offer_and_opening() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let siv = company.application("gh_job_501", "siv@home.example");
@@ -182,7 +182,7 @@ fn a_hire_keeps_its_day_its_offer_and_its_opening() {
     assert_eq!(siv["offerAcceptedDate"], "2024-06-09T11:00:00.000000Z");
     assert_eq!(siv["externalPositionId"], "F-1");
     assert_eq!(each(&siv["steps"], "status"), ["validated"; 6]);
-    // An opening without a day or a name: both are the newest accepted offer's.
+    // An opening without a date and name gets both from the newest accepted offer.
     let liv = company.application("gh_job_504", "liv@sea.example");
     assert_eq!((&liv["name"], &liv["hiredDate"]), (&json!("Liv"), &json!("2024-06-04T11:00:00.000000Z")));
     assert_eq!((&liv["offerAcceptedDate"], &liv["externalPositionId"]), (&liv["hiredDate"], &json!("D-7")));
@@ -195,16 +195,16 @@ fn a_hire_keeps_its_day_its_offer_and_its_opening() {
 }
 
 #[test]
-fn prospects_and_people_without_an_application_are_passed_over_with_a_line() {
+fn prospects_and_people_without_an_application_are_skipped_with_a_notice() {
     let company = Company::new();
     let ended = company.harvest(&[], &whole()).fine();
-    assert!(ended.err.contains("prospects passed over: 2, because they have not applied\n"), "{ended:?}");
-    assert!(ended.err.contains("candidates passed over: 2, because they have no application\n"), "{ended:?}");
+    assert!(ended.err.contains("prospects skipped: 2, because they have not applied\n"), "{ended:?}");
+    assert!(ended.err.contains("candidates skipped: 2, because they have no application\n"), "{ended:?}");
     assert!(!company.export().to_string().contains("Prospect"));
 }
 
 #[test]
-fn an_address_that_is_there_is_the_candidate_that_is_there() {
+fn a_known_address_is_the_existing_candidate() {
     let company = Company::new();
     let emails = json!([{ "value": "CLEO@example.org", "type": "personal" }]);
     company.harvest(&[], &with("/candidates/0/email_addresses", emails)).fine().says("candidates 4, applications 6");
@@ -213,15 +213,14 @@ fn an_address_that_is_there_is_the_candidate_that_is_there() {
 }
 
 #[test]
-fn the_same_export_comes_once() {
+fn a_second_import_of_an_export_is_refused() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
-    let sentence =
-        "this export was imported before: all its jobs are in the file already, the first as the role gh_job_501";
+    let sentence = "this export was imported before: the file has all its jobs, the first as the role gh_job_501";
     for args in [&[][..], &["--partial"]] {
         company.harvest(args, &whole()).failed(1, sentence);
     }
-    // A newer one has a job more; what was there is counted, and the new job comes.
+    // A later export has one more job. Existing items are counted, and the new job is imported.
     let mut newer = whole();
     set(&mut newer, "/jobs/-", json!({ "id": 505, "name": "Baker", "status": "open" }));
     let mut application = newer["applications"][0].clone();
@@ -231,19 +230,19 @@ fn the_same_export_comes_once() {
     set(&mut newer, "/applications/-", application);
     let before = company.role("gh_job_501");
     let ended = company.harvest(&[], &newer).fine().says("for acme: roles 1, candidates 0, applications 1;");
-    let ended = ended.says("jobs passed over: 4, because they are in the file already\n");
-    ended.says("applications passed over: 6, because they are in the file already\n");
+    let ended = ended.says("jobs skipped: 4, because the file has them already\n");
+    ended.says("applications skipped: 6, because the file has them already\n");
     assert_eq!(company.application("gh_job_505", "Ida@Home.example")["id"], "gh_candidate_8001");
     assert_eq!(company.role("gh_job_501"), before);
 }
 
 #[test]
-fn a_mended_item_comes_with_a_second_import() {
+fn a_corrected_item_is_imported_by_a_second_import() {
     let company = Company::new();
     // The hire of the job 504, and an application of the job 501 whose candidate has no address.
     let mut export = with("/applications/5/candidate_id", json!(1));
     set(&mut export, "/candidates/0/email_addresses", json!([]));
-    company.harvest(&["--partial"], &export).says("the others were imported");
+    company.harvest(&["--partial"], &export).says("the rest was imported");
     let (filled, open) = (company.role("gh_job_504"), company.role("gh_job_501"));
     assert_eq!((&filled["status"], &filled["positions"]), (&json!("open"), &json!(1)), "nobody was hired yet");
     company.harvest(&[], &whole()).fine().says("for acme: roles 0, candidates 2, applications 3;");
@@ -266,24 +265,23 @@ fn a_mended_item_comes_with_a_second_import() {
 }
 
 #[test]
-fn a_mended_application_that_somebody_made_by_hand_is_refused() {
+fn a_corrected_application_that_staff_added_meanwhile_is_refused() {
     let company = Company::new();
-    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the others were imported");
+    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the rest was imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
-    let line = "applications 9001 (standard input#/applications/0): Ida@Home.example is there twice for the job 501; a \
+    let line = "applications 9001 (standard input#/applications/0): Ida@Home.example applied twice to the job 501; a \
                 candidate applies to a role once";
     company.harvest(&[], &whole()).refused(&[line]);
     company.harvest(&["--partial"], &whole()).refused(&[line]).says("applications 1;");
 }
 
 #[test]
-fn a_job_that_another_organization_has_is_refused() {
+fn a_job_of_another_organization_is_refused() {
     let company = Company::new();
     let far = ["--format", "greenhouse", "--organization", "far", "-"];
     assert_eq!(company.import(&far, whole().to_string().as_bytes()).code, Some(0));
     let ended = company.harvest(&[], &whole());
-    let there =
-        "jobs 501 (standard input#/jobs/0): the role gh_job_501 is already in the file, in another organization";
+    let there = "jobs 501 (standard input#/jobs/0): the role gh_job_501 already exists in another organization";
     assert!(ended.out.starts_with(there), "{ended:?}");
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }
@@ -297,9 +295,9 @@ fn an_open_job_without_stages_gets_a_step() {
 }
 
 #[test]
-fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
+fn faults_of_items_are_reported_with_resource_id_and_location() {
     let must_be_time = "must be a time such as 2016-03-26T20:11:39.000Z";
-    for (pointer, value, told) in [
+    for (pointer, value, report) in [
         (
             "/jobs/2/status",
             json!("paused"),
@@ -320,21 +318,21 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         ("/jobs/2/departments", json!(["a"]), "jobs 503 (standard input#/jobs/2): departments/0 must be an object"),
         ("/jobs/2/departments", json!({}), "jobs 503 (standard input#/jobs/2): departments must be an array"),
         ("/jobs/2/id", json!("a\u{1b}"), "jobs \"a\\u001b\" (standard input#/jobs/2): id must be a whole number"),
-        ("/jobs/2/id", Value::Null, "jobs null (standard input#/jobs/2): id is missing; every item has one"),
+        ("/jobs/2/id", Value::Null, "jobs null (standard input#/jobs/2): id is missing; every item needs one"),
         (
             "/jobs/2",
             json!([]),
-            "jobs without an id (standard input#/jobs/2): id is missing; every item has one; name is missing; it must be a text of 1 to 255 characters that is not blank; status is missing",
+            "jobs without an id (standard input#/jobs/2): id is missing; every item needs one; name is missing; it must be a text of 1 to 255 characters that is not blank; status is missing",
         ),
         (
             "/job_stages/6/job_id",
             Value::Null,
-            "job_stages 76 (standard input#/job_stages/6): job_id is missing; a stage is one of a job",
+            "job_stages 76 (standard input#/job_stages/6): job_id is missing; every stage belongs to a job",
         ),
         (
             "/job_stages/6/id",
             json!(75),
-            "job_stages 75 (standard input#/job_stages/6): the id is there twice; it is that of job_stages 75 (standard input#/job_stages/0) too",
+            "job_stages 75 (standard input#/job_stages/6): the id is not unique; job_stages 75 (standard input#/job_stages/0) has it too",
         ),
         (
             "/candidates/6/last_name",
@@ -354,7 +352,7 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/offers/0/application_id",
             Value::Null,
-            "offers 701 (standard input#/offers/0): application_id is missing; an offer is to an application",
+            "offers 701 (standard input#/offers/0): application_id is missing; every offer belongs to an application",
         ),
         (
             "/applications/4/candidate_id",
@@ -379,12 +377,12 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/applications/1/jobs",
             json!([]),
-            "applications 9002 (standard input#/applications/1): jobs has 0 entries; an application is to one job",
+            "applications 9002 (standard input#/applications/1): jobs has 0 entries; an application needs exactly one job",
         ),
         (
             "/applications/1/jobs",
             json!([{ "id": 501 }, { "id": 502 }]),
-            "applications 9002 (standard input#/applications/1): jobs has 2 entries; an application is to one job",
+            "applications 9002 (standard input#/applications/1): jobs has 2 entries; an application needs exactly one job",
         ),
         (
             "/applications/1/jobs",
@@ -404,18 +402,18 @@ fn what_is_wrong_with_an_item_is_told_with_its_resource_id_and_place() {
         (
             "/applications/1/candidate_id",
             json!(8001),
-            "applications 9002 (standard input#/applications/1): Ida@Home.example is there twice for the job 501; a candidate applies to a role once",
+            "applications 9002 (standard input#/applications/1): Ida@Home.example applied twice to the job 501; a candidate applies to a role once",
         ),
     ] {
         let company = Company::new();
-        let ended = company.harvest(&[], &with(pointer, value)).refused(&[told]);
+        let ended = company.harvest(&[], &with(pointer, value)).refused(&[report]);
         ended.says("1 of the export's items was refused, nothing was imported");
         assert_eq!(company.export()["organizations"][0]["roles"].as_array().unwrap().len(), 5, "{pointer}");
     }
 }
 
 #[test]
-fn who_has_no_address_is_refused_with_their_applications_and_the_others_come() {
+fn a_candidate_without_an_address_is_refused_with_their_applications() {
     let company = Company::new();
     let export =
         with("/candidates/0/email_addresses", json!([{ "value": "nobody", "type": "personal" }, { "value": null }]));
@@ -426,12 +424,12 @@ fn who_has_no_address_is_refused_with_their_applications_and_the_others_come() {
     ];
     company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused, nothing was imported");
     let ended = company.harvest(&["--partial"], &export).refused(&lines);
-    ended.says("roles 4, candidates 4, applications 4").says("were refused; the others were imported");
+    ended.says("roles 4, candidates 4, applications 4").says("were refused; the rest was imported");
     assert_eq!(each(&company.role("gh_job_502")["candidates"], "name"), ["Jon Berg"]);
 }
 
 #[test]
-fn what_an_item_names_that_was_refused_is_told_as_such() {
+fn references_to_refused_items_are_reported_as_refused() {
     let company = Company::new();
     let mut export = with("/jobs/3/name", Value::Null);
     set(&mut export, "/candidates/1/first_name", json!(7));
@@ -441,7 +439,7 @@ fn what_an_item_names_that_was_refused_is_told_as_such() {
         "applications 9002 (standard input#/applications/1): its candidate 8002 was refused",
         "applications 9006 (standard input#/applications/5): its job 504 was refused",
     ]);
-    // A candidate whose id the file has for somebody else.
+    // A candidate whose id in the file belongs to another address.
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let mut newer = whole();
@@ -450,37 +448,37 @@ fn what_an_item_names_that_was_refused_is_told_as_such() {
     newer["applications"] = json!([{ "id": 9900, "candidate_id": 8003, "status": "active", "jobs": [{ "id": 600 }] }]);
     newer["candidates"][2]["email_addresses"] = json!([{ "value": "moved@home.example" }]);
     company.harvest(&[], &newer).refused(&[
-        "candidates 8003 (standard input#/candidates/2): the candidate gh_candidate_8003 is already in the file, with another address",
+        "candidates 8003 (standard input#/candidates/2): the candidate gh_candidate_8003 already exists with another address",
         "applications 9900 (standard input#/applications/0): its candidate 8003 was refused",
     ]);
     newer["candidates"][2]["email_addresses"] = json!([{ "value": "siv@home.example" }]);
     newer["applications"][0]["id"] = json!(9001);
     company.harvest(&[], &newer).refused(&[
-        "applications 9001 (standard input#/applications/0): the application gh_application_9001 is already in the file",
+        "applications 9001 (standard input#/applications/0): the application gh_application_9001 already exists in the file",
     ]);
 }
 
 #[test]
-fn an_export_that_is_none_is_told_with_its_place() {
+fn malformed_exports_are_reported_with_line_and_column() {
     let company = Company::new();
     let import =
         |text: &str| company.import(&["--format", "greenhouse", "--organization", "acme", "-"], text.as_bytes());
     import("{").failed(1, "nothing was imported: standard input: EOF while parsing an object at line 1 column 1");
-    import("[]").failed(1, "name the file after its resource, such as jobs.json at line 1 column");
+    import("[]").failed(1, "name the file after it, such as jobs.json at line 1 column");
     import("7").failed(1, "expected an object with members such as jobs, job_stages");
     import("{}").failed(1, "the export lacks jobs, candidates, applications; its files are jobs.json, job_stages.json");
     import(r#"{"jobs": {}}"#).failed(1, "expected an array of jobs at line 1 column");
-    import(r#"{"jobs": [], "jobs": []}"#).failed(1, "\"jobs\" is there twice");
-    import(r#"{"jobs": [{"id": 1, "id": 2}]}"#).failed(1, "\"id\" is there twice");
+    import(r#"{"jobs": [], "jobs": []}"#).failed(1, "\"jobs\" appears twice");
+    import(r#"{"jobs": [{"id": 1, "id": 2}]}"#).failed(1, "\"id\" appears twice");
     import(r#"{"jobs": [], "candidates": [], "applications": [], "users\u001b": []}"#)
         .fine()
-        .says("standard input: the member \"users\\u{1b}\" is not read")
+        .says("standard input: the member \"users\\u{1b}\" is ignored")
         .says("roles 0, candidates 0, applications 0");
     import("\u{feff}{\"jobs\": [], \"candidates\": [], \"applications\": []}").fine();
 }
 
 #[test]
-fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
+fn a_folder_is_read_page_by_page_and_other_files_are_reported() {
     let company = Company::new();
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, value: &Value| std::fs::write(dir.path().join(name), value.to_string()).unwrap();
@@ -494,7 +492,7 @@ fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
     let path = dir.path().to_str().unwrap();
     company.harvest_files(&[path]).failed(1, "nothing was imported: the export lacks applications;");
     write("applications.json", &export["applications"]);
-    company.harvest_files(&[path]).fine().says("scorecards.json is not read").says("applications 6");
+    company.harvest_files(&[path]).fine().says("scorecards.json is ignored").says("applications 6");
     write("jobs.json", &json!({}));
     std::fs::write(dir.path().join("jobs.json"), "[{]").unwrap();
     company
@@ -504,18 +502,18 @@ fn a_folder_is_read_page_by_page_and_what_is_not_needed_is_told() {
 }
 
 #[test]
-fn an_export_is_for_an_organization_that_is_there_and_names_its_own_roles() {
+fn an_export_needs_an_existing_organization_and_no_role_flag() {
     let company = Company::new();
     let import =
         |args: &[&str]| company.import(&[&["--format", "greenhouse"], args, &[folder().as_str()]].concat(), b"");
-    import(&[]).failed(2, "--organization is missing");
-    import(&["--organization", "acme", "--role", "role_eng"]).failed(2, "--role is not for a Greenhouse export");
+    import(&[]).failed(2, "--organization is required");
+    import(&["--organization", "acme", "--role", "role_eng"]).failed(2, "--role does not apply to a Greenhouse export");
     import(&["--organization", "none"])
-        .failed(1, "has no organization with the slug none; make it first:\n  appliance organization create --db ");
+        .failed(1, "has no organization with the slug none; create it first:\n  appliance organization create --db ");
 }
 
 #[test]
-fn above_twenty_thousand_applications_the_server_must_be_stopped() {
+fn more_than_20_000_applications_are_refused_beside_a_server() {
     let company = Company::new();
     let export = |count: u64| {
         let person =
@@ -528,7 +526,7 @@ fn above_twenty_thousand_applications_the_server_must_be_stopped() {
         })
     };
     let _server = Lock::take(&company.file().path()).unwrap();
-    company.harvest(&[], &export(20_001)).failed(1, "has 20001 candidates").says("stop it");
+    company.harvest(&[], &export(20_001)).failed(1, "has 20001 applications").says("stop it");
     let count = rounds(2_000, 20_000) as u64;
     company.harvest(&[], &export(count)).fine().says(&format!("candidates {count}, applications {count}"));
 }

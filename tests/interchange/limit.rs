@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, ORGANIZATION, ROLE, findings, set, with, world};
 
-fn is_fine(pointer: &str, value: Value) -> bool {
+fn is_accepted(pointer: &str, value: Value) -> bool {
     let mut document = with(pointer, value);
-    // A user whose id is changed is no longer the one that the members name.
+    // The members refer to the user's old id.
     set(&mut document, &format!("{ORGANIZATION}/members"), json!([]));
     findings(&document).is_empty()
 }
 
 #[test]
-fn the_longest_text_is_taken_and_one_character_more_is_not() {
+fn text_at_the_limit_is_accepted_and_one_more_character_refused() {
     for (pointer, characters_max) in [
         ("/users/0/name", 255),
         (&format!("{ORGANIZATION}/name"), 255),
@@ -31,13 +31,13 @@ fn the_longest_text_is_taken_and_one_character_more_is_not() {
         (&format!("{CANDIDATES}/2/steps/0/outcomeType"), 255),
         (&format!("{CANDIDATES}/2/steps/0/outcomeReason"), 255),
     ] {
-        assert!(is_fine(pointer, json!("ä".repeat(characters_max))), "{pointer}");
-        assert!(!is_fine(pointer, json!("ä".repeat(characters_max + 1))), "{pointer}");
+        assert!(is_accepted(pointer, json!("ä".repeat(characters_max))), "{pointer}");
+        assert!(!is_accepted(pointer, json!("ä".repeat(characters_max + 1))), "{pointer}");
     }
 }
 
 #[test]
-fn the_longest_id_slug_address_and_url_are_taken_and_one_character_more_is_not() {
+fn ids_slugs_addresses_and_urls_have_their_limits() {
     for (pointer, before, characters_max) in [
         ("/users/0/id", "", 64),
         (&format!("{ORGANIZATION}/id"), "", 64),
@@ -51,21 +51,21 @@ fn the_longest_id_slug_address_and_url_are_taken_and_one_character_more_is_not()
         ("/users/0/email", "a@", 254),
     ] {
         let text = |characters: usize| json!(format!("{before}{}", "x".repeat(characters - before.len())));
-        assert!(is_fine(pointer, text(characters_max)), "{pointer}");
-        assert!(!is_fine(pointer, text(characters_max + 1)), "{pointer}");
+        assert!(is_accepted(pointer, text(characters_max)), "{pointer}");
+        assert!(!is_accepted(pointer, text(characters_max + 1)), "{pointer}");
     }
 }
 
 #[test]
 fn a_secret_has_at_most_255_characters() {
     let secret = |characters: usize| json!(format!("whsec_{}", "x".repeat(characters - 6)));
-    let is_fine = |secret: Value| is_fine(&format!("{ORGANIZATION}/hrIntegration/secret"), secret);
-    // No base 64 is as long as one of 255 characters would have to have it.
-    assert!(is_fine(secret(254)) && !is_fine(secret(256)));
+    let is_accepted = |secret: Value| is_accepted(&format!("{ORGANIZATION}/hrIntegration/secret"), secret);
+    // No valid base64 text gives a secret of exactly 255 characters.
+    assert!(is_accepted(secret(254)) && !is_accepted(secret(256)));
 }
 
 #[test]
-fn the_ends_of_each_range_are_in_it() {
+fn ranges_include_their_ends() {
     for (name, good, bad) in [
         ("positions", json!(1_000_000), json!(1_000_001)),
         ("salaryMin", json!(0), json!(-1)),
@@ -76,13 +76,13 @@ fn the_ends_of_each_range_are_in_it() {
         ("createdAt", json!("9999-12-31"), json!("9999-12-31T23:59:59-01:00")),
     ] {
         let pointer = format!("{ROLE}/{name}");
-        assert!(is_fine(&pointer, good), "{name}");
-        assert!(!is_fine(&pointer, bad), "{name}");
+        assert!(is_accepted(&pointer, good), "{name}");
+        assert!(!is_accepted(&pointer, bad), "{name}");
     }
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_line_and_column() {
+fn invalid_json_is_refused_with_line_and_column() {
     for text in ["", "{", "{}{}", "[1,]", "{\"users\":[{]}", "{\"users\": [1e999]}"] {
         let findings = interchange::parse(text.as_bytes(), world()).unwrap_err().to_string();
         assert!(findings.starts_with("the document: ") && findings.contains("line 1 column"), "{text}: {findings}");
@@ -96,12 +96,12 @@ fn what_is_no_json_is_refused_with_line_and_column() {
 }
 
 #[test]
-fn a_member_that_is_there_twice_is_refused_at_any_depth() {
+fn duplicate_members_are_refused_at_any_depth() {
     let twice = br#"{"users":[{"name":"a","name":"b","email":"a@b"}],"organizations":[],"users":[]}"#;
     let findings = interchange::parse(twice, world()).unwrap_err().to_string();
-    assert_eq!(findings, "/users/0/name: is there twice in its object\n/users: is there twice in its object");
+    assert_eq!(findings, "/users/0/name: appears twice in its object\n/users: appears twice in its object");
     let deep =
         br#"{"organizations":[{"slug":"a","name":"a","roles":[{"name":"r","description":{"a":{"b":1,"b":1}}}]}]}"#;
     let findings = interchange::parse(deep, world()).unwrap_err().to_string();
-    assert!(findings.contains("the member \"b\" is there twice at line 1 column"), "{findings}");
+    assert!(findings.contains("the member \"b\" appears twice at line 1 column"), "{findings}");
 }

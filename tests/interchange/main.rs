@@ -1,13 +1,13 @@
-//! The import and export document: what is refused and where, what both sides of each limit are, and that what is
-//! imported comes out again. The command line around it is in `command`, the rest speaks to the library.
+//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv` and `harvest` run
+//! the command line, the others call the library.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod clash;
 mod command;
+mod company;
 mod csv;
 mod decision;
-mod elsewhere;
 mod file;
 mod harvest;
 mod limit;

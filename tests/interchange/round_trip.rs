@@ -1,11 +1,11 @@
-//! What is imported comes out again.
+//! Importing a document and exporting it gives the same data.
 
 use appliance::interchange::{self, Secrets};
 use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
 
-/// What a document is after import and export. Both ways are gone twice, and give the same to the byte.
+/// The document after import and export. A second round must give the same bytes.
 fn through(document: &Value) -> Value {
     let first = File::new();
     first.import(&read(document)).unwrap();
@@ -17,7 +17,7 @@ fn through(document: &Value) -> Value {
     serde_json::from_str(&exported).unwrap()
 }
 
-/// That everything in `part` is in `whole`, which may have more members.
+/// Asserts that `whole` contains everything in `part`. It may have more members.
 fn assert_within(part: &Value, whole: &Value, place: &str) {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -36,7 +36,7 @@ fn assert_within(part: &Value, whole: &Value, place: &str) {
 }
 
 #[test]
-fn the_sample_company_comes_out_as_it_went_in() {
+fn the_sample_company_survives_the_round_trip() {
     let file = File::new();
     let document = interchange::parse(DEMO, world()).unwrap();
     let counts = file.import(&document).unwrap();
@@ -54,7 +54,7 @@ fn the_sample_company_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn everything_that_was_given_comes_out() {
+fn every_given_member_is_exported() {
     let mut document = sound();
     set(
         &mut document,
@@ -82,7 +82,7 @@ fn everything_that_was_given_comes_out() {
 }
 
 #[test]
-fn what_was_not_given_comes_out_as_its_default() {
+fn missing_members_are_exported_with_their_defaults() {
     let came_out = through(&json!({ "organizations": [
         { "slug": "a", "name": "A", "roles": [{ "name": "R", "steps": [{ "name": "S" }] }] },
     ], "users": [{ "email": "a@b", "name": "A" }] }));
@@ -106,7 +106,7 @@ fn what_was_not_given_comes_out_as_its_default() {
 }
 
 #[test]
-fn decisions_that_show_at_once_or_never_stay_so() {
+fn decision_delays_of_zero_and_never_survive() {
     for hours in [json!(0), Value::Null] {
         let mut document = sound();
         set(&mut document, &format!("{ORGANIZATION}/decisionVisibleAfterHours"), hours.clone());
@@ -117,7 +117,7 @@ fn decisions_that_show_at_once_or_never_stay_so() {
 }
 
 #[test]
-fn a_candidate_without_steps_gets_the_roles() {
+fn a_candidate_without_steps_gets_the_steps_of_the_role() {
     let came_out = through(&sound());
     let statuses = |candidate: usize| -> Vec<&str> {
         let steps = came_out.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
@@ -133,7 +133,7 @@ fn a_candidate_without_steps_gets_the_roles() {
 }
 
 #[test]
-fn steps_in_another_order_are_put_into_the_pipelines() {
+fn steps_are_sorted_into_the_order_of_the_pipeline() {
     let steps = json!([
         { "id": "b", "roleStepId": "step_2", "status": "pending", "name": "Own", "stepType": "interview" },
         { "id": "a", "roleStepId": "step_1", "status": "rejected" },
@@ -167,7 +167,7 @@ fn one_address_under_two_roles_is_one_candidate_with_the_first_name() {
 }
 
 #[test]
-fn an_id_that_comes_with_the_second_application_is_the_candidates() {
+fn a_candidate_id_may_come_with_the_second_application() {
     let mut document = with(&format!("{CANDIDATES}/0/id"), Value::Null);
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }],
         "candidates": [{ "id": "cand_9", "name": "Cleo", "email": "cleo@example.org" }] });
@@ -189,7 +189,7 @@ fn an_id_that_comes_with_the_second_application_is_the_candidates() {
 }
 
 #[test]
-fn steps_may_come_after_the_candidates_that_name_them() {
+fn steps_may_follow_the_candidates_that_refer_to_them() {
     let text = br#"{"organizations":[{"slug":"a","name":"A","roles":[{"name":"R","candidates":[
         {"name":"C","email":"c@d","status":"Withdrawn","steps":[{"roleStepId":"s","status":"in_progress"}]}],
         "steps":[{"id":"s","name":"S"}]}]}]}"#;
@@ -197,7 +197,7 @@ fn steps_may_come_after_the_candidates_that_name_them() {
 }
 
 #[test]
-fn secrets_come_out_only_when_asked_for_and_nothing_is_enabled_without_one() {
+fn secrets_are_exported_on_request_and_integrations_without_one_are_disabled() {
     let file = File::new();
     let document = read(&sound());
     assert_eq!(document.notices(), Vec::<String>::new());
@@ -206,7 +206,10 @@ fn secrets_come_out_only_when_asked_for_and_nothing_is_enabled_without_one() {
     let without = file.export(Secrets::LeftOut);
     assert!(!without.contains("whsec_") && without.contains("https://hr.example.com/hooks"));
     let document = interchange::parse(without.as_bytes(), world()).unwrap();
-    assert_eq!(document.notices(), ["the HR integration of acme has no secret, so it is disabled and its hires wait"]);
+    assert_eq!(
+        document.notices(),
+        ["the HR integration of acme has no secret, so it is disabled and its deliveries wait"]
+    );
     let again = File::new();
     again.import(&document).unwrap();
     let came_out: Value = serde_json::from_str(&again.export(Secrets::Included)).unwrap();
@@ -215,7 +218,7 @@ fn secrets_come_out_only_when_asked_for_and_nothing_is_enabled_without_one() {
 }
 
 #[test]
-fn whole_amounts_come_out_without_a_fraction_and_members_in_the_documented_order() {
+fn whole_amounts_have_no_fraction_and_members_the_documented_order() {
     let file = File::new();
     file.import(&read(&with(&format!("{ROLE}/salaryMin"), json!(10.0)))).unwrap();
     let exported = file.export(Secrets::LeftOut);
@@ -229,8 +232,8 @@ fn whole_amounts_come_out_without_a_fraction_and_members_in_the_documented_order
     assert!(places.is_sorted(), "{places:?}");
 }
 
-/// The sound document after a step was added, one removed and the rest turned round, and two applications as they were
-/// before.
+/// The valid document after a step was added, one was removed and the others changed places. Two applications still have
+/// the old steps.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([
@@ -248,7 +251,7 @@ fn with_a_pipeline_that_was_changed() -> Value {
 }
 
 #[test]
-fn applications_keep_their_own_steps_beside_a_pipeline_that_was_changed() {
+fn applications_keep_their_steps_after_the_pipeline_changed() {
     let document = with_a_pipeline_that_was_changed();
     let came_out = through(&document);
     assert_within(
@@ -261,15 +264,19 @@ fn applications_keep_their_own_steps_beside_a_pipeline_that_was_changed() {
         let words = |step: &Value| format!("{} {} {}", step["order"], step["roleStepId"], step["status"]);
         steps.iter().map(|step| words(step).replace('"', "")).collect()
     };
-    assert_eq!(steps(0), ["1 step_3 in_progress", "2 step_2 pending"], "who has no steps gets those of now");
+    assert_eq!(
+        steps(0),
+        ["1 step_3 in_progress", "2 step_2 pending"],
+        "an application without steps gets the current ones"
+    );
     assert_eq!(steps(2), ["1 step_1 rejected", "2 step_2 pending"]);
     assert_eq!(steps(3), ["1 step_2 validated", "2 step_3 in_progress"]);
-    let kept = &came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap()[0];
-    assert_within(&json!({ "name": "Call", "stepType": "other" }), kept, "");
+    let step = &came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap()[0];
+    assert_within(&json!({ "name": "Call", "stepType": "other" }), step, "");
 }
 
 #[test]
-fn orders_are_counted_from_one_without_a_gap() {
+fn orders_are_renumbered_from_one() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{CANDIDATES}/2/steps/0/order"), json!(900));
     set(&mut document, &format!("{CANDIDATES}/2/steps/1/order"), json!(7));
@@ -292,7 +299,7 @@ fn the_last_steps_of_a_draft_may_all_be_removed() {
 }
 
 #[test]
-fn why_a_role_was_closed_comes_out() {
+fn close_reasons_are_exported() {
     let mut document = with(&format!("{ROLE}/status"), json!("closed"));
     set(&mut document, &format!("{ROLE}/closeReason"), json!("no budget"));
     assert_eq!(through(&document).pointer(&format!("{ROLE}/closeReason")), Some(&json!("no budget")));
@@ -300,7 +307,7 @@ fn why_a_role_was_closed_comes_out() {
 }
 
 #[test]
-fn whoever_is_held_or_erased_stays_so() {
+fn legal_holds_and_erasures_survive() {
     let mut document = with(&format!("{CANDIDATES}/0/holdReason"), json!("a case"));
     let erased = json!({ "name": "Erased", "email": "cand_3@erased.invalid", "erasedAt": NOW });
     for (name, value) in erased.as_object().unwrap() {
@@ -315,11 +322,11 @@ fn whoever_is_held_or_erased_stays_so() {
 }
 
 #[test]
-fn a_role_that_is_open_without_steps_gets_one() {
+fn an_open_role_without_steps_gets_one() {
     let mut document = sound();
     set(&mut document, &format!("{ROLE}/steps"), json!([]));
     set(&mut document, CANDIDATES, json!([]));
-    let notice = format!("{ROLE}: the role is open and has no steps, so it gets the step Application");
+    let notice = format!("{ROLE}: the role is open but has no steps, so the step Application was added");
     assert_eq!(read(&document).notices(), [notice]);
     let came_out = through(&document);
     let step = &came_out.pointer(&format!("{ROLE}/steps")).unwrap()[0];

@@ -1,4 +1,4 @@
-//! A small sound document to break, and files to import it into.
+//! A small valid document to break, and files to import it into.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -10,18 +10,18 @@ use appliance::store::{Error, act_alone, read_alone};
 use appliance::world::Scripted;
 use serde_json::{Value, json};
 
-/// The sample company that comes with the program.
+/// The sample company of `serve --demo`.
 pub(crate) const DEMO: &[u8] = include_bytes!("../../examples/demo.json");
 
 pub(crate) const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// A clock that stands still, and ids that differ over all tests.
+/// A clock that stands still, and ids that are unique over all tests.
 pub(crate) fn world() -> &'static Scripted {
     static WORLD: LazyLock<Scripted> = LazyLock::new(|| Scripted::at(Timestamp::parse(NOW, Rounding::Down).unwrap()));
     &WORLD
 }
 
-/// One organization with a role that is open, two steps, and an application in each status.
+/// An organization with an open role, two steps, and an application in each status.
 pub(crate) fn sound() -> Value {
     let step = |id: &str, of: &str, status: &str| json!({ "id": id, "roleStepId": of, "status": status });
     json!({
@@ -64,7 +64,7 @@ pub(crate) const ORGANIZATION: &str = "/organizations/0";
 pub(crate) const ROLE: &str = "/organizations/0/roles/0";
 pub(crate) const CANDIDATES: &str = "/organizations/0/roles/0/candidates";
 
-/// Puts a value at a pointer, whose last part may be new in its object.
+/// Sets the value at a pointer. The last member may be new.
 pub(crate) fn set(document: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     match document.pointer_mut(parent).unwrap() {
@@ -75,14 +75,14 @@ pub(crate) fn set(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// The sound document with one value put into it.
+/// The valid document with one value replaced.
 pub(crate) fn with(pointer: &str, value: Value) -> Value {
     let mut document = sound();
     set(&mut document, pointer, value);
     document
 }
 
-/// The sound document without a member.
+/// The valid document without one member.
 pub(crate) fn without(pointer: &str) -> Value {
     let mut document = sound();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -95,7 +95,7 @@ pub(crate) fn read(document: &Value) -> Document {
     read.unwrap_or_else(|findings| panic!("{findings}"))
 }
 
-/// What is wrong with a document, a line each.
+/// The findings of a document, one per line.
 pub(crate) fn findings(document: &Value) -> Vec<String> {
     match interchange::parse(document.to_string().as_bytes(), world()) {
         Ok(_) => Vec::new(),
@@ -103,7 +103,7 @@ pub(crate) fn findings(document: &Value) -> Vec<String> {
     }
 }
 
-/// That a document has exactly one finding, at this pointer and with these words.
+/// Asserts that a document has exactly one finding, at this pointer and with these words.
 pub(crate) fn assert_refused(document: &Value, pointer: &str, words: &str) {
     let findings = findings(document);
     let [finding] = findings.as_slice() else { panic!("{pointer} {words}: {findings:#?}") };
@@ -112,7 +112,7 @@ pub(crate) fn assert_refused(document: &Value, pointer: &str, words: &str) {
     assert!(detail.contains(words), "{finding}");
 }
 
-/// A file of its own, that goes away with it.
+/// A temporary database file.
 pub(crate) struct File {
     dir: tempfile::TempDir,
 }
@@ -141,7 +141,7 @@ impl File {
         String::from_utf8(out).unwrap()
     }
 
-    /// What is wrong in the file, as `appliance check` finds it.
+    /// The findings of `appliance check`.
     pub(crate) fn unsound(&self) -> Vec<String> {
         appliance::store::check::check(&self.path(), |_| ()).unwrap()
     }

@@ -1,18 +1,18 @@
-//! Wrong values: each is found at its member.
+//! Wrong values: the finding is at the member.
 
 use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, ORGANIZATION, ROLE, assert_refused, findings, sound, with, without};
 
 #[test]
-fn the_sound_document_is_sound() {
+fn the_valid_document_has_no_findings() {
     assert_eq!(findings(&sound()), Vec::<String>::new());
     assert_eq!(findings(&json!({})), Vec::<String>::new());
     assert_eq!(findings(&json!({ "users": null, "organizations": [] })), Vec::<String>::new());
 }
 
 #[test]
-fn a_required_member_that_is_missing_or_null_is_found_at_its_place() {
+fn a_missing_or_null_required_member_is_a_finding() {
     for pointer in [
         "/users/0/email",
         "/users/0/name",
@@ -56,7 +56,7 @@ fn an_optional_member_may_be_null() {
 }
 
 #[test]
-fn a_wrong_value_of_a_user_or_an_organization_is_found_at_its_member() {
+fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
     let long = "x".repeat(256);
     for (pointer, value, words) in [
         ("/users", json!({}), "an array of objects"),
@@ -83,8 +83,8 @@ fn a_wrong_value_of_a_user_or_an_organization_is_found_at_its_member() {
         ("/organizations/0/portal/theme/primaryColor", json!("teal"), "a colour such as"),
         ("/organizations/0/requireExternalPositionId", json!(0), "true or false"),
         ("/organizations/0/enabled", json!(1), "true or false"),
-        ("/organizations/0/timeZone", json!("Berlin"), "a time zone that this machine knows"),
-        ("/organizations/0/timeZone", json!(1), "a time zone that this machine knows"),
+        ("/organizations/0/timeZone", json!("Berlin"), "a time zone that this system knows"),
+        ("/organizations/0/timeZone", json!(1), "a time zone that this system knows"),
         ("/organizations/0/payTransparency", json!("yes"), "true or false"),
         ("/organizations/0/retentionDays", json!(0), "an integer from 1 to 3650"),
         ("/organizations/0/retentionDays", json!(3_651), "an integer from 1 to 3650"),
@@ -113,7 +113,7 @@ fn a_wrong_value_of_a_user_or_an_organization_is_found_at_its_member() {
 }
 
 #[test]
-fn a_wrong_value_of_a_role_is_found_at_its_member() {
+fn wrong_values_of_roles_are_findings_at_their_members() {
     for (name, value, words) in [
         ("id", json!(""), "an id of"),
         ("description", json!("text"), "an object"),
@@ -146,7 +146,7 @@ fn a_wrong_value_of_a_role_is_found_at_its_member() {
 }
 
 #[test]
-fn a_wrong_value_of_a_candidate_is_found_at_its_member() {
+fn wrong_values_of_candidates_are_findings_at_their_members() {
     for (name, value, words) in [
         ("0/id", json!("a/b"), "an id of"),
         ("0/applicationId", json!(5), "an id of"),
@@ -172,7 +172,7 @@ fn a_wrong_value_of_a_candidate_is_found_at_its_member() {
 }
 
 #[test]
-fn an_unknown_member_is_found_wherever_it_stands() {
+fn unknown_members_are_findings_everywhere() {
     for place in [
         "",
         "/users/0",
@@ -191,13 +191,13 @@ fn an_unknown_member_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn what_a_description_or_a_theme_holds_besides_is_its_own() {
+fn descriptions_and_themes_may_have_other_members() {
     assert!(findings(&with(&format!("{ROLE}/description"), json!({ "anything": [1, { "x": null }] }))).is_empty());
     assert!(findings(&with(&format!("{ORGANIZATION}/portal/theme/font"), json!({ "x": 1 }))).is_empty());
 }
 
 #[test]
-fn every_finding_is_told_at_once() {
+fn all_findings_are_reported_at_once() {
     let mut document = with("/users/0/email", json!("ada"));
     for (pointer, value) in [
         ("/users/1/platformRole", json!("root")),
@@ -222,7 +222,7 @@ fn every_finding_is_told_at_once() {
 }
 
 #[test]
-fn past_twenty_findings_the_rest_is_counted() {
+fn findings_after_the_twentieth_are_counted_only() {
     let users: Vec<Value> = (0..23).map(|_| json!({ "name": "x" })).collect();
     let findings = findings(&json!({ "users": users }));
     assert_eq!(findings.len(), 21);

@@ -1,27 +1,25 @@
-//! A table of candidates as CSV (RFC 4180): its headings, its rows, and what they become in an organization that is in
-//! the file.
+//! Imports a table of candidates as CSV (RFC 4180) into an existing organization.
 //!
-//! `text` takes the table apart, `row` reads a row's cells as values, `place` asks the file where they belong.
+//! `text` splits the text into records and cells, `row` parses cells as values, `plan` compares the rows with the file.
 
-mod place;
+mod plan;
 mod row;
 mod text;
 
-pub use place::place;
+pub use plan::plan;
 
 use self::row::{Heading, Row};
 use self::text::Records;
 use crate::domain::charset;
 use crate::domain::timestamp::Timestamp;
 
-/// What may stand between two cells. Programs in countries whose decimal sign is the comma write the semicolon, and
-/// those that write UTF-16 the tab.
+/// The accepted separators. Spreadsheets write semicolons where the decimal sign is a comma, and tabs in UTF-16 files.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
-/// The columns that are read, as the documentation spells them.
+/// The names of all columns, as the documentation spells them.
 pub const COLUMNS: &[&str] = Heading::COLUMNS;
 
-/// A table that was read; nothing of the file was asked.
+/// A parsed table, not yet compared with the file.
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Row>,
@@ -30,25 +28,25 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a table. A row that is wrong is told when it is placed. `now` stands for every time that is missing.
+    /// Parses a table. [`plan`] reports wrong rows. `now` is the default of every missing time.
     ///
     /// # Errors
-    /// A sentence each for what is wrong with the headings, with their line.
+    /// A sentence for each fault of the headings, with the line.
     pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
         let decoded = charset::decode(bytes);
         let bytes = &*decoded.bytes;
-        // The separator is the one by which more of the headings are known; the first of them where none decides.
+        // The separator that gives the most known headings wins; in a tie, the first.
         let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
         let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
         let mut records = Records::of(bytes, separator);
         let heading = Heading::read(records.next())?;
         let rows = records.map(|record| Row::read(&heading, record, now)).collect();
-        let read_as = |from| format!("the table is not in UTF-8 and was read as {from}; look at its accented letters");
+        let read_as = |from| format!("the table is not UTF-8 and was read as {from}; check its accented letters");
         let notices = decoded.from.map(read_as).into_iter().chain(heading.unknown()).collect();
         Ok(Self { rows, has_role: heading.has_role(), notices })
     }
 
-    /// How many rows it has.
+    /// The number of rows, including wrong ones.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_known_in_any_order_case_and_by_either_separator() {
+    fn headings_are_recognized_in_any_order_case_and_separator() {
         for text in [
             "Email,NAME,role\na@b,A,r",
             "Email\tname\nA@b\tA",
@@ -75,15 +73,16 @@ mod tests {
         }
         let notices = table("name,email,a;b,,\"x\u{7}\"\n").unwrap().notices;
         assert_eq!(notices.len(), 1, "{notices:?}");
-        let told = "passed over, because they are not known: \"a;b\", column 4 without a heading, \"x\\u{7}\"; known are name, ";
-        assert!(notices[0].contains(told), "{notices:?}");
+        let expected =
+            "unknown columns are ignored: \"a;b\", column 4 without a heading, \"x\\u{7}\"; known are name, ";
+        assert!(notices[0].contains(expected), "{notices:?}");
     }
 
     #[test]
-    fn headings_that_are_missing_or_twice_are_told_at_once() {
-        let told = table("name,Role,NAME,ROLE\n").unwrap_err();
-        assert_eq!(told.len(), 3, "{told:?}");
-        assert!(told.iter().all(|sentence| sentence.starts_with("line 1: ")), "{told:?}");
+    fn all_missing_and_duplicate_headings_are_reported_at_once() {
+        let faults = table("name,Role,NAME,ROLE\n").unwrap_err();
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(faults.iter().all(|sentence| sentence.starts_with("line 1: ")), "{faults:?}");
         for text in ["", "\n\r\n", "\u{feff}", "\"name,email\n", "na\0me,email\n"] {
             assert_eq!(table(text).unwrap_err().len(), 1, "{text:?}");
         }

@@ -1,6 +1,6 @@
-//! The headings of a table, and the cells of a row as the values they must be.
+//! Parses the headings of a table, and the cells of a row as typed values.
 //!
-//! Knows what a row says, not whether the organization has such a role or step.
+//! Knows the values of a row, not whether the organization has the role or step that they name.
 
 use super::text::Record;
 use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
@@ -9,16 +9,16 @@ use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::findings::escaped;
 
-/// How much of a cell is told, so that a long one does not bury what is wrong with it.
-const TOLD_CHARACTERS_MAX: usize = 60;
+/// The longest excerpt of a cell in a report, so that a long cell does not bury the fault.
+const EXCERPT_CHARACTERS_MAX: usize = 60;
 
-/// Unknown columns that are listed by name; past that they would bury the rest.
+/// The most unknown columns that are listed by name.
 const UNKNOWN_LISTED_MAX: usize = 20;
 
-/// Which cell of a row is which column's.
+/// The parsed heading line: which cell belongs to which column.
 pub(super) struct Heading {
-    /// The place of each of [`Heading::COLUMNS`].
-    places: [Option<usize>; Self::COLUMNS.len()],
+    /// The cell index of each of [`Heading::COLUMNS`].
+    indexes: [Option<usize>; Self::COLUMNS.len()],
     cells: usize,
     unknown: Vec<String>,
 }
@@ -39,79 +39,78 @@ impl Heading {
         "externalPositionId",
     ];
 
-    /// Which column a heading names.
+    /// The column that a heading names, as an index into [`Heading::COLUMNS`].
     fn column(name: &str) -> Option<usize> {
         Self::COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name.trim()))
     }
 
-    /// How many of a record's cells are headings.
+    /// The number of cells that name a column.
     pub(super) fn known(record: &Record) -> usize {
         record.cells.iter().filter(|cell| Self::column(cell).is_some()).count()
     }
 
-    /// Reads the first record as headings.
+    /// Parses the first record as headings.
     ///
     /// # Errors
-    /// A sentence each for what is missing, or there twice.
+    /// A sentence for each missing or duplicate column.
     pub(super) fn read(record: Option<Record>) -> Result<Self, Vec<String>> {
         let columns = Self::COLUMNS.join(", ");
         let Some(Record { line, cells, faults }) = record else {
-            return Err(vec![format!("line 1: there is no line of headings; the columns are {columns}")]);
+            return Err(vec![format!("line 1: the heading line is missing; the columns are {columns}")]);
         };
         let at_line = |fault: String| format!("line {line}: {fault}");
         if !faults.is_empty() {
             return Err(vec![at_line(format!("the headings cannot be read: {}", faults.join("; ")))]);
         }
-        let mut heading = Self { places: [None; Self::COLUMNS.len()], cells: cells.len(), unknown: Vec::new() };
-        let mut wrong = Vec::new();
-        for (place, cell) in cells.iter().enumerate() {
+        let mut heading = Self { indexes: [None; Self::COLUMNS.len()], cells: cells.len(), unknown: Vec::new() };
+        let mut faults = Vec::new();
+        for (index, cell) in cells.iter().enumerate() {
             match Self::column(cell) {
-                Some(column) if heading.places[column].is_some() => {
-                    wrong.push(at_line(format!("the column {} is there twice", Self::COLUMNS[column])));
+                Some(column) if heading.indexes[column].is_some() => {
+                    faults.push(at_line(format!("the column {} appears twice", Self::COLUMNS[column])));
                 }
-                Some(column) => heading.places[column] = Some(place),
+                Some(column) => heading.indexes[column] = Some(index),
                 None if cell.trim().is_empty() => {
-                    heading.unknown.push(format!("column {} without a heading", place + 1));
+                    heading.unknown.push(format!("column {} without a heading", index + 1));
                 }
-                None => heading.unknown.push(format!("{:?}", told(cell.trim()))),
+                None => heading.unknown.push(format!("{:?}", excerpt(cell.trim()))),
             }
         }
         for column in ["name", "email"] {
-            if heading.place(column).is_none() {
-                wrong.push(at_line(format!("the column {column} is missing; the columns are {columns}")));
+            if heading.index(column).is_none() {
+                faults.push(at_line(format!("the column {column} is missing; the columns are {columns}")));
             }
         }
-        if wrong.is_empty() { Ok(heading) } else { Err(wrong) }
+        if faults.is_empty() { Ok(heading) } else { Err(faults) }
     }
 
-    fn place(&self, column: &str) -> Option<usize> {
-        self.places[Self::column(column)?]
+    fn index(&self, column: &str) -> Option<usize> {
+        self.indexes[Self::column(column)?]
     }
 
     pub(super) fn has_role(&self) -> bool {
-        self.place("role").is_some()
+        self.index("role").is_some()
     }
 
-    /// One sentence for all columns that are not read, however many there are.
+    /// One sentence about all ignored columns.
     pub(super) fn unknown(&self) -> Option<String> {
         let count = self.unknown.len();
         let listed = self.unknown.iter().take(UNKNOWN_LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = count.saturating_sub(UNKNOWN_LISTED_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let columns = Self::COLUMNS.join(", ");
-        let told = format!("columns passed over, because they are not known: {listed}{more}; known are {columns}");
-        (count > 0).then(|| escaped(&told))
+        let sentence = format!("unknown columns are ignored: {listed}{more}; the columns are {columns}");
+        (count > 0).then(|| escaped(&sentence))
     }
 }
 
-/// A row's values. One that is `None` where it must be there has its reason among the faults.
+/// The values of a row. If a required value is `None`, the reason is among the faults.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The line of the file that it begins in.
+    /// The line of the file in which the row begins.
     pub(super) line: usize,
-    /// What is wrong with it.
     pub(super) faults: Vec<String>,
-    /// Whether its cells could be told apart at all.
+    /// False if the row could not be split into cells.
     pub(super) is_readable: bool,
     pub(super) name: Option<String>,
     pub(super) email: Option<Email>,
@@ -121,16 +120,12 @@ pub(super) struct Row {
     pub(super) outcome: Option<Outcome>,
 }
 
-/// What became of the application, as far as a row tells it.
+/// The result of the application, as the row states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It goes on.
     InProgress,
-    /// The candidate took it back.
     Withdrawn,
-    /// It was ended.
     NotSelected { at: Timestamp, notes: String, outcome_type: Option<String>, outcome_reason: Option<String> },
-    /// It ended in a hire.
     Hired(HireRecord),
 }
 
@@ -138,7 +133,7 @@ impl Row {
     pub(super) fn read(heading: &Heading, record: Record, now: Timestamp) -> Self {
         let Record { line, cells, mut faults } = record;
         if faults.is_empty() && cells.len() != heading.cells {
-            faults.push(format!("has {} cells, and the headings are {}", cells.len(), heading.cells));
+            faults.push(format!("has {} cells, but there are {} headings", cells.len(), heading.cells));
         }
         if !faults.is_empty() {
             return Self::unreadable(line, faults, now);
@@ -156,14 +151,14 @@ impl Row {
         Self { line, faults: cells.faults, is_readable: true, name, email, role, applied_at, step, outcome }
     }
 
-    /// A row whose cells are not where they should be: nothing else can be told of it.
+    /// A row that could not be split into cells.
     fn unreadable(line: usize, faults: Vec<String>, applied_at: Timestamp) -> Self {
         let (name, email, role, step, outcome) = (None, None, None, None, None);
         Self { line, faults, is_readable: false, name, email, role, applied_at, step, outcome }
     }
 }
 
-/// The cells of one row, and what is wrong with them so far.
+/// The cells of one row, with their faults so far.
 struct Cells<'a> {
     heading: &'a Heading,
     cells: &'a [String],
@@ -171,13 +166,13 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// A cell, where it is not blank. White space around it is the table's and not the value's.
+    /// The trimmed text of a cell; `None` if it is blank.
     fn cell(&self, column: &str) -> Option<&'a str> {
-        let cell = self.cells.get(self.heading.place(column)?)?.trim();
+        let cell = self.cells.get(self.heading.index(column)?)?.trim();
         (!cell.is_empty()).then_some(cell)
     }
 
-    /// A cell that may be blank. `None` where it is wrong.
+    /// An optional cell. Adds a fault and returns `None` if it is wrong.
     fn optional<T>(
         &mut self,
         column: &str,
@@ -187,7 +182,7 @@ impl<'a> Cells<'a> {
         let Some(cell) = self.cell(column) else { return Some(None) };
         let value = read(cell);
         if value.is_none() {
-            self.faults.push(format!("{column} must be {must_be}, and is {:?}", told(cell)));
+            self.faults.push(format!("{column} must be {must_be}, but is {:?}", excerpt(cell)));
         }
         value.map(Some)
     }
@@ -208,11 +203,11 @@ impl<'a> Cells<'a> {
         self.plain(column, text, flaw).map(Some)
     }
 
-    /// A text without a flaw, which is a fault otherwise.
+    /// Passes a text without control characters and other flaws. A flaw is a fault.
     fn plain(&mut self, column: &str, text: String, flaw: fn(&str) -> Option<Flaw>) -> Option<String> {
         match flaw(&text) {
             Some(flaw) => {
-                self.faults.push(format!("{column} {}, and is {:?}", flaw.sentence(), told(&text)));
+                self.faults.push(format!("{column} {}, but is {:?}", flaw.sentence(), excerpt(&text)));
                 None
             }
             None => Some(text),
@@ -224,7 +219,7 @@ impl<'a> Cells<'a> {
         self.optional(column, must_be, |text| Timestamp::parse(text, Rounding::Down))
     }
 
-    /// What became of the application. What does not go with its status is a fault.
+    /// The result of the application. Cells that do not fit the status are faults.
     fn outcome(&mut self, now: Timestamp) -> Option<Outcome> {
         let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
         let rejected_at = self.time("rejectedAt");
@@ -234,8 +229,8 @@ impl<'a> Cells<'a> {
         let hired_date = self.time("hiredDate");
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
-        self.refuse_what_does_not_go_with(status);
-        // What is wrong is among the faults, and the rest is still worth a look at the role's steps.
+        self.refuse_cells_of_other_statuses(status);
+        // Wrong cells are among the faults already. The other values still allow checking the role's steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => Outcome::InProgress,
@@ -255,8 +250,8 @@ impl<'a> Cells<'a> {
         })
     }
 
-    /// Adds a fault where the row has cells that another status is needed for.
-    fn refuse_what_does_not_go_with(&mut self, status: ApplicationStatus) {
+    /// Adds a fault if the row has cells that only other statuses allow.
+    fn refuse_cells_of_other_statuses(&mut self, status: ApplicationStatus) {
         let (others, needed): (&[&str], _) = match status {
             ApplicationStatus::InProgress | ApplicationStatus::Withdrawn => (
                 &["rejectedAt", "outcomeType", "outcomeReason", "outcomeNotes", "hiredDate", "externalPositionId"],
@@ -273,14 +268,14 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A status, whatever the case of its letters.
+/// Parses a status in any case.
 fn status(text: &str) -> Option<ApplicationStatus> {
     let word = ApplicationStatus::WORDS.iter().find(|word| word.eq_ignore_ascii_case(text))?;
     ApplicationStatus::parse(word)
 }
 
-/// As much of a cell as is told.
-pub(super) fn told(text: &str) -> String {
-    let cut = text::cut(text, TOLD_CHARACTERS_MAX);
+/// The beginning of a cell, for a report.
+pub(super) fn excerpt(text: &str) -> String {
+    let cut = text::cut(text, EXCERPT_CHARACTERS_MAX);
     if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }
 }

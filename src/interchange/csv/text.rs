@@ -1,21 +1,21 @@
-//! Takes a text apart into records and cells, as RFC 4180 has them. By hand, because a quote that is never closed must be
-//! told with its line, and the libraries read on to the end of the file without a word.
+//! Splits a text into records and cells (RFC 4180). Written by hand, because an unclosed quote must be reported with its
+//! line; the usual libraries silently read on to the end of the file.
 //!
-//! Knows nothing of what the cells mean. More than the RFC asks, it takes a line feed or a carriage return alone for the
-//! end of a line, and a quote within a cell that does not begin with one for itself.
+//! Does not know what the cells mean. It accepts more than the RFC: a lone line feed or carriage return ends a line, and a
+//! quote inside an unquoted cell is an ordinary character.
 
-/// A line of the table, which goes on over several of the file where a quoted cell has line breaks in it.
+/// A row of the table. It spans several lines of the file if a quoted cell contains line breaks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The line of the file that it begins in, from 1.
+    /// The line of the file in which the record begins, from 1.
     pub(super) line: usize,
-    /// Its cells, without their quotes.
+    /// The cells, without quotes.
     pub(super) cells: Vec<String>,
-    /// What is wrong with it as a text. Its cells are not to be believed then.
+    /// Syntax faults. If there are any, the cells are unreliable.
     pub(super) faults: Vec<String>,
 }
 
-/// The records of a text, without those that have nothing but white space in them.
+/// Iterator over the records of a text. It skips blank records.
 pub(super) struct Records<'a> {
     rest: &'a [u8],
     separator: u8,
@@ -35,13 +35,11 @@ impl<'a> Records<'a> {
             let cell = String::from_utf8(cell).unwrap_or_else(|_| {
                 record
                     .faults
-                    .push(format!("the cell that begins in line {begins_in} is not UTF-8; save the table as such"));
+                    .push(format!("the cell that begins in line {begins_in} is not UTF-8; save the table as UTF-8"));
                 String::new()
             });
             if cell.contains('\0') {
-                record
-                    .faults
-                    .push(format!("the cell that begins in line {begins_in} has a NUL in it, which no text has"));
+                record.faults.push(format!("the cell that begins in line {begins_in} contains a NUL character"));
             }
             record.cells.push(cell);
             match self.rest {
@@ -53,13 +51,13 @@ impl<'a> Records<'a> {
         record
     }
 
-    /// A cell without quotes around it: what comes before the next separator or the line's end.
+    /// An unquoted cell: everything up to the next separator or the end of the line.
     fn plain(&mut self) -> Vec<u8> {
         let separator = self.separator;
         self.take_until(|byte| byte == separator || byte == b'\n' || byte == b'\r').to_vec()
     }
 
-    /// A cell in quotes; within it two of them are one.
+    /// A quoted cell, in which two quotes mean one.
     fn quoted(&mut self, faults: &mut Vec<String>) -> Vec<u8> {
         let begins_in = self.line;
         let mut cell = Vec::new();
@@ -83,7 +81,7 @@ impl<'a> Records<'a> {
         self.rest = &self.rest[1..];
         if !self.plain().iter().all(|byte| *byte == b' ') {
             let line = self.line;
-            let why = "has more behind its closing quote; a quote within a quoted cell is written twice";
+            let why = "continues after its closing quote; write a quote inside a quoted cell twice";
             faults.push(format!("the cell that begins in line {begins_in} and ends in line {line} {why}"));
         }
         cell
@@ -119,7 +117,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// How many lines end in a text.
+/// The number of line breaks in a text.
 fn breaks(text: &[u8]) -> usize {
     let ends = |(index, byte): (usize, &u8)| match byte {
         b'\n' => true,
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_rfc_are_read_as_it_says() {
+    fn the_examples_of_the_rfc_parse_as_specified() {
         for text in ["aaa,bbb,ccc\r\nzzz,yyy,xxx\r\n", "aaa,bbb,ccc\r\nzzz,yyy,xxx", "aaa,bbb,ccc\nzzz,yyy,xxx\n"] {
             assert_eq!(records(text), [(1, cells(&["aaa", "bbb", "ccc"])), (2, cells(&["zzz", "yyy", "xxx"]))]);
         }
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_over_blank_ones_and_over_breaks_in_cells() {
+    fn line_numbers_count_blank_lines_and_breaks_in_cells() {
         let text = "a\n\n , ,\r\n\"x\n\ny\",\"\r\n\"\nb\rc\r\n";
         assert_eq!(
             records(text),
@@ -163,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_within_a_plain_cell_and_spaces_behind_a_closing_one_are_no_faults() {
+    fn quotes_in_unquoted_cells_and_spaces_after_closing_quotes_are_accepted() {
         let read: Vec<Record> = Records::of(b"5\" disk,\"a\"  ,\"\"\n", b',').collect();
         assert_eq!(read, [Record { line: 1, cells: cells(&["5\" disk", "a", ""]), faults: Vec::new() }]);
     }
 
     #[test]
-    fn what_is_no_cell_is_told_and_the_next_line_is_read_again() {
+    fn a_malformed_cell_is_reported_and_parsing_resumes_on_the_next_line() {
         let faults = |text: &[u8]| {
             let records = Records::of(text, b',');
             records.map(|record| (record.line, record.faults.join("; "))).collect::<Vec<_>>()
@@ -183,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_by_the_rfc_is_read_back(
+        fn written_tables_parse_to_the_same_cells(
             rows in prop::collection::vec(prop::collection::vec("[a;,\"\r\n x]{0,6}", 2..4), 1..5),
             semicolon in any::<bool>(),
         ) {
@@ -199,7 +197,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_too_odd_to_be_read(
+        fn any_bytes_parse_without_a_panic(
             bytes in prop::collection::vec(prop::sample::select(b"a,;\"\r\n\0\xff ".to_vec()), 0..60),
         ) {
             let lines: Vec<usize> = Records::of(&bytes, b',').map(|record| record.line).collect();

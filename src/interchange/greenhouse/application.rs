@@ -1,5 +1,5 @@
-//! Applications, why they were rejected and what was offered ("The application object", "The rejection reason object" and
-//! "The offer object" of the Harvest API's documentation).
+//! Applications, rejection reasons and offers ("The application object", "The rejection reason object" and "The offer
+//! object" of the Harvest API's documentation).
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::domain::candidate_step::OUTCOME_CHARACTERS_MAX;
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::timestamp::Timestamp;
 
-/// Who applied to what, and what became of it.
+/// An application to a job.
 #[derive(Debug)]
 pub(super) struct Application {
     pub(super) id: u64,
-    pub(super) place: String,
-    /// A prospect has not applied: no job is asked of one.
+    pub(super) location: String,
+    /// A prospect has not applied, so it may lack a job.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
@@ -22,17 +22,17 @@ pub(super) struct Application {
     pub(super) rejected_at: Option<Timestamp>,
     pub(super) last_activity_at: Option<Timestamp>,
     pub(super) stage: Option<AtStage>,
-    /// The id of the reason, and what the application itself says of it.
+    /// The id of the reason, and the copy of the reason inside the application.
     pub(super) reason: (Option<u64>, Reason),
 }
 
-/// Where an application is.
+/// Greenhouse's status of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Active,
     Rejected,
     Hired,
-    /// A prospect that became another application, which is there too.
+    /// A prospect that became an application. The export contains that application too.
     Converted,
 }
 
@@ -43,14 +43,14 @@ pub(super) struct AtStage {
     pub(super) name: String,
 }
 
-/// Why applications are rejected.
+/// A rejection reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reason {
     pub(super) name: Option<String>,
     pub(super) type_name: Option<String>,
 }
 
-/// An offer that was accepted.
+/// An accepted offer.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) version: u64,
@@ -71,24 +71,24 @@ pub(super) fn application(item: &mut Item) -> Option<Application> {
         }
     });
     let is_prospect = prospect == Some(true) || status == Some(Status::Converted);
-    let person = item.id("candidate_id", "is missing; an application is somebody's");
+    let person = item.id("candidate_id", "is missing; every application belongs to a candidate");
     let mut entries = 0;
-    let jobs = item.each("jobs", |inner| {
+    let jobs = item.array_of("jobs", |inner| {
         entries += 1;
         inner.id("id", "is missing")
     });
     if !is_prospect && entries != 1 {
-        item.fault(format!("jobs has {entries} entries; an application is to one job"));
+        item.fault(format!("jobs has {entries} entries; an application needs exactly one job"));
     }
     let [applied_at, rejected_at, last_activity_at] =
         ["applied_at", "rejected_at", "last_activity_at"].map(|path| item.time(path));
     let stage = if item.get("current_stage").is_some() { at_stage(item) } else { None };
-    let reason = named(item, "rejection_reason.name", "rejection_reason.type.name");
+    let reason = named_reason(item, "rejection_reason.name", "rejection_reason.type.name");
     let reason = (item.optional_id("rejection_reason.id"), reason);
-    item.is_fine().then_some(())?;
+    item.is_valid().then_some(())?;
     Some(Application {
         id: item.own_id()?,
-        place: item.place().to_owned(),
+        location: item.location().to_owned(),
         is_prospect,
         person: person?,
         job: jobs.into_iter().next(),
@@ -107,29 +107,29 @@ fn at_stage(item: &mut Item) -> Option<AtStage> {
     Some(AtStage { id: id?, name: name? })
 }
 
-fn named(item: &mut Item, name: &str, type_name: &str) -> Reason {
+fn named_reason(item: &mut Item, name: &str, type_name: &str) -> Reason {
     Reason { name: item.text(name, OUTCOME_CHARACTERS_MAX), type_name: item.text(type_name, OUTCOME_CHARACTERS_MAX) }
 }
 
-/// A rejection reason by its id.
+/// Parses a rejection reason, with its id.
 pub(super) fn reason(item: &mut Item) -> Option<(u64, Reason)> {
-    let reason = named(item, "name", "type.name");
-    item.is_fine().then_some((item.own_id()?, reason))
+    let reason = named_reason(item, "name", "type.name");
+    item.is_valid().then_some((item.own_id()?, reason))
 }
 
-/// An offer that was accepted, by the id of its application.
+/// Parses an offer, with the id of its application. `None` unless it was accepted.
 pub(super) fn offer(item: &mut Item) -> Option<(u64, Offer)> {
-    let application = item.id("application_id", "is missing; an offer is to an application");
+    let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);
     let resolved_at = item.time("resolved_at");
     let opening_id = item.text("opening.opening_id", OUTCOME_CHARACTERS_MAX);
     let is_accepted = item.get("status").and_then(Value::as_str) == Some("accepted");
-    (is_accepted && item.is_fine()).then_some(())?;
+    (is_accepted && item.is_valid()).then_some(())?;
     Some((application?, Offer { version, resolved_at, opening_id }))
 }
 
-/// Who ended an application, by the type of its reason: the documentation has "We rejected them", "They rejected us" and
-/// "None specified", and says that the ids of types differ between organizations.
+/// The outcome type, from the name of the reason's type. The documentation lists "We rejected them", "They rejected us"
+/// and "None specified", and says that the ids of types differ between organizations.
 pub(super) fn outcome_type(type_name: Option<&str>) -> &'static str {
     match type_name.map(str::to_lowercase).as_deref() {
         Some("we rejected them") => "rejected_by_organization",
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_ended_it_is_told_by_the_type_of_the_reason() {
+    fn outcome_types_follow_from_reason_types() {
         assert_eq!(outcome_type(Some("We rejected them")), "rejected_by_organization");
         assert_eq!(outcome_type(Some("They Rejected Us")), "rejected_by_candidate");
         for other in [Some("None specified"), Some("None Specified"), Some(""), None] {

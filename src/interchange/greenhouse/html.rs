@@ -1,8 +1,8 @@
-//! HTML as Greenhouse's texts have it, as Markdown: paragraphs, lists, emphasis, and the text of everything else.
+//! Converts Greenhouse's HTML to Markdown: paragraphs, lists and emphasis, and the plain text of everything else.
 //!
-//! Not for showing HTML safely: whoever shows the Markdown sees to that.
+//! Does not sanitize: the code that renders the Markdown does.
 
-/// Elements whose beginning and end are those of a paragraph.
+/// Elements whose tags end a paragraph.
 const BLOCKS: &[&str] = &[
     "p",
     "div",
@@ -23,17 +23,17 @@ const BLOCKS: &[&str] = &[
     "hr",
 ];
 
-/// Elements whose content is no text.
+/// Elements whose content is not text.
 const HIDDEN: &[&str] = &["script", "style"];
 
-/// The longest tag that is taken for one: a bound on what is looked at for each sign that could begin one.
+/// The longest recognized tag. Bounds the search for `>` after each `<`.
 const TAG_BYTES_MAX: usize = 4_096;
 
-/// The longest name of an entity that is looked for.
+/// The longest recognized name of an entity.
 const ENTITY_BYTES_MAX: usize = 8;
 
-/// The text as Markdown; one without any tag is taken as it is.
-pub(super) fn markdown(html: &str) -> String {
+/// Converts to Markdown. Returns a text without tags unchanged, except for white space at its ends.
+pub(super) fn to_markdown(html: &str) -> String {
     if !html.match_indices('<').any(|(at, _)| tag(&html[at..]).is_some()) {
         return html.trim().to_owned();
     }
@@ -43,21 +43,21 @@ pub(super) fn markdown(html: &str) -> String {
         if let Some((name, is_end, length)) = tag(rest) {
             rest = &rest[length..];
             if HIDDEN.contains(&name.as_str()) && !is_end {
-                rest = behind(rest, &name);
+                rest = skip_hidden(rest, &name);
             }
-            mark(&mut out, &name, is_end);
+            write_tag(&mut out, &name, is_end);
         } else if let Some((character, length)) = entity(rest) {
-            push(&mut out, character);
+            push_character(&mut out, character);
             rest = &rest[length..];
         } else {
-            push(&mut out, next);
+            push_character(&mut out, next);
             rest = &rest[next.len_utf8()..];
         }
     }
     out.trim().to_owned()
 }
 
-/// The tag that a text begins with: its element's name, whether it ends it, and how long it is.
+/// The tag at the beginning of a text: the element's name, whether it is an end tag, and its length in bytes.
 fn tag(text: &str) -> Option<(String, bool, usize)> {
     let inner = text.strip_prefix('<')?;
     let (is_end, named) = inner.strip_prefix('/').map_or((false, inner), |named| (true, named));
@@ -69,15 +69,15 @@ fn tag(text: &str) -> Option<(String, bool, usize)> {
     Some((name.to_ascii_lowercase(), is_end, end + 2))
 }
 
-/// What follows from the end of an element on whose content is no text.
-fn behind<'a>(text: &'a str, name: &str) -> &'a str {
+/// Skips the content of a hidden element: the text from its end tag on.
+fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
     let is_end =
         |at: &usize| text.as_bytes()[*at..].get(..end.len()).is_some_and(|b| b.eq_ignore_ascii_case(end.as_bytes()));
     text.match_indices('<').map(|(at, _)| at).find(is_end).map_or("", |at| &text[at..])
 }
 
-fn mark(out: &mut String, name: &str, is_end: bool) {
+fn write_tag(out: &mut String, name: &str, is_end: bool) {
     match name {
         "br" => break_line(out, 1),
         "li" if !is_end => {
@@ -86,38 +86,38 @@ fn mark(out: &mut String, name: &str, is_end: bool) {
         }
         "b" | "strong" => out.push_str("**"),
         "i" | "em" => out.push('*'),
-        "td" | "th" if is_end => push(out, ' '),
+        "td" | "th" if is_end => push_character(out, ' '),
         name if BLOCKS.contains(&name) => break_line(out, 2),
         _ => {}
     }
 }
 
-/// Ends the line, with so many breaks or those that are there.
+/// Ends the line with at least `breaks` line breaks.
 fn break_line(out: &mut String, breaks: usize) {
     let text = out.trim_end_matches([' ', '\n']).len();
-    let there = out[text..].matches('\n').count();
+    let existing = out[text..].matches('\n').count();
     out.truncate(text);
     if !out.is_empty() {
-        out.extend(std::iter::repeat_n('\n', breaks.max(there)));
+        out.extend(std::iter::repeat_n('\n', breaks.max(existing)));
     }
 }
 
-/// A character of the text. White space is one space, as a browser shows it.
-fn push(out: &mut String, character: char) {
+/// Appends a character of the text. Collapses white space, as browsers do.
+fn push_character(out: &mut String, character: char) {
     if character.is_whitespace() {
         if !out.is_empty() && !out.ends_with([' ', '\n']) {
             out.push(' ');
         }
         return;
     }
-    // One that stands for itself would begin a tag.
+    // Unescaped, it would begin a tag.
     if character == '<' {
         out.push('\\');
     }
     out.push(character);
 }
 
-/// The character that a text begins with as an entity, and how long that is.
+/// The entity at the beginning of a text: its character, and its length in bytes.
 fn entity(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
     let end = inner.bytes().take(ENTITY_BYTES_MAX + 1).position(|byte| byte == b';')?;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_a_browser_shows() {
+    fn the_markdown_matches_what_a_browser_shows() {
         for (html, text) in [
             ("<p>Resistance to radiation a plus!</p>", "Resistance to radiation a plus!"),
             ("plain\n\n text, 3 < 4 & so\n", "plain\n\n text, 3 < 4 & so"),
@@ -167,14 +167,14 @@ mod tests {
             ("<a href=\"https://x\">site</a> <em>now</em>", "site *now*"),
             ("", ""),
         ] {
-            assert_eq!(markdown(html), text, "{html}");
+            assert_eq!(to_markdown(html), text, "{html}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(html in "[<>/a&;#x!ä \n\"pscript]{0,40}") {
-            let text = markdown(&html);
+        fn any_text_converts_to_at_most_twice_its_length(html in "[<>/a&;#x!ä \n\"pscript]{0,40}") {
+            let text = to_markdown(&html);
             prop_assert!(text.len() <= html.len() * 2 + 2);
         }
     }

@@ -1,35 +1,35 @@
-//! Ids made of Greenhouse's, which are numbers: the same item has the same id at every import.
+//! Ids that are derived from Greenhouse's numeric ids, so that an item has the same id at every import.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 
 pub(super) fn role_id(job: u64) -> RoleId {
-    made(&format!("gh_job_{job}"))
+    derived(&format!("gh_job_{job}"))
 }
 
 pub(super) fn step_id(stage: u64) -> RoleStepId {
-    made(&format!("gh_stage_{stage}"))
+    derived(&format!("gh_stage_{stage}"))
 }
 
-/// The id of the step of a role that has no stages.
+/// The id of the only step of a role without stages.
 pub(super) fn only_step_id(job: u64) -> RoleStepId {
-    made(&format!("gh_job_{job}_application"))
+    derived(&format!("gh_job_{job}_application"))
 }
 
 pub(super) fn candidate_id(person: u64) -> CandidateId {
-    made(&format!("gh_candidate_{person}"))
+    derived(&format!("gh_candidate_{person}"))
 }
 
 pub(super) fn application_id(application: u64) -> ApplicationId {
-    made(&format!("gh_application_{application}"))
+    derived(&format!("gh_application_{application}"))
 }
 
-/// The id of the step of an application that is at this place of the pipeline.
+/// The id of an application's candidate step with this order.
 pub(super) fn step_of_application(application: u64, order: i64) -> CandidateStepId {
-    made(&format!("gh_application_{application}_{order}"))
+    derived(&format!("gh_application_{application}_{order}"))
 }
 
-fn made<I: Id>(text: &str) -> I {
-    I::parse(text).expect("letters and digits are of the alphabet, and two numbers are short enough")
+fn derived<I: Id>(text: &str) -> I {
+    I::parse(text).expect("letters, digits and underscores are allowed, and two numbers are short enough")
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_numbers_make_ids() {
+    fn the_largest_numbers_give_valid_ids() {
         assert_eq!(role_id(123).as_str(), "gh_job_123");
         assert_eq!(step_of_application(u64::MAX, i64::MAX).as_str().len(), 55);
         assert!(only_step_id(u64::MAX).as_str().ends_with("_application"));

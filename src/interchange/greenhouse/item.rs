@@ -1,4 +1,4 @@
-//! One item of an export: its members by name as the values they must be, and everything that is wrong with it.
+//! Reads the members of one export item by name, each as a typed value, and collects the item's faults.
 
 use serde_json::{Map, Value};
 
@@ -6,62 +6,62 @@ use super::Resource;
 use crate::domain::plain;
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
-use crate::interchange::addition::Refused;
+use crate::interchange::addition::RefusedItem;
 
-/// How much of an id that is none is told.
-const ID_CHARACTERS_TOLD: usize = 40;
+/// The longest excerpt of an invalid id in a report.
+const ID_EXCERPT_CHARACTERS: usize = 40;
 
 /// One item of an export, or an object within one.
 pub(super) struct Item {
     resource: Resource,
     members: Map<String, Value>,
-    place: String,
+    location: String,
     faults: Vec<String>,
 }
 
 impl Item {
-    /// An item that stands there.
+    /// An item at location `at` of the export.
     pub(super) fn new(resource: Resource, at: &str, members: Map<String, Value>) -> Self {
         let id = members.get("id").map_or_else(|| "without an id".to_owned(), Value::to_string);
-        let place = format!("{} {} ({at})", resource.as_str(), text::cut(&id, ID_CHARACTERS_TOLD));
-        Self { resource, members, place, faults: Vec::new() }
+        let location = format!("{} {} ({at})", resource.as_str(), text::cut(&id, ID_EXCERPT_CHARACTERS));
+        Self { resource, members, location, faults: Vec::new() }
     }
 
     pub(super) fn resource(&self) -> Resource {
         self.resource
     }
 
-    /// Which item it is: its resource, its id, and where it stands.
-    pub(super) fn place(&self) -> &str {
-        &self.place
+    /// The resource, id and location of the item, for reports.
+    pub(super) fn location(&self) -> &str {
+        &self.location
     }
 
     pub(super) fn fault(&mut self, fault: String) {
         self.faults.push(fault);
     }
 
-    pub(super) fn is_fine(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// The item with what is wrong with it, where anything is.
-    pub(super) fn into_refused(self) -> Option<Refused> {
-        (!self.faults.is_empty()).then_some(Refused { place: self.place, reasons: self.faults })
+    /// The report about the item, if it has faults.
+    pub(super) fn into_refused(self) -> Option<RefusedItem> {
+        (!self.faults.is_empty()).then_some(RefusedItem { location: self.location, reasons: self.faults })
     }
 
-    /// A member, or one of a member's, as in `current_stage.id`; `None` where it is not there, or null.
+    /// A member by its path, such as `current_stage.id`; `None` if it is missing or null.
     pub(super) fn get(&self, path: &str) -> Option<&Value> {
         let mut names = path.split('.');
         let first = self.members.get(names.next()?)?;
         names.try_fold(first, |value, name| value.get(name)).filter(|value| !value.is_null())
     }
 
-    /// The id of the item itself. That it must be there has been told by then.
+    /// The item's own id. [`Export`](super::Export) has reported a missing one before.
     pub(super) fn own_id(&self) -> Option<u64> {
         self.get("id").and_then(Value::as_u64)
     }
 
-    /// A member that may be missing. `None` too where it is wrong, which is then a fault.
+    /// An optional member. Adds a fault and returns `None` if it is wrong.
     pub(super) fn optional<T>(
         &mut self,
         path: &str,
@@ -75,7 +75,7 @@ impl Item {
         value
     }
 
-    /// A member that must be there. What is missing is told in these words.
+    /// A required member. `missing` completes the fault if there is none.
     pub(super) fn required<T>(
         &mut self,
         path: &str,
@@ -89,17 +89,17 @@ impl Item {
         self.optional(path, must_be, read)
     }
 
-    /// The id of an item, which must be there.
+    /// A required id.
     pub(super) fn id(&mut self, path: &str, missing: &str) -> Option<u64> {
         self.required(path, "a whole number", missing, Value::as_u64)
     }
 
-    /// The id of another item, which may be missing.
+    /// An optional id of another item.
     pub(super) fn optional_id(&mut self, path: &str) -> Option<u64> {
         self.optional(path, "a whole number", Value::as_u64)
     }
 
-    /// A text that must be there and not be blank, trimmed.
+    /// A required text that is not blank, trimmed.
     pub(super) fn name(&mut self, path: &str, characters_max: usize) -> Option<String> {
         let must_be = format!("a text of 1 to {characters_max} characters that is not blank");
         let name = self.required(path, &must_be, &format!("is missing; it must be {must_be}"), |value| {
@@ -109,7 +109,7 @@ impl Item {
         self.plain(path, name)
     }
 
-    /// A text without a flaw, which is a fault otherwise.
+    /// Passes a text without control characters and other flaws. A flaw is a fault.
     fn plain(&mut self, path: &str, text: Option<String>) -> Option<String> {
         if let Some(flaw) = text.as_deref().and_then(plain::flaw_of_line) {
             self.fault(format!("{path} {}", flaw.sentence()));
@@ -118,7 +118,7 @@ impl Item {
         text
     }
 
-    /// A text that may be missing or blank, trimmed.
+    /// An optional text, trimmed; `None` if it is blank.
     pub(super) fn text(&mut self, path: &str, characters_max: usize) -> Option<String> {
         let text = self.optional(path, &format!("a text of at most {characters_max} characters"), |value| {
             let text = value.as_str()?.trim();
@@ -127,27 +127,26 @@ impl Item {
         self.plain(path, text.filter(|text| !text.is_empty()))
     }
 
-    /// A time that may be missing.
+    /// An optional time.
     pub(super) fn time(&mut self, path: &str) -> Option<Timestamp> {
         self.optional(path, "a time such as 2016-03-26T20:11:39.000Z", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)
         })
     }
 
-    /// The objects of an array that may be missing. Entries that are null are passed over: Greenhouse has them for what
-    /// was deleted.
-    pub(super) fn each<T>(&mut self, path: &str, mut read: impl FnMut(&mut Self) -> Option<T>) -> Vec<T> {
+    /// Reads the objects of an optional array. Skips null entries, which Greenhouse exports for deleted objects.
+    pub(super) fn array_of<T>(&mut self, path: &str, mut read: impl FnMut(&mut Self) -> Option<T>) -> Vec<T> {
         let values = self.optional(path, "an array", |value| value.as_array().cloned()).unwrap_or_default();
-        let mut made = Vec::new();
+        let mut items = Vec::new();
         for (index, value) in values.into_iter().enumerate().filter(|(_, value)| !value.is_null()) {
             let Value::Object(members) = value else {
                 self.fault(format!("{path}/{index} must be an object"));
                 continue;
             };
-            let mut inner = Self { resource: self.resource, members, place: String::new(), faults: Vec::new() };
-            made.extend(read(&mut inner));
+            let mut inner = Self { resource: self.resource, members, location: String::new(), faults: Vec::new() };
+            items.extend(read(&mut inner));
             self.faults.extend(inner.faults.into_iter().map(|fault| format!("{path}/{index}/{fault}")));
         }
-        made
+        items
     }
 }

@@ -9,18 +9,18 @@ use crate::domain::role::RoleStatus;
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
 
-/// The longest department or location, as in a document.
+/// The longest department or location, as in a document. Several names together count as one.
 const TEXT_CHARACTERS_MAX: usize = 255;
 
-/// What is recruited for.
+/// A job, which becomes a role.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) id: u64,
-    pub(super) place: String,
+    pub(super) item_location: String,
     pub(super) name: String,
-    /// Open, closed or a draft; Greenhouse has no `filled`.
+    /// Open, closed or draft. Greenhouse has no status `filled`.
     pub(super) status: RoleStatus,
-    /// A JSON object as text.
+    /// The description as JSON text.
     pub(super) description: String,
     pub(super) department: String,
     pub(super) location: String,
@@ -28,26 +28,26 @@ pub(super) struct Job {
     pub(super) openings: Vec<Opening>,
 }
 
-/// A seat of a job.
+/// An opening of a job, which becomes a position.
 #[derive(Debug)]
 pub(super) struct Opening {
     pub(super) is_open: bool,
     /// The application that filled it.
     pub(super) application: Option<u64>,
-    /// What the organization calls it.
+    /// The organization's own name of the opening.
     pub(super) opening_id: Option<String>,
     pub(super) closed_at: Option<Timestamp>,
 }
 
-/// A stage of a job.
+/// A stage of a job, which becomes a step.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) id: u64,
     pub(super) job: u64,
     pub(super) name: String,
-    /// Stages of lower figures come first.
+    /// Stages with lower numbers come first.
     pub(super) priority: i64,
-    /// False for one that was deleted.
+    /// False for a deleted stage.
     pub(super) is_active: bool,
 }
 
@@ -59,17 +59,17 @@ pub(super) fn job(item: &mut Item) -> Option<Job> {
         "draft" => Some(RoleStatus::Draft),
         _ => None,
     });
-    let notes = item.optional("notes", "a text", |value| value.as_str().map(html::markdown));
+    let notes = item.optional("notes", "a text", |value| value.as_str().map(html::to_markdown));
     let notes = notes.filter(|notes| !notes.is_empty());
     let description = notes.map_or_else(|| json!({}), |body| json!({ "format": "markdown", "body": body }));
-    let department = joined(item, "departments", &["name"]);
-    let location = joined(item, "offices", &["location.name", "name"]);
+    let department = joined_names(item, "departments", &["name"]);
+    let location = joined_names(item, "offices", &["location.name", "name"]);
     let created_at = item.time("created_at");
-    let openings = item.each("openings", opening);
-    item.is_fine().then_some(())?;
+    let openings = item.array_of("openings", opening);
+    item.is_valid().then_some(())?;
     Some(Job {
         id: item.own_id()?,
-        place: item.place().to_owned(),
+        item_location: item.location().to_owned(),
         name: name?,
         status: status?,
         description: description.to_string(),
@@ -80,9 +80,9 @@ pub(super) fn job(item: &mut Item) -> Option<Job> {
     })
 }
 
-/// The names of the objects of an array, each the first of these members that is there.
-fn joined(item: &mut Item, path: &str, names: &[&str]) -> String {
-    let found = item.each(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
+/// Joins the names of the objects of an array. The name is the first of the given members that exists.
+fn joined_names(item: &mut Item, path: &str, names: &[&str]) -> String {
+    let found = item.array_of(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
     let joined = found.join(", ");
     if text::characters(&joined) > TEXT_CHARACTERS_MAX {
         item.fault(format!("the names of {path} must be at most {TEXT_CHARACTERS_MAX} characters together"));
@@ -105,18 +105,18 @@ fn opening(item: &mut Item) -> Option<Opening> {
 }
 
 pub(super) fn stage(item: &mut Item) -> Option<Stage> {
-    let job = item.id("job_id", "is missing; a stage is one of a job");
+    let job = item.id("job_id", "is missing; every stage belongs to a job");
     let name = item.name("name", NAME_CHARACTERS_MAX);
     let priority = item.optional("priority", "a whole number", Value::as_i64);
     let is_active = item.optional("active", "true or false", Value::as_bool);
-    item.is_fine().then_some(())?;
+    item.is_valid().then_some(())?;
     let (priority, is_active) = (priority.unwrap_or(i64::MAX), is_active.unwrap_or(true));
     Some(Stage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
 }
 
-/// What a stage is for, by the words of its name: Greenhouse has no types of stages.
+/// Guesses the type of a stage from the words of its name: Greenhouse has no types of stages.
 pub(super) fn step_type(name: &str) -> StepType {
-    // In this order: an "Offer Call" is no call, and a "Reference Interview" no interview.
+    // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
     const KNOWN: [(StepType, &[&str]); 6] = [
         (StepType::Offer, &["offer"]),
         (StepType::ReferenceCheck, &["reference", "references", "background"]),
@@ -141,8 +141,8 @@ pub(super) fn step_type(name: &str) -> StepType {
     let name = name.to_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let text = format!(" {} ", words.join(" "));
-    let says = |wanted: &&str| text.contains(&format!(" {wanted} "));
-    let found = KNOWN.iter().find(|(_, wanted)| wanted.iter().any(&says));
+    let contains = |wanted: &&str| text.contains(&format!(" {wanted} "));
+    let found = KNOWN.iter().find(|(_, wanted)| wanted.iter().any(&contains));
     found.map_or(StepType::Other, |(step_type, _)| *step_type)
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_is_for_what_its_name_says() {
+    fn step_types_follow_from_stage_names() {
         for (name, expected) in [
             ("Application Review", StepType::Application),
             ("Resume review", StepType::Application),

@@ -1,10 +1,9 @@
-//! What Greenhouse's Harvest API answers, as files: jobs, job stages, candidates, applications, rejection reasons and
-//! offers, in the shapes of its documentation ("Harvest API", v1: "List Jobs", "List Job Stages", "List Candidates",
-//! "List Applications", "List Rejection Reasons", "List Offers"). They become roles with their steps and candidates in an
-//! organization that is in the file.
+//! Imports responses of Greenhouse's Harvest API (v1), saved as files: "List Jobs", "List Job Stages", "List Candidates",
+//! "List Applications", "List Rejection Reasons" and "List Offers" of its documentation. They become roles with steps and
+//! candidates in an existing organization.
 //!
-//! `reader` takes the files apart, `item` reads one item's members, `job`, `person` and `application` say what is needed of
-//! each resource, `place` brings them together and asks the file. Members that nothing here needs are not looked at.
+//! `reader` splits the files into items, `item` reads the members of one item, `job`, `person` and `application` define what
+//! is needed of each resource, `plan` combines them and compares them with the file. Other members are ignored.
 
 mod application;
 mod html;
@@ -13,44 +12,44 @@ mod item;
 mod job;
 mod person;
 mod pipeline;
-mod place;
+mod plan;
 mod reader;
 
 use std::collections::{HashMap, HashSet};
 
-pub use place::place;
+pub use plan::plan;
 
 use self::application::{Application, Offer, Reason};
 use self::item::Item;
 use self::job::{Job, Stage};
 use self::person::Person;
-use super::addition::Refused;
+use super::addition::RefusedItem;
 use super::findings::escaped;
 use crate::domain::words::words;
 
 words! {
-    /// A resource of the API, by the name that its file and its member have.
+    /// A resource of the API. Files and members have its name.
     Resource {
-        /// What is recruited for.
+        /// Jobs, which become roles.
         Jobs = "jobs",
-        /// The stages of each job.
+        /// The stages of jobs, which become steps.
         JobStages = "job_stages",
-        /// Who applied.
+        /// People.
         Candidates = "candidates",
-        /// Who applied to what, and what became of it.
+        /// Applications of candidates to jobs.
         Applications = "applications",
-        /// Why applications are rejected.
+        /// The reasons that rejected applications refer to.
         RejectionReasons = "rejection_reasons",
-        /// What was offered.
+        /// Offers, for the dates of hires.
         Offers = "offers",
     }
 }
 
 impl Resource {
-    /// Those without which nothing can be imported.
-    const NEEDED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
+    /// The resources that every import needs.
+    const REQUIRED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
 
-    /// The resource that a file has, by its name: `jobs.json`, or `jobs-2.json` for the second page of them.
+    /// The resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
     pub fn of_file(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json")?;
         let page = stem.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -59,7 +58,7 @@ impl Resource {
     }
 }
 
-/// What was read of an export; nothing of the file was asked.
+/// A parsed export, not yet compared with the file.
 #[derive(Debug, Default)]
 pub struct Export {
     found: HashSet<Resource>,
@@ -70,25 +69,25 @@ pub struct Export {
     applications: Vec<Application>,
     reasons: HashMap<u64, Reason>,
     offers: HashMap<u64, Offer>,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedItem>,
     notices: Vec<String>,
 }
 
 impl Export {
-    /// Reads a file: an array of the resource that it is named after, or an object that has such arrays as members.
+    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
     ///
     /// # Errors
-    /// A sentence where it is neither, or no JSON. What is wrong with an item is told when it is placed.
+    /// A sentence if it is neither, or not JSON. [`plan`] reports faults of single items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         reader::read(name, bytes, self).map_err(|error| escaped(&format!("{name}: {error}")))
     }
 
-    /// That everything is there without which nothing can be imported.
+    /// Checks that all required resources were read.
     ///
     /// # Errors
-    /// A sentence that names what is missing.
+    /// A sentence that names the missing ones.
     pub fn require_complete(&self) -> Result<(), String> {
-        let missing = Resource::NEEDED.into_iter().filter(|resource| !self.found.contains(resource));
+        let missing = Resource::REQUIRED.into_iter().filter(|resource| !self.found.contains(resource));
         let missing: Vec<&str> = missing.map(Resource::as_str).collect();
         if missing.is_empty() {
             return Ok(());
@@ -97,27 +96,27 @@ impl Export {
         Err(format!("the export lacks {missing}; its files are {all}.json, or one object with these members"))
     }
 
-    /// How many applications it has, without the prospects'.
+    /// The number of applications, without prospects.
     pub fn applications(&self) -> usize {
         self.applications.iter().filter(|application| !application.is_prospect).count()
     }
 
-    /// A sentence for whoever imports it, about something that is not read.
+    /// Adds a sentence for the person who imports, about input that is ignored.
     pub fn notice(&mut self, sentence: &str) {
         self.notices.push(escaped(sentence));
     }
 
-    fn begin(&mut self, resource: Resource) {
+    fn start_resource(&mut self, resource: Resource) {
         self.found.insert(resource);
     }
 
-    /// Takes an item in, or notes why it cannot come.
-    fn take(&mut self, mut item: Item) {
+    /// Parses an item into its resource, or records its faults.
+    fn add_item(&mut self, mut item: Item) {
         let resource = item.resource();
-        if let Some(id) = item.id("id", "is missing; every item has one")
-            && let Some(first) = self.ids.insert((resource, id), item.place().to_owned())
+        if let Some(id) = item.id("id", "is missing; every item needs one")
+            && let Some(first) = self.ids.insert((resource, id), item.location().to_owned())
         {
-            item.fault(format!("the id is there twice; it is that of {first} too"));
+            item.fault(format!("the id is not unique; {first} has it too"));
         }
         match resource {
             Resource::Jobs => self.jobs.extend(job::job(&mut item)),
@@ -127,7 +126,7 @@ impl Export {
             Resource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
             Resource::Offers => {
                 if let Some((application, offer)) = application::offer(&mut item) {
-                    // An offer that was changed is there in several versions.
+                    // The export contains every version of a changed offer; the newest counts.
                     let newest = self.offers.entry(application).or_insert_with(|| offer.clone());
                     if offer.version > newest.version {
                         *newest = offer;
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_after_its_resource_and_page() {
+    fn file_names_consist_of_resource_and_page() {
         for (name, resource) in [
             ("jobs.json", Resource::Jobs),
             ("job_stages.json", Resource::JobStages),

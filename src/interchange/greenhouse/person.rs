@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::item::Item;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
 
-/// Who applied.
+/// A candidate of the export.
 #[derive(Debug)]
 pub(super) struct Person {
     pub(super) id: u64,
-    pub(super) place: String,
+    pub(super) location: String,
     pub(super) name: String,
-    /// The first address that is personal, or else the first of all. Prospects often have none.
+    /// The first personal address, or else the first address. Prospects often have none.
     pub(super) email: Option<Email>,
 }
 
@@ -21,13 +21,13 @@ pub(super) fn person(item: &mut Item) -> Option<Person> {
     if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
         item.fault(format!("first_name and last_name must be 1 to {NAME_CHARACTERS_MAX} characters together"));
     }
-    // An address that is none counts as missing: there may be another.
-    let emails = item.each("email_addresses", |inner| {
+    // An invalid address counts as missing: the person may have another.
+    let emails = item.array_of("email_addresses", |inner| {
         let email = Email::parse(inner.get("value")?.as_str()?)?;
         Some((email, inner.get("type").and_then(Value::as_str) == Some("personal")))
     });
     let chosen = emails.iter().position(|(_, is_personal)| *is_personal).unwrap_or(0);
     let email = emails.into_iter().nth(chosen).map(|(email, _)| email);
-    item.is_fine().then_some(())?;
-    Some(Person { id: item.own_id()?, place: item.place().to_owned(), name, email })
+    item.is_valid().then_some(())?;
+    Some(Person { id: item.own_id()?, location: item.location().to_owned(), name, email })
 }

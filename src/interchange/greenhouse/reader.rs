@@ -1,6 +1,6 @@
-//! Takes the files of an export apart, item by item, so that a large one is never held as JSON whole.
+//! A streaming parser of export files: item by item, so that a large file is never in memory as JSON.
 //!
-//! Knows where items stand, not what is in them.
+//! Knows where items are, not what they contain.
 
 use std::fmt;
 
@@ -11,22 +11,22 @@ use super::item::Item;
 use super::{Export, Resource};
 use crate::interchange::json::{self, Strict};
 
-/// Reads a file into the export.
+/// Parses a file into the export.
 ///
 /// # Errors
 /// A sentence with line and column.
 pub(super) fn read(name: &str, bytes: &[u8], export: &mut Export) -> Result<(), String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    json::parse_with(Whole { name, export }, bytes)
+    json::parse_with(FileSeed { name, export }, bytes)
 }
 
-/// A file: an array where its name tells of what, or an object of arrays.
-struct Whole<'a> {
+/// Parses a file: an array of the resource in its name, or an object of arrays.
+struct FileSeed<'a> {
     name: &'a str,
     export: &'a mut Export,
 }
 
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
+impl<'de> DeserializeSeed<'de> for FileSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -34,7 +34,7 @@ impl<'de> DeserializeSeed<'de> for Whole<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Whole<'_> {
+impl<'de> Visitor<'de> for FileSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,9 +46,11 @@ impl<'de> Visitor<'de> for Whole<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
         match Resource::of_file(self.name) {
-            Some(resource) => Items { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items),
+            Some(resource) => {
+                ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
+            }
             None => Err(de::Error::custom(
-                "an array says nothing of what it is; name the file after its resource, such as jobs.json",
+                "an array does not say which resource it is; name the file after it, such as jobs.json",
             )),
         }
     }
@@ -57,13 +59,13 @@ impl<'de> Visitor<'de> for Whole<'_> {
         let mut seen = Vec::new();
         while let Some(member) = members.next_key::<String>()? {
             if seen.contains(&member) {
-                return Err(de::Error::custom(format!("the member {member:?} is there twice")));
+                return Err(de::Error::custom(format!("the member {member:?} appears twice")));
             }
             if let Some(resource) = Resource::parse(&member) {
                 let at = format!("{}#/{member}", self.name);
-                members.next_value_seed(Items { resource, at, export: &mut *self.export })?;
+                members.next_value_seed(ItemsSeed { resource, at, export: &mut *self.export })?;
             } else {
-                self.export.notice(&format!("{}: the member {member:?} is not read", self.name));
+                self.export.notice(&format!("{}: the member {member:?} is ignored", self.name));
                 members.next_value_seed(Strict)?;
             }
             seen.push(member);
@@ -72,15 +74,15 @@ impl<'de> Visitor<'de> for Whole<'_> {
     }
 }
 
-/// An array of items.
-struct Items<'a> {
+/// Parses an array of items.
+struct ItemsSeed<'a> {
     resource: Resource,
-    /// Where it is: a file, with a JSON Pointer for its fragment (RFC 6901 section 6).
+    /// The location: a file name, with a JSON Pointer as fragment (RFC 6901 section 6).
     at: String,
     export: &'a mut Export,
 }
 
-impl<'de> DeserializeSeed<'de> for Items<'_> {
+impl<'de> DeserializeSeed<'de> for ItemsSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -88,7 +90,7 @@ impl<'de> DeserializeSeed<'de> for Items<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Items<'_> {
+impl<'de> Visitor<'de> for ItemsSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,12 +98,12 @@ impl<'de> Visitor<'de> for Items<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        self.export.begin(self.resource);
+        self.export.start_resource(self.resource);
         for index in 0.. {
             let Some(value) = items.next_element_seed(Strict)? else { break };
-            // An item that is no object has no members, and so lacks its id.
+            // An item that is not an object becomes one without members, and is refused for its missing id.
             let members = if let Value::Object(members) = value { members } else { Map::new() };
-            self.export.take(Item::new(self.resource, &format!("{}/{index}", self.at), members));
+            self.export.add_item(Item::new(self.resource, &format!("{}/{index}", self.at), members));
         }
         Ok(())
     }

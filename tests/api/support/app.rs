@@ -63,7 +63,7 @@ impl Default for Hr {
     /// Deliveries to receivers on this machine, with the documented schedule.
     fn default() -> Self {
         let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
-        Self { network: Arc::new(hr::System), schedule, timeout: Duration::from_secs(15), allow_private: true }
+        Self { network: Arc::new(hr::SystemNetwork), schedule, timeout: Duration::from_secs(15), allow_private: true }
     }
 }
 

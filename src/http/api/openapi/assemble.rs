@@ -1,4 +1,4 @@
-//! The document, put together: the fragments say what only they know, the table of routes says the rest.
+//! Assembles the OpenAPI document from the fragments and the route table.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, i
 use super::{example, refusals};
 use crate::http::server::entry::Entry;
 
-/// What is known of each code of a refusal, in the common fragment; it does not go into the document.
+/// The member of the common fragment that describes each refusal code. It is not part of the document.
 const PROBLEMS: &str = "x-problems";
 
 pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], cookie: &str) -> Value {
@@ -39,8 +39,8 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], c
         let method = route.method.as_str().to_ascii_lowercase();
         let operation = paths.get_mut(route.path).and_then(|operations| operations.get_mut(&method));
         let Some(operation) = operation else { continue };
-        let told = object(Some(operation.take()));
-        *operation = Value::Object(complete(told, route, &mut components, &problems));
+        let fragment = object(Some(operation.take()));
+        *operation = Value::Object(complete(fragment, route, &mut components, &problems));
     }
     for operation in paths.values().filter_map(Value::as_object).flat_map(|operations| operations.values()) {
         accept_warnings(operation, member(&mut components, "schemas"));
@@ -52,8 +52,7 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], c
     Value::Object(document)
 }
 
-/// Gives a schema that is another and more (`allOf` and `properties`) all members itself: some generators of clients
-/// take it for the other.
+/// Replaces `allOf` of one schema by that schema's members: some client generators ignore the additional `properties`.
 fn flatten(schemas: &mut Object) {
     while let Some((name, part)) =
         schemas.iter().find_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?[0].clone())))
@@ -67,7 +66,7 @@ fn flatten(schemas: &mut Object) {
     }
 }
 
-/// Leaves out what no operation comes to by its references: the common fragment has words that not every one needs.
+/// Removes components that no operation refers to, directly or indirectly.
 fn prune(components: &mut Object, paths: &Value) {
     let mut reached = BTreeSet::new();
     let mut next = vec![paths.clone()];
@@ -75,9 +74,9 @@ fn prune(components: &mut Object, paths: &Value) {
         if let Some(to) = value.get("$ref").and_then(Value::as_str)
             && reached.insert(to.to_owned())
         {
-            let mut way = to.trim_start_matches("#/components/").split('/');
-            let kind = way.next().and_then(|kind| components.get(kind));
-            next.extend(kind.zip(way.next()).and_then(|(kind, name)| kind.get(name)).cloned());
+            let mut path = to.trim_start_matches("#/components/").split('/');
+            let kind = path.next().and_then(|kind| components.get(kind));
+            next.extend(kind.zip(path.next()).and_then(|(kind, name)| kind.get(name)).cloned());
         }
         match value {
             Value::Object(members) => next.extend(members.into_iter().map(|(_, member)| member)),
@@ -91,36 +90,36 @@ fn prune(components: &mut Object, paths: &Value) {
     }
 }
 
-/// An operation as OpenAPI has it, of what its fragment and its route say.
-fn complete(mut told: Object, route: &Operation, components: &mut Object, problems: &Object) -> Object {
+/// Makes an OpenAPI operation from its fragment and its route.
+fn complete(mut fragment: Object, route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut whole = Object::new();
     for name in ["tags", "operationId", "summary"] {
-        whole.insert(name.to_owned(), told.remove(name).unwrap_or_default());
+        whole.insert(name.to_owned(), fragment.remove(name).unwrap_or_default());
     }
-    let own = told.remove("description").unwrap_or_default();
-    let words = [own.as_str().unwrap_or_default(), &entry_words(route.entry)].join("\n\n");
+    let own = fragment.remove("description").unwrap_or_default();
+    let words = [own.as_str().unwrap_or_default(), &credential_sentence(route.entry)].join("\n\n");
     whole.insert("description".to_owned(), json!(words.trim()));
     if let Entry::Scoped(scope) = route.entry {
         whole.insert("x-scope".to_owned(), json!(scope.as_str()));
     }
     whole.insert("security".to_owned(), security(route.entry));
-    let parameters = parameters(&told, route);
+    let parameters = parameters(&fragment, route);
     if !parameters.is_empty() {
         whole.insert("parameters".to_owned(), Value::Array(parameters));
     }
-    if let Some(body) = told.get("body").and_then(Value::as_str) {
+    if let Some(body) = fragment.get("body").and_then(Value::as_str) {
         whole.insert("requestBody".to_owned(), request_body(body, member(components, "schemas")));
-    } else if let Some(body) = told.remove("requestBody") {
+    } else if let Some(body) = fragment.remove("requestBody") {
         whole.insert("requestBody".to_owned(), body);
     }
-    let mut responses = object(told.remove("responses"));
-    if let Some(content) = content(&told, member(components, "schemas")) {
+    let mut responses = object(fragment.remove("responses"));
+    if let Some(content) = content(&fragment, member(components, "schemas")) {
         let status = route.answers.iter().find(|(status, _)| (200..300).contains(status)).map_or(200, |(one, _)| *one);
-        let returns = told.get("returns").cloned().unwrap_or(json!(default_returns(&told)));
+        let returns = fragment.get("returns").cloned().unwrap_or(json!(default_returns(&fragment)));
         responses.insert(status.to_string(), json!({ "description": returns, "content": content }));
     }
-    if is_tagged(route) {
-        responses.insert("304".to_owned(), json!({ "description": "The caller's copy is still the newest." }));
+    if has_etag(route) {
+        responses.insert("304".to_owned(), json!({ "description": "The caller's copy is current." }));
     }
     for response in responses.values_mut().filter_map(Value::as_object_mut) {
         let headers = member(response, "headers");
@@ -133,21 +132,20 @@ fn complete(mut told: Object, route: &Operation, components: &mut Object, proble
     whole
 }
 
-/// Whether it answers a caller who has its newest answer that they do.
-fn is_tagged(route: &Operation) -> bool {
+/// True if the route has ETags, and so answers 304.
+fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
 
-fn entry_words(entry: Entry) -> String {
+fn credential_sentence(entry: Entry) -> String {
     match entry {
         Entry::Open => String::new(),
         Entry::Signed => "Needs an API key or a session.".to_owned(),
         Entry::Session => "Needs a session.".to_owned(),
         Entry::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
-        Entry::Admin(scope) => format!(
-            "Needs an API key of a platform admin. A key that was made with explicit scopes needs `{}` among them.",
-            scope.as_str()
-        ),
+        Entry::Admin(scope) => {
+            format!("Needs an API key of a platform admin. A key with explicit scopes needs `{}`.", scope.as_str())
+        }
     }
 }
 
@@ -161,27 +159,27 @@ fn security(entry: Entry) -> Value {
     }
 }
 
-fn parameters(told: &Object, route: &Operation) -> Vec<Value> {
+fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     let common = |name: &str| json!({ "$ref": format!("#/components/parameters/{name}") });
-    let own = told.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_told = |name: &str| own.iter().any(|one| one["name"] == name);
+    let own = fragment.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_defined = |name: &str| own.iter().any(|one| one["name"] == name);
     let mut parameters = Vec::new();
     let mut before = "";
     for segment in route.path.split('/') {
         if let Some(name) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
-            && !is_told(name)
+            && !is_defined(name)
         {
             parameters.push(path_parameter(name, before));
         }
         before = segment;
     }
     parameters.extend(own);
-    if told.contains_key("page") {
-        // A list whose pages have another size says so itself.
+    if fragment.contains_key("page") {
+        // A list with other page sizes defines its own `limit`.
         let has_limit = parameters.iter().any(|one| one["name"] == "limit");
         parameters.extend([(!has_limit).then(|| common("Limit")), Some(common("Cursor"))].into_iter().flatten());
     }
-    if is_tagged(route) {
+    if has_etag(route) {
         parameters.push(common("IfNoneMatch"));
     }
     if is_repeatable(route) {
@@ -190,7 +188,7 @@ fn parameters(told: &Object, route: &Operation) -> Vec<Value> {
     parameters
 }
 
-/// A path parameter that its fragment says nothing of: the id of what stands before it.
+/// A path parameter that the fragment does not define: the id of the noun in the segment before it.
 fn path_parameter(name: &str, before: &str) -> Value {
     let thing = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
         (Some(thing), _) => thing.to_owned(),
@@ -226,17 +224,17 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
     })
 }
 
-/// Lets every member that is not required be null too: that counts as not given. Names the schemas that its members
-/// refer to, for the same to be done to them.
-fn accept_null(schema: &mut Value, inside: &mut Vec<String>) {
+/// Allows null for every member that is not required, because null counts as missing. Adds the schemas that members refer
+/// to to `nested`.
+fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
     let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
     if let Some(items) = schema.get_mut("items") {
-        accept_null(items, inside);
+        accept_null(items, nested);
     }
-    inside.extend(example::referred(schema).map(str::to_owned));
+    nested.extend(example::referred(schema).map(str::to_owned));
     let members = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, member) in members.into_iter().flatten() {
-        accept_null(member, inside);
+        accept_null(member, nested);
         if required.contains(name) {
             continue;
         }
@@ -260,12 +258,12 @@ fn accept_null(schema: &mut Value, inside: &mut Vec<String>) {
     }
 }
 
-/// The content of a success that is told in one word. The schema of the whole answer is a component, so that a client
-/// that is made from the document has a name for it.
-fn content(told: &Object, schemas: &mut Object) -> Option<Value> {
-    let named = |kind: &str| told.get(kind).and_then(Value::as_str);
-    let own = told.get("example").cloned();
-    let mut of = |name: &str, suffix: &str, data: Value, more: Option<Value>| {
+/// The content of a success that the fragment defines by a keyword such as `data`. The schema of the response becomes a
+/// component, so that generated clients have a name for it.
+fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
+    let named = |kind: &str| fragment.get(kind).and_then(Value::as_str);
+    let own = fragment.get("example").cloned();
+    let mut response = |name: &str, suffix: &str, data: Value, more: Option<Value>| {
         let whole = format!("{name}{suffix}");
         let mut schema = json!({
             "type": "object",
@@ -279,14 +277,14 @@ fn content(told: &Object, schemas: &mut Object) -> Option<Value> {
         schemas.insert(whole.clone(), schema);
         whole
     };
-    let is_list = told.contains_key("list") || told.contains_key("page");
+    let is_list = fragment.contains_key("list") || fragment.contains_key("page");
     let name = if let Some(name) = named("data") {
-        of(name, "Answer", reference(name), None)
+        response(name, "Answer", reference(name), None)
     } else if let Some(name) = named("list") {
-        of(name, "List", json!({ "type": "array", "items": reference(name) }), None)
+        response(name, "List", json!({ "type": "array", "items": reference(name) }), None)
     } else if let Some(name) = named("page") {
-        of(name, "Page", json!({ "type": "array", "items": reference(name) }), Some(reference("Pagination")))
-    } else if told.contains_key("success") {
+        response(name, "Page", json!({ "type": "array", "items": reference(name) }), Some(reference("Pagination")))
+    } else if fragment.contains_key("success") {
         "Success".to_owned()
     } else {
         named("answer")?.to_owned()
@@ -294,15 +292,15 @@ fn content(told: &Object, schemas: &mut Object) -> Option<Value> {
     let mut example = example::of(&reference(&name), schemas);
     match own {
         Some(own) if is_list => example["data"] = json!([own]),
-        Some(own) if told.contains_key("data") => example["data"] = own,
+        Some(own) if fragment.contains_key("data") => example["data"] = own,
         Some(own) => example = own,
         None => {}
     }
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
 }
 
-/// Lets the answers to a JSON body have `warnings`, which name members of the body that are not known. Once all operations
-/// are complete: several share a schema, and no example is to have them.
+/// Adds `warnings` about unknown members to responses of operations with a JSON body. Runs after all operations are
+/// complete, because operations share schemas and no example should have warnings.
 fn accept_warnings(operation: &Value, schemas: &mut Object) {
     if operation["requestBody"]["content"].get("application/json").is_none() {
         return;
@@ -314,19 +312,19 @@ fn accept_warnings(operation: &Value, schemas: &mut Object) {
         member(schema, "properties").entry("warnings").or_insert_with(|| {
             json!({
                 "type": "array",
-                "description": "Members of the body that are not known here and were ignored. Missing where there are none.",
+                "description": "Unknown members of the body, which were ignored. Missing if there are none.",
                 "items": reference("Warning")
             })
         });
     }
 }
 
-fn default_returns(told: &Object) -> &'static str {
+fn default_returns(fragment: &Object) -> &'static str {
     match () {
-        () if told.contains_key("page") => "A page of the list.",
-        () if told.contains_key("list") => "The whole list.",
-        () if told.contains_key("success") => "It is done.",
-        () => "As it is now.",
+        () if fragment.contains_key("page") => "A page of the list.",
+        () if fragment.contains_key("list") => "The whole list.",
+        () if fragment.contains_key("success") => "Success.",
+        () => "The current state.",
     }
 }
 
@@ -335,7 +333,7 @@ fn success_headers(route: &Operation) -> Vec<&'static str> {
     if route.entry != Entry::Open {
         names.extend(RATE_LIMIT);
     }
-    if is_tagged(route) {
+    if has_etag(route) {
         names.push("ETag");
     }
     if is_repeatable(route) {
@@ -345,7 +343,7 @@ fn success_headers(route: &Operation) -> Vec<&'static str> {
 }
 
 fn read(fragment: &str) -> Object {
-    serde_json::from_str(fragment).expect("a fragment is a JSON object, which a test has seen")
+    serde_json::from_str(fragment).expect("every fragment is a JSON object, which a test checks")
 }
 
 fn object(value: Option<Value>) -> Object {

@@ -1,16 +1,16 @@
-//! Examples: a value that fits a schema, composed of the examples of its members.
+//! Composes an example of a schema from the examples of its members.
 
 use serde_json::{Map, Value, json};
 
-/// The moment that stands for any.
+/// The timestamp of all examples.
 const MOMENT: &str = "2026-11-21T09:12:33.123456Z";
 
-/// The name of the schema that this one refers to.
+/// The name of the schema in `$ref`.
 pub(super) fn referred(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.rsplit('/').next()
 }
 
-/// The types of a schema, null among them.
+/// The types of a schema, including null.
 pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -19,7 +19,7 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// A value that fits this schema: its first example, else what it must be, else one made of its members.
+/// An example of the schema: its first example, else its constant, else a value composed of its members.
 pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
     if let Some(told) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {

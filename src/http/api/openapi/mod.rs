@@ -1,16 +1,16 @@
-//! `GET /api/openapi.json` and `GET /docs`: what the service says of itself, to programs (OpenAPI 3.1) and to people.
+//! `GET /api/openapi.json` and `GET /docs`: the API reference, for programs (OpenAPI 3.1) and for people.
 //!
-//! The document is put together once from the fragments beside this file and the table of routes (`assemble`); the page
-//! is made from the document (`page`), so that neither can say what the other does not.
+//! `assemble` makes the document once, from the fragments beside this file and the route table. `page` renders the document
+//! as HTML, so that the two cannot differ.
 //!
-//! To add an endpoint: give its route to the table as ever, then describe it in the fragment of its noun,
-//! `<noun>.json` (a new noun needs its line in [`FRAGMENTS`]):
+//! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. A new noun
+//! needs a line in [`FRAGMENTS`]:
 //!
 //! ```json
-//! { "tag": { "name": "Roles", "description": "Jobs that are recruited for." },
+//! { "tag": { "name": "Roles", "description": "Open positions." },
 //!   "paths": { "/api/v1/organizations/{id}/roles": {
 //!     "get":  { "operationId": "listRoles", "summary": "Lists roles", "description": "Newest first.",
-//!               "parameters": [ { "name": "status", "in": "query", "description": "Only these.",
+//!               "parameters": [ { "name": "status", "in": "query", "description": "Only roles with this status.",
 //!                                 "schema": { "$ref": "#/components/schemas/RoleStatus" } } ],
 //!               "page": "Role" },
 //!     "post": { "operationId": "createRole", "summary": "Creates a role", "description": "As a draft.",
@@ -18,24 +18,23 @@
 //!   "components": { "schemas": { "NewRole": { … }, "Role": { … } } } }
 //! ```
 //!
-//! From the route come the security, the scope (also `x-scope`), the path's parameters, every error with its codes and
-//! headers, the status of the success, `If-None-Match` and `ETag` where it answers 304, `Idempotency-Key` where it
-//! answers 422. From the fragment come `operationId` (a verb and a noun), `summary`, `description`, the query's
-//! `parameters`, and in one word each:
+//! The route provides the security, the scope (also `x-scope`), the path parameters, every error with its codes and
+//! headers, the status of the success, `If-None-Match` and `ETag` if it answers 304, and `Idempotency-Key` if it answers
+//! 422. The fragment provides `operationId` (a verb and a noun), `summary`, `description`, the query `parameters`, and:
 //!
-//! - `body`: the schema of the request's object. Its members that are not `required` may be null too, which counts as
-//!   not given: that is added, also to the objects in it (which are not to be those of answers), so it is said only
-//!   where null means something else.
-//! - one of `data` (`{ success, data }` of this schema), `list` (the same with an array of it), `page` (with
-//!   `pagination` too; adds `limit` and `cursor`), `answer` (this very schema), `success` (`true`: nothing but that).
-//!   Anything else is told as OpenAPI has it, in `responses`.
-//! - `returns`, where the answer deserves a sentence of its own; `example`, where that of the schema does not fit.
+//! - `body`: the schema of the request body. Members that are not `required` may also be null, which counts as missing.
+//!   The assembly adds that, also to nested objects, so their schemas must not be shared with responses. A fragment states
+//!   null only where it has a meaning of its own.
+//! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`, and
+//!   with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). Any other response
+//!   is written out in `responses`, as in OpenAPI.
+//! - `returns`, if the response needs a sentence of its own; `example`, if that of the schema does not fit.
 //!
-//! A schema for answers lists all its members in `required` but for those that can be absent, and is strict without
-//! saying so: the tests refuse a member that is not in it. Null is `"type": ["string", "null"]`, or `anyOf` with a
-//! reference. A schema that is another and more has `allOf` with that one reference. A schema for bodies says every limit. An example is composed of the members' `examples`; those that
-//! `common.json` has (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) bring theirs. Each answer of the test suite
-//! is held against all this.
+//! A schema for responses lists all members that are always present in `required`. The tests refuse members that it does
+//! not define. Null is `"type": ["string", "null"]`, or `anyOf` with a reference. A schema that extends another has `allOf`
+//! with that one reference. A schema for bodies states every limit. Examples are composed of the members' `examples`; the
+//! schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) have their own. The test suite validates
+//! every response against the document.
 
 mod assemble;
 mod example;
@@ -56,10 +55,10 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 
-/// What all operations share.
+/// The parts that all operations share.
 const COMMON: &str = include_str!("common.json");
 
-/// What each noun has of its own, in the order of the page.
+/// One fragment per noun, in the order of the page.
 const FRAGMENTS: &[&str] = &[
     include_str!("me.json"),
     include_str!("access.json"),
@@ -86,20 +85,18 @@ const FRAGMENTS: &[&str] = &[
     include_str!("service.json"),
 ];
 
-/// Where the document is.
 const DOCUMENT_PATH: &str = "/api/openapi.json";
 
-/// Where the page is.
 const PAGE_PATH: &str = "/docs";
 
-/// What the service says of itself: made when it is first asked for, from what its routes say of themselves.
+/// The description of the API. The first request for it renders it from the facts of the routes.
 #[derive(Default)]
 pub(in crate::http) struct Description {
     operations: OnceLock<Vec<Operation>>,
     replies: OnceLock<Replies>,
 }
 
-/// The two answers, as they stay while the service runs.
+/// The two responses, rendered once per start.
 struct Replies {
     document: Reply,
     page: Reply,
@@ -133,7 +130,7 @@ impl Description {
     }
 }
 
-/// The document of these routes. `cookie` is what a session's cookie is called.
+/// The OpenAPI document of these routes. `cookie` is the name of the session cookie.
 pub fn document(routes: &[Route], cookie: &str) -> Value {
     assemble::document(COMMON, FRAGMENTS, &operations(routes), cookie)
 }

@@ -1,5 +1,5 @@
-//! The page, rendered from the document: a table of contents, every operation, every schema. It loads nothing and runs
-//! no script; everything that the document says is text and escaped.
+//! Renders the document as an HTML page: a table of contents, all operations, all schemas. The page loads no resources and
+//! runs no script. All text of the document is escaped.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::http::server::html::escape;
 
 const STYLE: &str = include_str!("page.css");
 
-/// What a `style-src` names the page's style by (Content Security Policy, hash sources).
+/// The hash of the page's style, for `style-src` in the Content Security Policy.
 pub(super) fn style_hash() -> String {
     STANDARD.encode(Sha256::digest(STYLE))
 }
@@ -24,7 +24,7 @@ pub(super) fn render(document: &Value) -> String {
          </head>\n<body>\n"
     );
     page.push_str(&format!(
-        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same as a document for programs: \
+        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same for programs: \
          <a href=\"/api/openapi.json\">OpenAPI {}</a>.</p>\n",
         escape(text(&document["info"]["version"])),
         escape(text(&document["openapi"])),
@@ -95,7 +95,7 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
         page.push_str(&format!("<h4>Body: {kind} <span class=\"dim\">{}{need}</span></h4>\n", escape(media_type)));
         show_example(page, &content["example"]);
     }
-    page.push_str("<h4>Answers</h4>\n");
+    page.push_str("<h4>Responses</h4>\n");
     let (good, bad): (Vec<_>, Vec<_>) = members(&operation["responses"]).partition(|(status, _)| *status < "400");
     for (status, response) in good {
         let kinds: Vec<String> = members(&response["content"]).map(|(_, content)| kind(&content["schema"])).collect();
@@ -140,7 +140,7 @@ fn show_schema(page: &mut String, name: &str, schema: &Value) {
     page.push_str("</section>\n");
 }
 
-/// A row for each member; those of an object without a name of its own below it, with the way to them.
+/// One row per member. Members of a nested, unnamed object follow it, with their path.
 fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
     let required: Vec<&str> = list(&schema["required"]).map(text).collect();
     for (name, member) in members(&schema["properties"]) {
@@ -154,7 +154,7 @@ fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
     }
 }
 
-/// The type of a schema in a few words; a schema with a name is a link.
+/// A short description of a schema's type. A named schema is a link.
 fn kind(schema: &Value) -> String {
     if let Some(name) = example::referred(schema) {
         return format!("<a href=\"#{}\">{}</a>", anchor("schema", name), escape(name));
@@ -172,7 +172,7 @@ fn kind(schema: &Value) -> String {
     if types.is_empty() { "anything".to_owned() } else { types.join(" or ") }
 }
 
-/// What a value must keep to.
+/// The limits of a value.
 fn limits(schema: &Value) -> String {
     const LIMITS: [(&str, &str); 8] = [
         ("const", "always"),
@@ -216,13 +216,13 @@ fn table(page: &mut String, head: [&str; 3], rows: impl Iterator<Item = [String;
     page.push_str("</table></div>\n");
 }
 
-/// Paragraphs.
+/// Text as paragraphs.
 fn prose(words: &str) -> String {
     let paragraphs = words.split("\n\n").filter(|paragraph| !paragraph.is_empty());
     paragraphs.map(|paragraph| format!("<p>{}</p>\n", inline(paragraph))).collect()
 }
 
-/// A text with its `code` and its **emphasis**, which is all that descriptions have.
+/// Text with `code` and **emphasis**, the only markup in descriptions.
 fn inline(words: &str) -> String {
     let emphasized = |text: &str| {
         let parts = text.split("**").enumerate();
@@ -234,18 +234,17 @@ fn inline(words: &str) -> String {
     parts.collect()
 }
 
-/// A value as code.
 fn code(value: &Value) -> String {
     escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// What a link leads to: letters, digits and hyphens only.
+/// An anchor for links, of letters, digits and hyphens only.
 fn anchor(kind: &str, name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("{kind}-{}", plain.collect::<String>())
 }
 
-/// What a reference stands for.
+/// Resolves a reference within the document.
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let pointer = value.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)

@@ -1,4 +1,4 @@
-//! Small parts that the document is put together of.
+//! Helpers that several modules of the assembly share.
 
 use hyper::Method;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::http::server::route::{Answer, Route};
 
 pub(super) type Object = Map<String, Value>;
 
-/// What a route says of itself.
+/// The facts of a route that its operation shows.
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -26,13 +26,13 @@ impl Operation {
     }
 }
 
-/// The fields that tell a caller what is left of the rate limit: on whatever an identified caller is answered.
+/// The rate limit headers, on every response to an identified caller.
 pub(super) const RATE_LIMIT: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
 
-/// The field that tells a repeat's answer from a first one.
+/// The header that marks a stored response.
 pub(super) const REPLAYED: &str = "Idempotency-Replayed";
 
-/// Whether a repeat is given the answer of the first.
+/// True if the route supports idempotency keys.
 pub(super) fn is_repeatable(route: &Operation) -> bool {
     route.answers.contains(&(422, "idempotency_key_reused"))
 }
@@ -46,7 +46,7 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// The object that a member is, made where it is missing.
+/// The member as an object, created if it is missing.
 pub(super) fn member<'a>(object: &'a mut Object, name: &str) -> &'a mut Object {
     let value = object.entry(name).or_insert_with(|| json!({}));
     value.as_object_mut().expect("a fragment has an object here, which a test has seen")

@@ -1,4 +1,4 @@
-//! The errors of an operation, from what its route can answer.
+//! The error responses of an operation, from the answers that its route lists.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
-/// The errors of a route by status. Each is a component that all routes with the same codes share.
+/// The error responses of a route, by status. Routes with the same codes share a component.
 pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
@@ -20,7 +20,7 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // What came of the state of things is given to repeats, too. A 404 is not: it may come of missing rights.
+        // Refusals that depend on the state are stored for repeats. A 404 is not stored: it may come from missing rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",
@@ -64,7 +64,7 @@ fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: boo
         headers.extend(RATE_LIMIT);
     }
     let mut headers = header_references(&headers);
-    // Only one of the codes of a 403 brings it.
+    // Only one of the codes of a 403 has this header.
     if codes.len() > 1 && headers.contains_key("WWW-Authenticate") {
         headers["WWW-Authenticate"] = json!({ "$ref": "#/components/headers/WWW-Authenticate-Scope" });
     }

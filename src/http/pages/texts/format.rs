@@ -1,16 +1,15 @@
-//! Dates, numbers and salaries in a reader's form. What differs between languages is in their files ([`Forms`]); here is
-//! what is done with it.
+//! Formats dates, numbers and salaries. The differences between languages are in their files ([`Forms`]).
 
 use jiff::civil::Date;
 
 use super::{Counted, Forms, Texts, fill};
 use crate::domain::role::{Salary, SalaryPeriod};
 
-/// Amounts up to which cents are told: beyond it no pay is told to the cent, and a binary number has none.
+/// The largest amount with cents. Larger salaries have none, and a binary number would not represent them exactly.
 const CENTS_BELOW: f64 = 1e13;
 
 impl Texts {
-    /// A day: `22 November 2026`.
+    /// A date such as `22 November 2026`.
     pub(in crate::http) fn day(&self, day: Date) -> String {
         let Forms { months, date, first_day, .. } = &self.forms;
         let month = usize::from(day.month().unsigned_abs()).saturating_sub(1);
@@ -18,7 +17,7 @@ impl Texts {
         fill(date, &[("day", &number), ("month", months.get(month).unwrap_or(&"")), ("year", &day.year().to_string())])
     }
 
-    /// A number: `1,234` or `0.50`. Whole ones have no fraction, others two digits of it.
+    /// A number such as `1,234` or `0.50`: a whole number, or two decimal places.
     pub(in crate::http) fn number(&self, number: f64) -> String {
         let Forms { group, grouped_from, decimal, .. } = &self.forms;
         let text = if number.fract() == 0.0 || number.abs() >= CENTS_BELOW {
@@ -39,14 +38,14 @@ impl Texts {
         shown
     }
 
-    /// A sentence with a number of things in it: `1 role`, `2 roles`.
+    /// A text with a count, such as `1 role` or `2 roles`.
     pub(in crate::http) fn counted(&self, counted: &Counted, count: usize) -> String {
         let is_one = count == 1 || (count == 0 && self.forms.none_is_one);
         let text = if is_one { counted.one } else { counted.many };
         fill(text, &[("count", &self.number(count as f64))])
     }
 
-    /// A salary: `€50,000 – €60,000 a year`. `None` for one without a figure.
+    /// A salary such as `€50,000 – €60,000 a year`; `None` without an amount.
     pub(in crate::http) fn salary(&self, salary: &Salary) -> Option<String> {
         let forms = &self.forms;
         let amount = match (salary.min, salary.max) {
@@ -65,7 +64,7 @@ impl Texts {
                 }
             }
         };
-        // Without a currency there is nothing where its symbol would be.
+        // Without a currency, remove the space for its symbol.
         let amount = amount.trim().to_owned();
         Some(match salary.period {
             Some(period) => fill(self.per(period), &[("amount", &amount)]),
@@ -73,8 +72,7 @@ impl Texts {
         })
     }
 
-    /// The pattern for amounts of a salary's currency, and what stands for that: its symbol, or its code where readers know
-    /// no symbol.
+    /// The pattern for amounts in the salary's currency, and the symbol or code to use.
     fn currency<'a>(&self, salary: &'a Salary, by_symbol: &'a str, by_code: &'a str) -> (&'a str, &'a str) {
         let code = salary.currency.as_deref().unwrap_or_default();
         let known = self.forms.currencies.iter().find(|(known, _)| *known == code);
@@ -103,7 +101,7 @@ mod tests {
         Salary { min, max, currency, period }
     }
 
-    /// With the spaces that do not break written as `_` (wide) and `'` (narrow).
+    /// Shows non-breaking spaces as `_` (wide) and `'` (narrow).
     fn seen(text: &str) -> String {
         text.replace('\u{a0}', "_").replace('\u{202f}', "'")
     }

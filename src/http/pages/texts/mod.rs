@@ -1,7 +1,7 @@
-//! What pages say to candidates, in each language that they speak: a file a language, one struct that each of them fills, so
-//! that a text which is missing is an error of the compiler. To add a language, add its file and its name to the list below.
+//! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds a
+//! missing text. To add a language, add its file, and its name to the list below.
 //!
-//! `{name}` in a text is a place that [`fill`] fills. Texts are plain: what is put into a page is escaped there.
+//! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
 
 mod format;
 
@@ -13,18 +13,18 @@ macro_rules! languages {
     ($($tag:ident),+ $(,)?) => {
         $(mod $tag;)+
 
-        /// Every language, the one for everybody else first.
+        /// All languages. The first is the fallback.
         pub(in crate::http) static ALL: &[&Texts] = &[$(&$tag::TEXTS),+];
     };
 }
 
 languages!(en, de, fr, es);
 
-/// All texts of one language.
+/// The texts of one language.
 pub(in crate::http) struct Texts {
-    /// Its tag (BCP 47), as `lang` has it.
+    /// The language tag (BCP 47), for the attribute `lang`.
     pub(in crate::http) tag: &'static str,
-    /// What its speakers call it.
+    /// The name of the language in that language.
     pub(in crate::http) own_name: &'static str,
     pub(in crate::http) forms: Forms,
     pub(in crate::http) common: Common,
@@ -33,32 +33,32 @@ pub(in crate::http) struct Texts {
     pub(in crate::http) status: Status,
 }
 
-/// How dates, numbers and salaries are written.
+/// The formats of dates, numbers and salaries.
 pub(in crate::http) struct Forms {
     pub(in crate::http) months: [&'static str; 12],
-    /// A day: `{day}`, `{month}`, `{year}`.
+    /// A date, with `{day}`, `{month}` and `{year}`.
     pub(in crate::http) date: &'static str,
-    /// The number of a month's first day.
+    /// The first day of a month, such as `1` or `1er`.
     pub(in crate::http) first_day: &'static str,
-    /// What stands between three digits and the next, and from how many digits on.
+    /// The separator of digit groups, and the number of digits from which groups are used.
     pub(in crate::http) group: &'static str,
     pub(in crate::http) grouped_from: usize,
-    /// What stands before a fraction.
+    /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
-    /// Whether nothing is said like one thing, not like many.
+    /// True if zero takes the singular, as in French.
     pub(in crate::http) none_is_one: bool,
-    /// Currencies (ISO 4217) that readers know by a symbol.
+    /// The currencies (ISO 4217) that are written with a symbol.
     pub(in crate::http) currencies: &'static [(&'static str, &'static str)],
-    /// An amount: `{symbol}`, `{amount}`; and with a code for a symbol.
+    /// An amount, with `{symbol}` and `{amount}`; and the same with a currency code.
     pub(in crate::http) money: &'static str,
     pub(in crate::http) money_by_code: &'static str,
-    /// Two amounts: `{symbol}`, `{from}`, `{to}`; and with a code for a symbol.
+    /// A range, with `{symbol}`, `{from}` and `{to}`; and the same with a currency code.
     pub(in crate::http) range: &'static str,
     pub(in crate::http) range_by_code: &'static str,
-    /// At least, and at most an `{amount}`.
+    /// A minimum and a maximum, with `{amount}`.
     pub(in crate::http) from: &'static str,
     pub(in crate::http) up_to: &'static str,
-    /// An `{amount}` that is paid for so long.
+    /// An `{amount}` per period.
     pub(in crate::http) per_hour: &'static str,
     pub(in crate::http) per_day: &'static str,
     pub(in crate::http) per_week: &'static str,
@@ -66,58 +66,58 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) per_year: &'static str,
 }
 
-/// A text about a number of things, its `{count}`: about one, and about another number.
+/// A text with a `{count}`, in singular and plural.
 pub(in crate::http) struct Counted {
     pub(in crate::http) one: &'static str,
     pub(in crate::http) many: &'static str,
 }
 
-/// What every page has.
+/// Texts of all pages.
 pub(in crate::http) struct Common {
-    /// The link that keyboards reach first.
+    /// The link that skips to the content, first in the tab order.
     pub(in crate::http) skip: &'static str,
-    /// The heading of the choice of languages.
+    /// The heading of the language selection.
     pub(in crate::http) language: &'static str,
     /// The link to the organization's notice on personal data.
     pub(in crate::http) privacy: &'static str,
     /// The link back to the portal: `{organization}`.
     pub(in crate::http) all_roles: &'static str,
-    /// The title of a page that is not there.
+    /// The title of the 404 page.
     pub(in crate::http) not_found: &'static str,
-    /// What it says.
+    /// The text of the 404 page.
     pub(in crate::http) not_found_more: &'static str,
-    /// The title of a page about a defect or an overload.
+    /// The title of the page about a defect.
     pub(in crate::http) failed: &'static str,
-    /// What it says: nothing was changed, and later it may go.
+    /// Its text, if nothing was changed.
     pub(in crate::http) failed_more: &'static str,
-    /// What it says where the service cannot know whether the request was carried out.
+    /// Its text, if the outcome is unknown.
     pub(in crate::http) unknown_more: &'static str,
-    /// The title of a page about a request that cannot be carried out as it is, and what it says.
+    /// The title and text of the page about a request that cannot succeed unchanged.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) refused_more: &'static str,
-    /// The same where there were too many of them.
+    /// The same for too many requests.
     pub(in crate::http) too_many: &'static str,
     pub(in crate::http) too_many_more: &'static str,
-    /// The service cannot do it now.
+    /// The same for an overload or a full disk.
     pub(in crate::http) unavailable: &'static str,
     pub(in crate::http) unavailable_more: &'static str,
-    /// What to do about either: `{number}`, the request's id.
+    /// The request id for inquiries: `{number}`.
     pub(in crate::http) ask: &'static str,
 }
 
-/// The career portal: its list, its roles, its notice.
+/// Texts of the career portal: the list, the roles, the privacy notice.
 pub(in crate::http) struct Careers {
     /// The portal's title: `{organization}`.
     pub(in crate::http) title: &'static str,
-    /// The same of a later page: `{title}`, `{page}`.
+    /// The title of later pages of the list: `{title}`, `{page}`.
     pub(in crate::http) title_of_page: &'static str,
-    /// How many roles are listed.
+    /// The number of listed roles.
     pub(in crate::http) count: Counted,
-    /// The search: its label, what it looks at, its button.
+    /// The search field: label, hint, button.
     pub(in crate::http) search: &'static str,
     pub(in crate::http) search_hint: &'static str,
     pub(in crate::http) search_button: &'static str,
-    /// The heading of all filters, and of each; the link that ends each.
+    /// The filters: the headings, and the links that remove each.
     pub(in crate::http) filters: &'static str,
     pub(in crate::http) department: &'static str,
     pub(in crate::http) location: &'static str,
@@ -125,55 +125,55 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) all_departments: &'static str,
     pub(in crate::http) all_locations: &'static str,
     pub(in crate::http) all_work_types: &'static str,
-    /// The link that ends the search and all filters.
+    /// The link that removes the search and all filters.
     pub(in crate::http) show_all: &'static str,
     /// The work types.
     pub(in crate::http) remote: &'static str,
     pub(in crate::http) hybrid: &'static str,
     pub(in crate::http) onsite: &'static str,
-    /// A portal without roles: `{organization}`.
+    /// The message of a portal without roles: `{organization}`.
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,
-    /// A search or filters that leave nothing.
+    /// The message if no role matches the search or filters.
     pub(in crate::http) no_match: &'static str,
     pub(in crate::http) no_match_more: &'static str,
-    /// The paging: what it is, where one is (`{page}`, `{pages}`), and its two links.
+    /// The page navigation: its label, the position (`{page}`, `{pages}`), and its two links.
     pub(in crate::http) pages: &'static str,
     pub(in crate::http) page_of: &'static str,
     pub(in crate::http) previous: &'static str,
     pub(in crate::http) next: &'static str,
-    /// A role: what its title is in the browser's tab (`{role}`, `{organization}`), and its facts.
+    /// A posting: the title of the browser tab (`{role}`, `{organization}`), and the labels of its facts.
     pub(in crate::http) role_title: &'static str,
     pub(in crate::http) salary: &'static str,
     pub(in crate::http) posted: &'static str,
     pub(in crate::http) apply: &'static str,
     pub(in crate::http) apply_hint: &'static str,
-    /// A role that is no longer open: `{role}`.
+    /// The message about a role that is no longer open: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// A role that there is none of.
+    /// The message about an unknown role.
     pub(in crate::http) no_role: &'static str,
     pub(in crate::http) no_role_more: &'static str,
-    /// The heading of others.
+    /// The heading of other roles.
     pub(in crate::http) others: &'static str,
-    /// A portal that there is none of.
+    /// The message about an unknown portal.
     pub(in crate::http) no_portal: &'static str,
     pub(in crate::http) no_portal_more: &'static str,
-    /// The title of the notice on personal data, and its words where the organization has none of its own: Markdown,
+    /// The title of the privacy notice, and the default notice of organizations without their own, as Markdown with
     /// `{organization}`.
     pub(in crate::http) privacy_title: &'static str,
     pub(in crate::http) privacy_words: &'static str,
 }
 
-/// The form behind a signup link.
+/// Texts of the signup form.
 pub(in crate::http) struct Signup {
-    /// The page's title (`{role}`, `{organization}`), its heading (`{role}`), and what stands below (`{organization}`).
+    /// The title of the page (`{role}`, `{organization}`), its heading (`{role}`), and the introduction (`{organization}`).
     pub(in crate::http) title: &'static str,
     pub(in crate::http) heading: &'static str,
     pub(in crate::http) lead: &'static str,
-    /// Behind the label of a field that may stay empty.
+    /// The mark after the label of an optional field.
     pub(in crate::http) optional: &'static str,
-    /// The fields, and what helps to fill them.
+    /// The labels and hints of the fields.
     pub(in crate::http) name: &'static str,
     pub(in crate::http) email: &'static str,
     pub(in crate::http) email_hint: &'static str,
@@ -184,14 +184,14 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) note_hint: &'static str,
     pub(in crate::http) cv: &'static str,
     pub(in crate::http) cv_hint: &'static str,
-    /// The file that came already: `{file}`.
+    /// The hint about a file that is already uploaded: `{file}`.
     pub(in crate::http) cv_kept: &'static str,
-    /// The consent (`{organization}`), its name in the list of errors, and the link to what is consented to.
+    /// The consent (`{organization}`), its name in the list of errors, and the link to the privacy notice.
     pub(in crate::http) consent: &'static str,
     pub(in crate::http) consent_name: &'static str,
     pub(in crate::http) notice: &'static str,
     pub(in crate::http) send: &'static str,
-    /// The label of the field that only robots see.
+    /// The label of the hidden field that only robots fill in.
     pub(in crate::http) trap: &'static str,
     /// The title of a form with errors (`{title}`), and the heading of their list.
     pub(in crate::http) title_with_errors: &'static str,
@@ -199,13 +199,13 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) name_missing: &'static str,
     pub(in crate::http) email_missing: &'static str,
     pub(in crate::http) consent_missing: &'static str,
-    /// `{count}`, the most characters.
+    /// `{count}`: the maximum number of characters.
     pub(in crate::http) too_long: &'static str,
     pub(in crate::http) unreadable: &'static str,
     pub(in crate::http) no_address: &'static str,
-    /// `{count}`, the most links.
+    /// `{count}`: the maximum number of links.
     pub(in crate::http) too_many_links: &'static str,
-    /// `{count}`, the most characters of one.
+    /// `{count}`: the maximum number of characters of one link.
     pub(in crate::http) link_too_long: &'static str,
     pub(in crate::http) no_link: &'static str,
     pub(in crate::http) cv_too_large: &'static str,
@@ -214,45 +214,44 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) cv_more_than_one: &'static str,
     pub(in crate::http) cv_gone: &'static str,
     pub(in crate::http) cv_no_room: &'static str,
-    /// What is wrong with a form as a whole: the field for robots was filled, it came too soon, it is not good any more.
+    /// Errors of the whole form: the hidden field was filled in, or the form was sent too early or too late.
     pub(in crate::http) robot: &'static str,
     pub(in crate::http) too_soon: &'static str,
     pub(in crate::http) too_old: &'static str,
-    /// A link that leads nowhere.
+    /// The page of an unknown signup link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
-    /// A link that has run out while its role is open, and the link to the role.
+    /// The page of an expired link to an open role, and the link to the role.
     pub(in crate::http) expired: &'static str,
     pub(in crate::http) expired_more: &'static str,
     pub(in crate::http) to_role: &'static str,
-    /// A role that takes no applications any more: `{role}`.
+    /// The page of a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// What became of an application that was sent to either.
+    /// The message about an application that was sent through such a link.
     pub(in crate::http) not_sent: &'static str,
-    /// The form cannot be taken now: too many came from one address, and when it goes on (`{minutes}`); or for another
-    /// reason.
+    /// The form is refused for now: after too many signups from one address (wait `{minutes}`), or for another reason.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
-    /// For a browser that has applied (`{role}`), the link to where that stands, and the one to the form all the same.
+    /// The page for a browser that has applied (`{role}`), with links to the status page and to the form.
     pub(in crate::http) already: &'static str,
     pub(in crate::http) already_more: &'static str,
     pub(in crate::http) to_status: &'static str,
     pub(in crate::http) again: &'static str,
 }
 
-/// The page where a candidate sees where they stand.
+/// Texts of the status page.
 pub(in crate::http) struct Status {
     /// The page's title: `{role}`, `{organization}`.
     pub(in crate::http) title: &'static str,
-    /// What is said of an application that was just sent: that it was, that the link is to be kept (`{organization}`), and
-    /// what is so for whoever had applied before (`{organization}`), known or not.
+    /// After applying: the confirmation, the request to save the link, and the hint for people who applied before
+    /// (`{organization}`). Everybody sees the hint, so that it reveals nothing.
     pub(in crate::http) new: &'static str,
     pub(in crate::http) new_keep: &'static str,
     pub(in crate::http) new_before: &'static str,
-    /// When it was sent: `{date}`.
+    /// The date of the application: `{date}`.
     pub(in crate::http) applied: &'static str,
-    /// Where it is, and what that means: `{organization}`, `{role}`.
+    /// The states of the application, with explanations: `{organization}`, `{role}`.
     pub(in crate::http) running: &'static str,
     pub(in crate::http) running_more: &'static str,
     pub(in crate::http) withdrawn: &'static str,
@@ -261,14 +260,14 @@ pub(in crate::http) struct Status {
     pub(in crate::http) not_selected_more: &'static str,
     pub(in crate::http) hired: &'static str,
     pub(in crate::http) hired_more: &'static str,
-    /// The heading of the steps, and what is said of each.
+    /// The heading of the steps, and the state of each.
     pub(in crate::http) steps: &'static str,
     pub(in crate::http) done: &'static str,
     pub(in crate::http) current: &'static str,
     pub(in crate::http) upcoming: &'static str,
     pub(in crate::http) skipped: &'static str,
     pub(in crate::http) ended: &'static str,
-    /// The heading of what was sent, or of what is known of somebody who was added, and its names.
+    /// The heading of the submitted form, or of the data of a candidate whom staff added; and the labels.
     pub(in crate::http) sent: &'static str,
     pub(in crate::http) known: &'static str,
     pub(in crate::http) name: &'static str,
@@ -277,17 +276,17 @@ pub(in crate::http) struct Status {
     pub(in crate::http) links: &'static str,
     pub(in crate::http) note: &'static str,
     pub(in crate::http) document: &'static str,
-    /// A document: `{name}`, `{size}`; and the sizes.
+    /// An attachment: `{name}`, `{size}`; and the units of sizes.
     pub(in crate::http) document_of: &'static str,
     pub(in crate::http) kilobytes: &'static str,
     pub(in crate::http) megabytes: &'static str,
-    /// When the notice was consented to: `{date}`.
+    /// The date of the consent: `{date}`.
     pub(in crate::http) consent: &'static str,
-    /// The heading of what can be done, and the download.
+    /// The heading of the actions, and the download.
     pub(in crate::http) yours: &'static str,
     pub(in crate::http) download: &'static str,
     pub(in crate::http) download_more: &'static str,
-    /// Taking the application back: what is opened, what it says (`{organization}`), and the button.
+    /// Withdrawing: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) withdraw: &'static str,
     pub(in crate::http) withdraw_more: &'static str,
     pub(in crate::http) withdraw_button: &'static str,
@@ -295,21 +294,22 @@ pub(in crate::http) struct Status {
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_more: &'static str,
     pub(in crate::http) delete_button: &'static str,
-    /// What is said where it cannot be deleted for now: `{organization}`, `{date}`.
+    /// The message under a legal hold: `{organization}`, `{date}`.
     pub(in crate::http) held: &'static str,
     pub(in crate::http) held_more: &'static str,
-    /// The page behind a deletion: `{organization}`.
+    /// The page after a deletion: `{organization}`.
     pub(in crate::http) deleted: &'static str,
     pub(in crate::http) deleted_more: &'static str,
-    /// The page of a link that leads nowhere.
+    /// The page of an unknown status link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
 }
 
-/// The texts of the language that a request gets.
+/// The texts for a request: in the language of its query (`lang`, or `locale` of a signup link), or else the best match for
+/// `Accept-Language`.
 ///
 /// # Errors
-/// `validation_error` where a parameter is there twice.
+/// `validation_error` if a parameter is given twice.
 pub(in crate::http) fn of(request: &Request) -> Result<&'static Texts, Error> {
     Ok(of_language(request.language()?))
 }
@@ -319,12 +319,12 @@ pub(in crate::http) fn of_language(language: Language) -> &'static Texts {
     ALL[language.index()]
 }
 
-/// The texts of a tag's language, or of the first.
+/// The texts of the tag's language, or of the fallback.
 pub(in crate::http) fn of_tag(tag: &str) -> &'static Texts {
     of_language(Language::of_tag(tag))
 }
 
-/// A text with its places filled, in one pass: what stands in a value stays what it is.
+/// Replaces placeholders in one pass, so that placeholders inside values are not replaced.
 pub(in crate::http) fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(text.len() + 32);
     let mut rest = text;

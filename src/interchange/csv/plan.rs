@@ -1,126 +1,127 @@
-//! Where the rows of a table belong in an organization: to which role, at which step, and whether there is room.
+//! Compares the rows of a table with the file: finds the role and step of each row, and checks the role's positions.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Table;
-use super::row::{Outcome, Row, told};
+use super::row::{Outcome, Row, excerpt};
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
 use crate::interchange::Role;
-use crate::interchange::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
+use crate::interchange::addition::{
+    self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
+};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// Sorts a table's rows by what the file says to them. The rows that come take their places in the order of the table,
-/// those that are refused take none.
+/// Plans the import of a table. Accepted hires fill positions in the order of the table; refused rows fill none.
 ///
 /// # Errors
-/// A refusal where no row could belong anywhere: the role that all are for is not the organization's, or a row's role is
-/// not told at all. Otherwise when SQLite fails.
-pub fn place(
+/// A refusal if no row can be imported, because the role of all rows does not exist or the table names no roles. Otherwise
+/// a failure of SQLite.
+pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,
     table: Table,
     organization: OrganizationId,
     role: Option<&RoleId>,
-) -> Result<Sorted, Error> {
+) -> Result<ImportPlan, Error> {
     let Table { rows, has_role, notices } = table;
-    let mut places = Places::of(tx, world, organization.clone())?;
+    let mut planner = Planner::new(tx, world, organization.clone())?;
     if let Some(role) = role {
-        let place = places.by_id.get(role.as_str()).copied();
+        let index = planner.by_id.get(role.as_str()).copied();
         let missing = || Refusal::bad_request(format!("the organization has no role with the id {role}"));
-        places.only = Some(place.ok_or_else(missing)?);
+        planner.only_role = Some(index.ok_or_else(missing)?);
     } else if !has_role {
-        let detail = "line 1: the column role is missing; add it, or name the role of all rows with --role";
+        let detail = "line 1: the column role is missing; add it, or give the role of all rows with --role";
         return Err(Refusal::bad_request(detail).into());
     }
     let mut refused = Vec::new();
     for row in rows {
         let line = row.line;
-        if let Err(reasons) = places.row(row)? {
-            refused.push(Refused { place: format!("line {line}"), reasons });
+        if let Err(reasons) = planner.add_row(row)? {
+            refused.push(RefusedItem { location: format!("line {line}"), reasons });
         }
     }
-    let added = places.roles.into_iter().filter_map(|place| place.added);
+    let added = planner.roles.into_iter().filter_map(|role| role.added);
     let roles = added.filter(|added| !added.role.applications.is_empty()).collect();
-    let addition = Addition { organization, candidates: places.applicants.into_all(), roles };
-    Ok(Sorted { addition, refused, notices })
+    let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
+    Ok(ImportPlan { addition, refused, notices })
 }
 
-/// The organization's roles and people, with what came to them so far.
-struct Places<'t> {
+/// The organization's roles and people, with the rows accepted so far.
+struct Planner<'t> {
     tx: &'t Tx<'t>,
     world: &'t dyn World,
     organization: OrganizationId,
-    roles: Vec<Place>,
+    roles: Vec<RoleRows>,
     by_id: HashMap<String, usize>,
     by_name: HashMap<String, Vec<usize>>,
-    /// The role that all rows are for.
-    only: Option<usize>,
+    /// The role of all rows, from `--role`.
+    only_role: Option<usize>,
     applicants: Applicants<'t>,
-    /// Who applies to what, of the rows that come.
+    /// The accepted applications, as indexes of person and role.
     applied: HashSet<(usize, usize)>,
 }
 
-/// A role that rows may name.
-struct Place {
+/// A role of the organization, with the rows accepted for it.
+struct RoleRows {
     record: store::role::Record,
-    /// The role with what comes to it, from the first row on that names it.
+    /// Present from the first row on that names the role.
     added: Option<AddedRole>,
 }
 
-/// What a row is, once everything about it is known to be right.
-struct Fitting {
+/// A row that fits its role.
+struct AcceptedRow {
     role: usize,
-    standing: Standing,
-    /// The role's seats with this row.
+    progress: Progress,
+    /// The role's seats after this row.
     seats: Seats,
 }
 
-impl<'t> Places<'t> {
-    fn of(tx: &'t Tx<'t>, world: &'t dyn World, organization: OrganizationId) -> Result<Self, Error> {
+impl<'t> Planner<'t> {
+    fn new(tx: &'t Tx<'t>, world: &'t dyn World, organization: OrganizationId) -> Result<Self, Error> {
         let records = store::role::of_organization(tx, &organization)?;
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-        for (place, record) in records.iter().enumerate() {
-            by_name.entry(folded(&record.name)).or_default().push(place);
+        for (index, record) in records.iter().enumerate() {
+            by_name.entry(folded(&record.name)).or_default().push(index);
         }
         Ok(Self {
             tx,
             world,
-            by_id: records.iter().zip(0..).map(|(record, place)| (record.id.as_str().to_owned(), place)).collect(),
+            by_id: records.iter().zip(0..).map(|(record, index)| (record.id.as_str().to_owned(), index)).collect(),
             by_name,
-            roles: records.into_iter().map(|record| Place { record, added: None }).collect(),
-            only: None,
-            applicants: Applicants::of(tx, organization.clone()),
+            roles: records.into_iter().map(|record| RoleRows { record, added: None }).collect(),
+            only_role: None,
+            applicants: Applicants::new(tx, organization.clone()),
             organization,
             applied: HashSet::new(),
         })
     }
 
-    /// Takes a row in, or tells everything that speaks against it.
-    fn row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
+    /// Accepts a row, or returns all reasons against it.
+    fn add_row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = std::mem::take(&mut row.faults);
-        // Where no cell could be read, there is nothing to look for.
+        // Without cells there is no role to look up.
         let role = if row.is_readable { self.role(row.role.as_deref(), &mut faults)? } else { None };
-        let fitting = role.and_then(|role| self.fit(role, &row, &mut faults));
+        let fitting = role.and_then(|role| self.fit_row(role, &row, &mut faults));
         if let (Some(role), Some(email)) = (role, &row.email)
-            && let Some(number) = self.applicants.known(email)?
+            && let Some(number) = self.applicants.find(email)?
             && self.has_applied(number, role)?
         {
             let name = &self.roles[role].record.name;
-            faults.push(format!("{} has already applied to the role {:?}", email.as_str(), told(name)));
+            faults.push(format!("{} has already applied to the role {:?}", email.as_str(), excerpt(name)));
         }
         let (Some(fitting), Some(name), Some(email), true) = (fitting, row.name, row.email, faults.is_empty()) else {
             return Ok(Err(faults));
         };
-        let candidate = self.applicants.admit(|| self.world.id(), name, email)?;
+        let candidate = self.applicants.find_or_add(|| self.world.id(), name, email)?;
         self.applied.insert((candidate, fitting.role));
         let Some(added) = &mut self.roles[fitting.role].added else { return Ok(Err(faults)) };
         let steps = &added.role.steps;
         let new = || self.world.id();
         let id = self.world.id();
-        let application = addition::application(id, candidate, row.applied_at, fitting.standing, steps, |_| new());
+        let application = addition::new_application(id, candidate, row.applied_at, fitting.progress, steps, |_| new());
         added.role.record.seats = fitting.seats;
         added.role.applications.push(application);
         Ok(Ok(()))
@@ -130,35 +131,35 @@ impl<'t> Places<'t> {
         if self.applied.contains(&(candidate, role)) {
             return Ok(true);
         }
-        let Some(candidate) = self.applicants.in_file(candidate) else { return Ok(false) };
+        let Some(candidate) = self.applicants.id_in_file(candidate) else { return Ok(false) };
         store::candidate_role::has_applied(self.tx, &self.organization, candidate, &self.roles[role].record.id)
     }
 
-    /// The role that a row is for, with its steps.
+    /// Finds the role of a row, and loads its steps.
     fn role(&mut self, named: Option<&str>, faults: &mut Vec<String>) -> Result<Option<usize>, Error> {
-        let found = match (named, self.only) {
-            (Some(named), only) => self.find(named, only),
+        let found = match (named, self.only_role) {
+            (Some(named), only) => self.find_role(named, only),
             (None, Some(only)) => Ok(only),
             (None, None) => Err("role is missing; it must be the id or the name of a role".to_owned()),
         };
-        let place = match found {
-            Ok(place) => place,
+        let index = match found {
+            Ok(index) => index,
             Err(fault) => {
                 faults.push(fault);
                 return Ok(None);
             }
         };
-        let Place { record, added } = &mut self.roles[place];
+        let RoleRows { record, added } = &mut self.roles[index];
         if added.is_none() {
             let steps = store::role_step::of_role(self.tx, &record.id)?;
             let role = Role { record: record.clone(), steps, removed_steps: Vec::new(), applications: Vec::new() };
             *added = Some(AddedRole { role, before: Some(record.seats) });
         }
-        Ok(Some(place))
+        Ok(Some(index))
     }
 
-    /// The role with this id, or else with this name.
-    fn find(&self, named: &str, only: Option<usize>) -> Result<usize, String> {
+    /// Finds a role by its id, or else by its name.
+    fn find_role(&self, named: &str, only: Option<usize>) -> Result<usize, String> {
         let with_name = self.by_name.get(&folded(named)).map_or(&[] as &[usize], Vec::as_slice);
         let by_id = self.by_id.get(named).copied();
         match (by_id, with_name, only) {
@@ -167,24 +168,24 @@ impl<'t> Places<'t> {
             }
             (_, _, Some(only)) => {
                 let id = &self.roles[only].record.id;
-                Err(format!("role is {:?}, and --role says that all rows are for {id}", told(named)))
+                Err(format!("role is {:?}, but --role says that all rows are for {id}", excerpt(named)))
             }
-            (Some(place), ..) => Ok(place),
-            (None, [place], None) => Ok(*place),
-            (None, [], None) => Err(format!("role is {:?}, and the organization has no such role", told(named))),
+            (Some(index), ..) => Ok(index),
+            (None, [index], None) => Ok(*index),
+            (None, [], None) => Err(format!("role is {:?}, but the organization has no such role", excerpt(named))),
             (None, several, None) => {
-                let ids: Vec<&str> = several.iter().map(|place| self.roles[*place].record.id.as_str()).collect();
+                let ids: Vec<&str> = several.iter().map(|index| self.roles[*index].record.id.as_str()).collect();
                 Err(format!(
-                    "role is {:?}, which is the name of {}; name the one by its id",
-                    told(named),
+                    "role is {:?}, which is the name of {}; give the id instead",
+                    excerpt(named),
                     ids.join(", ")
                 ))
             }
         }
     }
 
-    /// The row among the role's steps and seats.
-    fn fit(&self, role: usize, row: &Row, faults: &mut Vec<String>) -> Option<Fitting> {
+    /// Fits a row into the role's steps and seats.
+    fn fit_row(&self, role: usize, row: &Row, faults: &mut Vec<String>) -> Option<AcceptedRow> {
         let added = self.roles[role].added.as_ref()?;
         let (steps, seats) = (&added.role.steps, added.role.record.seats);
         let outcome = row.outcome.clone();
@@ -202,19 +203,19 @@ impl<'t> Places<'t> {
             faults.push(format!("the role has no position left ({hired} hired, {positions} positions)"));
         }
         let (step, seats) = (step?, after?);
-        let standing = match outcome? {
-            Outcome::InProgress => Standing::InProgress(step),
-            Outcome::Withdrawn => Standing::Withdrawn(step),
+        let progress = match outcome? {
+            Outcome::InProgress => Progress::InProgress(step),
+            Outcome::Withdrawn => Progress::Withdrawn(step),
             Outcome::NotSelected { at, notes, outcome_type, outcome_reason } => {
-                Standing::Rejected(step, Rejection { at, reason: notes, outcome_type, outcome_reason })
+                Progress::Rejected(step, Rejection { at, reason: notes, outcome_type, outcome_reason })
             }
-            Outcome::Hired(hire) => Standing::Hired(hire),
+            Outcome::Hired(hire) => Progress::Hired(hire),
         };
-        Some(Fitting { role, standing, seats })
+        Some(AcceptedRow { role, progress, seats })
     }
 }
 
-/// At which of the role's steps, from 0, a row's application stands.
+/// The index of the role's step at which a row's application is, or ended.
 fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::Record]) -> Result<usize, String> {
     let Some(last) = steps.len().checked_sub(1) else {
         return Err("the role has no steps; it needs at least one".to_owned());
@@ -223,7 +224,7 @@ fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::Record]) -> Res
         return match outcome {
             Outcome::InProgress => Ok(0),
             Outcome::Hired(_) => Ok(last),
-            // Where there is but one step, it ended there.
+            // With a single step there is no choice.
             Outcome::Withdrawn | Outcome::NotSelected { .. } if last == 0 => Ok(0),
             Outcome::Withdrawn | Outcome::NotSelected { .. } => {
                 Err("step is missing; an application that has ended needs the step at which it did".to_owned())
@@ -231,21 +232,23 @@ fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::Record]) -> Res
         };
     };
     let is_named = |step: &store::role_step::Record| step.id.as_str() == named || folded(&step.name) == folded(named);
-    let found: Vec<usize> = (0..steps.len()).filter(|place| is_named(&steps[*place])).collect();
+    let found: Vec<usize> = (0..steps.len()).filter(|index| is_named(&steps[*index])).collect();
     match (found.as_slice(), outcome) {
-        ([place], Outcome::Hired(_)) if *place != last => {
-            Err(format!("step is {:?}; who is Hired is at the final step, {:?}", told(named), told(&steps[last].name)))
-        }
-        ([place], _) => Ok(*place),
+        ([index], Outcome::Hired(_)) if *index != last => Err(format!(
+            "step is {:?}, but a Hired candidate is at the last step, {:?}",
+            excerpt(named),
+            excerpt(&steps[last].name)
+        )),
+        ([index], _) => Ok(*index),
         ([], _) => {
-            let names: Vec<String> = steps.iter().map(|step| format!("{:?}", told(&step.name))).collect();
-            Err(format!("step is {:?}, and the role's steps are {}", told(named), names.join(", ")))
+            let names: Vec<String> = steps.iter().map(|step| format!("{:?}", excerpt(&step.name))).collect();
+            Err(format!("step is {:?}, but the role's steps are {}", excerpt(named), names.join(", ")))
         }
-        (_, _) => Err(format!("step is {:?}, which is the name of several; name the one by its id", told(named))),
+        (_, _) => Err(format!("step is {:?}, which is the name of several steps; give the id instead", excerpt(named))),
     }
 }
 
-/// A name as it is compared: people write the same one in many ways.
+/// A name for comparison, without case and surrounding white space.
 fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! A company that candidates from elsewhere come to, and the command that brings them.
+//! A company that imports candidates from other programs, and the command for it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::support::{File, read};
 
-/// A file with two organizations, in which nothing is ever unsound behind an import.
+/// A file with two organizations. Every import is followed by `appliance check`.
 pub(crate) struct Company {
     file: File,
 }
 
-/// An import that has ended.
+/// The outcome of an import.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -21,14 +21,14 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// That everything was imported.
+    /// Asserts that everything was imported.
     #[track_caller]
     pub(crate) fn fine(self) -> Self {
         assert_eq!((self.code, self.out.as_str()), (Some(0), ""), "{self:?}");
         self
     }
 
-    /// That these lines, and no other, are what is told of what was refused.
+    /// Asserts that exactly these refusals were reported.
     #[track_caller]
     pub(crate) fn refused(self, lines: &[&str]) -> Self {
         assert_eq!(self.out.lines().collect::<Vec<_>>(), lines, "{self:?}");
@@ -36,7 +36,7 @@ impl Ended {
         self
     }
 
-    /// That nothing could be tried, for this reason.
+    /// Asserts that the import failed for this reason before it tried anything.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
@@ -85,7 +85,7 @@ impl Company {
         &self.file
     }
 
-    /// Runs `appliance import` with these flags, and something on standard input.
+    /// Runs `appliance import` with these flags and this standard input.
     pub(crate) fn import(&self, args: &[&str], input: &[u8]) -> Ended {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
         for variable in ["DB", "FORMAT", "ORGANIZATION", "ROLE", "PARTIAL"] {
@@ -95,7 +95,7 @@ impl Company {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A command that ends before it has read everything closes the pipe.
+        // A command that ends before it has read its whole input closes the pipe.
         let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         writing.join().unwrap();
@@ -104,7 +104,7 @@ impl Company {
         Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// A table for Acme.
+    /// Imports a table into Acme.
     pub(crate) fn csv(&self, table: impl AsRef<[u8]>) -> Ended {
         self.csv_with(&[], table)
     }
@@ -113,19 +113,19 @@ impl Company {
         self.import(&[&["--format", "csv", "--organization", "acme"], args, &["-"]].concat(), table.as_ref())
     }
 
-    /// What is in the file, as a document.
+    /// The exported file.
     pub(crate) fn export(&self) -> Value {
         serde_json::from_str(&self.file.export(appliance::interchange::Secrets::LeftOut)).unwrap()
     }
 
-    /// One of Acme's roles, as a document has it.
+    /// One of Acme's roles, from the export.
     pub(crate) fn role(&self, id: &str) -> Value {
         let document = self.export();
         let roles = document["organizations"][0]["roles"].as_array().unwrap().clone();
         roles.into_iter().find(|role| role["id"] == id).unwrap_or_else(|| panic!("{id}: {document}"))
     }
 
-    /// The application of the person with this address to a role.
+    /// A candidate's application to a role, from the export.
     pub(crate) fn application(&self, role: &str, email: &str) -> Value {
         let role = self.role(role);
         let candidates = role["candidates"].as_array().unwrap();
@@ -133,7 +133,7 @@ impl Company {
     }
 }
 
-/// One member of each item.
+/// The same member of each item.
 pub(crate) fn each<'a>(items: &'a Value, member: &str) -> Vec<&'a str> {
     items.as_array().unwrap().iter().map(|item| item[member].as_str().unwrap_or("-")).collect()
 }

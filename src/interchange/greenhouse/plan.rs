@@ -1,6 +1,7 @@
-//! What the items of an export become in an organization: jobs are roles, stages steps, applications candidates of theirs.
-//! Ids are made of Greenhouse's, so that what was imported is known again: it is passed over and counted, and what an earlier
-//! import refused can come once it is mended.
+//! Compares the items of an export with the file: jobs become roles, stages become steps, applications become applications.
+//!
+//! Ids are derived from Greenhouse's ids, so that a later import recognizes, skips and counts items of an earlier one. Items
+//! that an import refused can be corrected and imported later.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,119 +17,120 @@ use crate::domain::role::{POSITIONS_MAX, RoleStatus, Salary, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::interchange::Role;
-use crate::interchange::addition::{self, AddedRole, Addition, Applicants, Refused, Rejection, Sorted, Standing};
+use crate::interchange::addition::{
+    self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
+};
 use crate::store::{self, Error, Tx};
 
-/// Sorts an export's items by what the file says to them.
+/// Plans the import of an export.
 ///
 /// # Errors
-/// A refusal where nothing is left to import: all jobs and applications are in the file. Otherwise when SQLite fails.
-pub fn place(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Result<Sorted, Error> {
+/// A refusal if all jobs and applications are in the file already. Otherwise a failure of SQLite.
+pub fn plan(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Result<ImportPlan, Error> {
     let Export { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
     let first = jobs.first().map(|job| role_id(job.id));
     let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
     let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
     let others = people.iter().filter(|person| !applicants.contains(&person.id)).count();
-    notices.extend(passed_over(prospects.len(), "prospects", "they have not applied"));
-    notices.extend(passed_over(others, "candidates", "they have no application"));
-    let mut places = Places {
+    notices.extend(skipped(prospects.len(), "prospects", "they have not applied"));
+    notices.extend(skipped(others, "candidates", "they have no application"));
+    let mut planner = Planner {
         tx,
         ids: &ids,
         people: people.into_iter().map(|person| (person.id, Some(person))).collect(),
         jobs: HashMap::new(),
-        in_file: in_file(tx, &organization)?,
-        incoming: Vec::new(),
+        existing_roles: existing_roles(tx, &organization)?,
+        roles: Vec::new(),
         organization: organization.clone(),
-        applicants: Applicants::of(tx, organization.clone()),
+        applicants: Applicants::new(tx, organization.clone()),
         applied: HashSet::new(),
         reasons,
         offers,
-        passed_over: PassedOver::default(),
+        skipped: Skipped::default(),
         refused,
     };
-    places.jobs(jobs, stages, &applications)?;
+    planner.add_jobs(jobs, stages, &applications)?;
     for application in applications {
-        if places.is_in_file(&application)? {
-            places.passed_over.applications += 1;
-        } else if let Err(reasons) = places.application(&application)? {
-            places.refused.push(Refused { place: application.place, reasons });
+        if planner.is_imported(&application)? {
+            planner.skipped.applications += 1;
+        } else if let Err(reasons) = planner.add_application(&application)? {
+            planner.refused.push(RefusedItem { location: application.location, reasons });
         }
     }
-    let roles: Vec<AddedRole> = places.incoming.into_iter().filter_map(Incoming::into_added).collect();
-    if let (Some(first), true) = (first, roles.is_empty() && places.refused.is_empty() && places.passed_over.jobs > 0) {
-        let sentence = format!(
-            "this export was imported before: all its jobs are in the file already, the first as the role {first}"
-        );
+    let roles: Vec<AddedRole> = planner.roles.into_iter().filter_map(PlannedRole::into_added).collect();
+    if let (Some(first), true) = (first, roles.is_empty() && planner.refused.is_empty() && planner.skipped.jobs > 0) {
+        let sentence =
+            format!("this export was imported before: the file has all its jobs, the first as the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
-    notices.extend(passed_over(places.passed_over.jobs, "jobs", "they are in the file already"));
-    notices.extend(passed_over(places.passed_over.applications, "applications", "they are in the file already"));
-    let addition = Addition { organization, candidates: places.applicants.into_all(), roles };
-    Ok(Sorted { addition, refused: places.refused, notices })
+    notices.extend(skipped(planner.skipped.jobs, "jobs", "the file has them already"));
+    notices.extend(skipped(planner.skipped.applications, "applications", "the file has them already"));
+    let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
+    Ok(ImportPlan { addition, refused: planner.refused, notices })
 }
 
-/// The organization's roles, by their ids.
-fn in_file(tx: &Tx<'_>, organization: &OrganizationId) -> Result<HashMap<RoleId, store::role::Record>, Error> {
+/// The organization's existing roles, by id.
+fn existing_roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<HashMap<RoleId, store::role::Record>, Error> {
     let roles = store::role::of_organization(tx, organization)?;
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
 
-fn passed_over(count: usize, what: &str, why: &str) -> Option<String> {
-    (count > 0).then(|| format!("{what} passed over: {count}, because {why}"))
+fn skipped(count: usize, what: &str, why: &str) -> Option<String> {
+    (count > 0).then(|| format!("{what} skipped: {count}, because {why}"))
 }
 
-/// What comes so far, and what was refused.
-struct Places<'t> {
+/// The items accepted and refused so far.
+struct Planner<'t> {
     tx: &'t Tx<'t>,
-    /// Every item that was read, also where it was refused then.
+    /// The location of every item, including refused ones.
     ids: &'t HashMap<(Resource, u64), String>,
-    /// The people; `None` is one who was refused.
+    /// The people; `None` for a refused one.
     people: HashMap<u64, Option<Person>>,
-    /// The jobs, by their places among what comes; `None` is one that was refused.
+    /// The index of each job in `roles`; `None` for a refused job.
     jobs: HashMap<u64, Option<usize>>,
-    /// The roles that the organization has already.
-    in_file: HashMap<RoleId, store::role::Record>,
-    incoming: Vec<Incoming>,
+    /// The organization's existing roles that no job of the export has matched yet.
+    existing_roles: HashMap<RoleId, store::role::Record>,
+    roles: Vec<PlannedRole>,
     organization: OrganizationId,
     applicants: Applicants<'t>,
-    /// Who applies to what, of the applications that come.
+    /// The accepted applications, as indexes of person and role.
     applied: HashSet<(usize, usize)>,
     reasons: HashMap<u64, Reason>,
     offers: HashMap<u64, Offer>,
-    passed_over: PassedOver,
-    refused: Vec<Refused>,
+    skipped: Skipped,
+    refused: Vec<RefusedItem>,
 }
 
-/// How many items an earlier import brought.
+/// The numbers of items that are skipped, because an earlier import imported them.
 #[derive(Default)]
-struct PassedOver {
+struct Skipped {
     jobs: usize,
     applications: usize,
 }
 
-/// A job on its way to become a role.
-struct Incoming {
+/// A job that becomes a role, or that belongs to an existing one.
+struct PlannedRole {
     job: Job,
     role: Role,
-    /// The seats of a role that an earlier import made of the job.
+    /// The seats of the existing role, if an earlier import made it.
     before: Option<Seats>,
-    /// How many of those who come are hired.
+    /// The number of hires among the accepted applications.
     hired: i64,
-    /// The places of its stages in the pipeline.
-    stages: HashMap<u64, usize>,
+    /// The index of the step of each stage.
+    step_indexes: HashMap<u64, usize>,
 }
 
-/// Everything of an application that had to be found.
-struct Fitting {
+/// An application without faults.
+struct AcceptedApplication {
     role: usize,
     name: String,
     email: Email,
-    standing: Standing,
+    progress: Progress,
 }
 
-impl Places<'_> {
-    /// Makes the roles. Their seats are known when their applications are.
-    fn jobs(&mut self, jobs: Vec<Job>, stages: Vec<Stage>, applications: &[Application]) -> Result<(), Error> {
+impl Planner<'_> {
+    /// Makes roles from the jobs. Their seats follow from their applications, in [`PlannedRole::into_added`].
+    fn add_jobs(&mut self, jobs: Vec<Job>, stages: Vec<Stage>, applications: &[Application]) -> Result<(), Error> {
         let mut of_job: HashMap<u64, Vec<Stage>> = HashMap::new();
         stages.into_iter().for_each(|stage| of_job.entry(stage.job).or_default().push(stage));
         let mut used: HashMap<u64, BTreeMap<u64, &AtStage>> = HashMap::new();
@@ -143,92 +145,97 @@ impl Places<'_> {
             let stages = of_job.remove(&job.id).unwrap_or_default();
             let used = used.get(&job.id);
             let id = role_id(job.id);
-            if let Some(record) = self.in_file.remove(&id) {
+            if let Some(record) = self.existing_roles.remove(&id) {
                 let steps = store::role_step::of_role(self.tx, &id)?;
-                self.jobs.insert(job.id, Some(self.incoming.len()));
-                self.incoming.push(Incoming::again(record, job, pipeline::again(steps, &stages, used)));
-                self.passed_over.jobs += 1;
+                self.jobs.insert(job.id, Some(self.roles.len()));
+                self.roles.push(PlannedRole::existing(record, job, pipeline::of_existing_role(steps, &stages, used)));
+                self.skipped.jobs += 1;
                 continue;
             }
-            let pipeline = pipeline::of(&job, stages, used);
+            let pipeline = pipeline::of_new_role(&job, stages, used);
             let mut reasons = Vec::new();
             if store::role::exists(self.tx, &id)? {
-                reasons.push(format!("the role {id} is already in the file, in another organization"));
+                reasons.push(format!("the role {id} already exists in another organization"));
             }
             for step in &pipeline.steps {
                 if !taken.insert(step.id.clone()) || store::role_step::exists(self.tx, &step.id)? {
-                    reasons.push(format!("its step {} is already that of another role", step.id));
+                    reasons.push(format!("its step {} already belongs to another role", step.id));
                 }
             }
-            let number = reasons.is_empty().then_some(self.incoming.len());
+            let number = reasons.is_empty().then_some(self.roles.len());
             self.jobs.insert(job.id, number);
             if number.is_some() {
-                self.incoming.push(Incoming::of(id, job, pipeline, self.tx.now));
+                self.roles.push(PlannedRole::new(id, job, pipeline, self.tx.now));
             } else {
-                self.refused.push(Refused { place: job.place, reasons });
+                self.refused.push(RefusedItem { location: job.item_location, reasons });
             }
         }
         Ok(())
     }
 
-    /// Whether an earlier import brought this application to the role of its job.
-    fn is_in_file(&self, application: &Application) -> Result<bool, Error> {
+    /// True if an earlier import added this application to the role of its job.
+    fn is_imported(&self, application: &Application) -> Result<bool, Error> {
         let role = application.job.and_then(|job| self.jobs.get(&job).copied().flatten());
-        let Some(role) = role.map(|role| &self.incoming[role]).filter(|role| role.before.is_some()) else {
+        let Some(role) = role.map(|role| &self.roles[role]).filter(|role| role.before.is_some()) else {
             return Ok(false);
         };
         let known = store::candidate_role::find(self.tx, &self.organization, &application_id(application.id))?;
         Ok(known.is_some_and(|known| known.role_id == role.role.record.id))
     }
 
-    /// Whether a person applied to a role: before, or among the applications that come.
+    /// True if a person has applied to a role, in the file or in this export.
     fn has_applied(&self, person: usize, role: usize) -> Result<bool, Error> {
         if self.applied.contains(&(person, role)) {
             return Ok(true);
         }
-        let (Some(candidate), Some(_)) = (self.applicants.in_file(person), self.incoming[role].before) else {
+        let (Some(candidate), Some(_)) = (self.applicants.id_in_file(person), self.roles[role].before) else {
             return Ok(false);
         };
-        let role = &self.incoming[role].role.record.id;
+        let role = &self.roles[role].role.record.id;
         store::candidate_role::has_applied(self.tx, &self.organization, candidate, role)
     }
 
-    /// Takes an application in, or tells everything that speaks against it.
-    fn application(&mut self, application: &Application) -> Result<Result<(), Vec<String>>, Error> {
+    /// Accepts an application, or returns all reasons against it.
+    fn add_application(&mut self, application: &Application) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = Vec::new();
         let role = self.role(application, &mut faults);
         let person = self.person(application.person, &mut faults)?;
         let id = application_id(application.id);
         if store::candidate_role::exists(self.tx, &id)? {
-            faults.push(format!("the application {id} is already in the file"));
+            faults.push(format!("the application {id} already exists in the file"));
         }
         if let (Some(role), Some((_, email))) = (role, &person)
-            && let Some(number) = self.applicants.known(email)?
+            && let Some(number) = self.applicants.find(email)?
             && self.has_applied(number, role)?
         {
-            let (email, job) = (email.as_str(), self.incoming[role].job.id);
-            faults.push(format!("{email} is there twice for the job {job}; a candidate applies to a role once"));
+            let (email, job) = (email.as_str(), self.roles[role].job.id);
+            faults.push(format!("{email} applied twice to the job {job}; a candidate applies to a role once"));
         }
         let step = role.and_then(|role| self.step(role, application, &mut faults));
         let (Some(role), Some((name, email)), Some(step), true) = (role, person, step, faults.is_empty()) else {
             return Ok(Err(faults));
         };
-        let standing = self.standing(role, step, application);
-        self.admit(id, application, Fitting { role, name, email, standing })?;
+        let progress = self.progress(role, step, application);
+        self.accept(id, application, AcceptedApplication { role, name, email, progress })?;
         Ok(Ok(()))
     }
 
-    fn admit(&mut self, id: ApplicationId, application: &Application, fitting: Fitting) -> Result<(), Error> {
-        let Fitting { role, name, email, standing } = fitting;
-        let candidate = self.applicants.admit(|| candidate_id(application.person), name, email)?;
+    fn accept(
+        &mut self,
+        id: ApplicationId,
+        application: &Application,
+        accepted: AcceptedApplication,
+    ) -> Result<(), Error> {
+        let AcceptedApplication { role, name, email, progress } = accepted;
+        let candidate = self.applicants.find_or_add(|| candidate_id(application.person), name, email)?;
         self.applied.insert((candidate, role));
-        let incoming = &mut self.incoming[role];
-        incoming.hired += i64::from(matches!(standing, Standing::Hired(_)));
+        let roles = &mut self.roles[role];
+        roles.hired += i64::from(matches!(progress, Progress::Hired(_)));
         let applied_at = application.applied_at.unwrap_or(self.tx.now);
         let step_id = |order| step_of_application(application.id, order);
-        let steps = &incoming.role.steps;
-        let made = addition::application(id, candidate, applied_at, standing, steps, |step| step_id(step.order));
-        incoming.role.applications.push(made);
+        let steps = &roles.role.steps;
+        let made = addition::new_application(id, candidate, applied_at, progress, steps, |step| step_id(step.order));
+        roles.role.applications.push(made);
         Ok(())
     }
 
@@ -237,58 +244,58 @@ impl Places<'_> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();
         if found.is_none() {
-            faults.push(self.absent(Resource::Jobs, "its job", job));
+            faults.push(self.missing_reference(Resource::Jobs, "its job", job));
         }
         found
     }
 
-    /// What is told of an item that another one names, and that does not come.
-    fn absent(&self, resource: Resource, what: &str, id: u64) -> String {
+    /// The reason why an item that another one refers to is not imported.
+    fn missing_reference(&self, resource: Resource, noun: &str, id: u64) -> String {
         if self.ids.contains_key(&(resource, id)) {
-            format!("{what} {id} was refused")
+            format!("{noun} {id} was refused")
         } else {
-            format!("{what} {id} is not among the {}", resource.as_str())
+            format!("{noun} {id} is not among the {}", resource.as_str())
         }
     }
 
-    /// The name and the address of a person who can come. One who cannot is refused by themselves, once.
+    /// The name and address of a person. A person with faults is refused once, and so is each of their applications.
     fn person(&mut self, id: u64, faults: &mut Vec<String>) -> Result<Option<(String, Email)>, Error> {
         let Some(Some(person)) = self.people.get(&id) else {
-            faults.push(self.absent(Resource::Candidates, "its candidate", id));
+            faults.push(self.missing_reference(Resource::Candidates, "its candidate", id));
             return Ok(None);
         };
         let (name, email) = (person.name.clone(), person.email.clone());
         let reason = match &email {
             None => Some("has no email address".to_owned()),
-            Some(email) => self.another_with_the_id(id, email)?,
+            Some(email) => self.id_conflict(id, email)?,
         };
         let Some(reason) = reason else { return Ok(email.map(|email| (name, email))) };
-        let place = self.people.insert(id, None).flatten().map(|person| person.place).unwrap_or_default();
-        self.refused.push(Refused { place, reasons: vec![reason] });
+        let location = self.people.insert(id, None).flatten().map(|person| person.location).unwrap_or_default();
+        self.refused.push(RefusedItem { location, reasons: vec![reason] });
         faults.push(format!("its candidate {id} was refused"));
         Ok(None)
     }
 
-    /// What speaks against a person whose id the file has for somebody with another address.
-    fn another_with_the_id(&mut self, id: u64, email: &Email) -> Result<Option<String>, Error> {
+    /// The reason against a person whose id in the file belongs to another address.
+    fn id_conflict(&mut self, id: u64, email: &Email) -> Result<Option<String>, Error> {
         let id = candidate_id(id);
-        let is_other = self.applicants.known(email)?.is_none() && store::candidate::exists(self.tx, &id)?;
-        Ok(is_other.then(|| format!("the candidate {id} is already in the file, with another address")))
+        let is_other = self.applicants.find(email)?.is_none() && store::candidate::exists(self.tx, &id)?;
+        Ok(is_other.then(|| format!("the candidate {id} already exists with another address")))
     }
 
-    /// At which of the role's steps, from 0, an application is, or ended.
+    /// The index of the role's step at which an application is, or ended.
     fn step(&self, role: usize, application: &Application, faults: &mut Vec<String>) -> Option<usize> {
-        let Incoming { job, stages, role, .. } = &self.incoming[role];
+        let PlannedRole { job, step_indexes, role, .. } = &self.roles[role];
         if role.steps.is_empty() {
-            faults.push(format!("its job {} is the role {}, which has no steps; add one", job.id, role.record.id));
+            faults.push(format!("the role {1} of its job {0} has no steps; add one", job.id, role.record.id));
             return None;
         }
         let Some(stage) = &application.stage else { return Some(0) };
-        // Who was hired is at the final step, wherever Greenhouse has them.
+        // A hired candidate is at the last step, regardless of the stage in Greenhouse; the index is not used.
         if application.status == Status::Hired {
             return Some(0);
         }
-        let found = stages.get(&stage.id).copied();
+        let found = step_indexes.get(&stage.id).copied();
         if found.is_none() {
             let AtStage { id, name } = stage;
             faults.push(format!("its current_stage {id} ({name:?}) is not among the stages of the job {}", job.id));
@@ -296,10 +303,10 @@ impl Places<'_> {
         found
     }
 
-    fn standing(&self, role: usize, step: usize, application: &Application) -> Standing {
+    fn progress(&self, role: usize, step: usize, application: &Application) -> Progress {
         let now = self.tx.now;
         match application.status {
-            Status::Active | Status::Converted => Standing::InProgress(step),
+            Status::Active | Status::Converted => Progress::InProgress(step),
             Status::Rejected => {
                 let (id, own) = &application.reason;
                 let known = id.and_then(|id| self.reasons.get(&id)).cloned().unwrap_or_default();
@@ -310,18 +317,18 @@ impl Places<'_> {
                     outcome_type: Some(outcome_type(type_name).to_owned()),
                     outcome_reason: own.name.clone().or(known.name),
                 };
-                Standing::Rejected(step, rejection)
+                Progress::Rejected(step, rejection)
             }
             Status::Hired => {
-                // The opening that was closed by the hire has its day; the offer is a little earlier.
-                let openings = &self.incoming[role].job.openings;
+                // The opening closed on the day of the hire; the offer was accepted a little earlier.
+                let openings = &self.roles[role].job.openings;
                 let opening = openings.iter().find(|opening| opening.application == Some(application.id));
                 let offer = self.offers.get(&application.id);
                 let accepted_at = offer.and_then(|offer| offer.resolved_at);
                 let closed_at = opening.and_then(|opening| opening.closed_at);
                 let hired_date = closed_at.or(accepted_at).or(application.last_activity_at).unwrap_or(now);
                 let opening_id = opening.and_then(|opening| opening.opening_id.clone());
-                Standing::Hired(HireRecord {
+                Progress::Hired(HireRecord {
                     hired_date,
                     offer_accepted_date: accepted_at,
                     external_position_id: opening_id.or_else(|| offer.and_then(|offer| offer.opening_id.clone())),
@@ -332,8 +339,8 @@ impl Places<'_> {
     }
 }
 
-impl Incoming {
-    fn of(id: RoleId, job: Job, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
+impl PlannedRole {
+    fn new(id: RoleId, job: Job, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
         let record = store::role::Record {
             id,
             name: job.name.clone(),
@@ -348,21 +355,21 @@ impl Incoming {
             close_reason: None,
             created_at: job.created_at.unwrap_or(now),
         };
-        let pipeline::Pipeline { steps, places } = pipeline;
+        let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };
-        Self { job, role, before: None, hired: 0, stages: places }
+        Self { job, role, before: None, hired: 0, step_indexes }
     }
 
-    /// A job that an earlier import made a role of.
-    fn again(record: store::role::Record, job: Job, pipeline: pipeline::Pipeline) -> Self {
-        let pipeline::Pipeline { steps, places } = pipeline;
+    /// A job that an earlier import turned into a role.
+    fn existing(record: store::role::Record, job: Job, pipeline: pipeline::Pipeline) -> Self {
+        let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let before = Some(record.seats);
         let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };
-        Self { job, role, before, hired: 0, stages: places }
+        Self { job, role, before, hired: 0, step_indexes }
     }
 
-    /// The role with its seats: one for each who was hired and for each opening that is still open, and at least one. A role
-    /// that was there keeps its positions, unless more people are hired now. `None` where nothing comes to it.
+    /// The role with its positions: one for each hire and for each open opening, and at least one. An existing role's
+    /// positions change only if the import adds hires. `None` if an existing role gets no applications.
     fn into_added(self) -> Option<AddedRole> {
         let Self { job, mut role, before, hired, .. } = self;
         let open = job.openings.iter().filter(|opening| opening.is_open).count() as i64;

@@ -1,0 +1,101 @@
+//! How an import writes to the file: in one transaction, or staged in small slices beside a running service.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use super::insert_failed;
+use crate::cli::Failure;
+use crate::interchange::Counts;
+use crate::store::file::Lock;
+use crate::store::staging::{Row, Staging};
+use crate::store::{self, Error, OpenError, Tx};
+use crate::world::World;
+
+/// The most applications that one transaction imports beside a running service. It holds the write lock for some 10 ms.
+const APPLICATIONS_AT_ONCE_MAX: usize = 200;
+
+pub(super) enum Strategy {
+    /// One transaction. A long one holds the lock, so that no service starts during the import.
+    AtOnce(Option<Lock>),
+    /// Staged rows, which become visible in small slices after one deciding transaction.
+    Staged,
+}
+
+pub(super) struct Imported {
+    pub(super) counts: Counts,
+    /// For how long other writers had to wait, as a message.
+    pub(super) lock_report: String,
+    /// Applications that became impossible because the file changed after the deciding transaction.
+    skipped: usize,
+}
+
+impl Strategy {
+    /// Chooses by the number of applications and by whether a service runs. `lock` is the file's lock, if the caller holds
+    /// it already.
+    pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
+        if lock.is_some() || applications <= APPLICATIONS_AT_ONCE_MAX {
+            return Ok(Self::AtOnce(lock));
+        }
+        match Lock::take(path) {
+            Ok(lock) => Ok(Self::AtOnce(Some(lock))),
+            Err(OpenError::Held(_)) => Ok(Self::Staged),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Imports: `all` writes everything in one transaction. Staged, `base` writes what the applications refer to, and
+    /// `rows` are the applications.
+    pub(super) fn import<R: Iterator<Item = Row>>(
+        self,
+        path: &Path,
+        world: &dyn World,
+        all: impl FnOnce(&Tx<'_>) -> Result<Counts, Error>,
+        base: impl FnOnce(&Tx<'_>) -> Result<Counts, Error>,
+        rows: impl FnOnce() -> R,
+    ) -> Result<Imported, Failure> {
+        match self {
+            Self::AtOnce(_lock) => {
+                let began = Cell::new(Duration::ZERO);
+                let counts = store::act_alone(path, world, |tx| {
+                    began.set(world.monotonic());
+                    all(tx)
+                });
+                let held = world.monotonic().saturating_sub(began.get()).as_millis();
+                let lock_report = format!("the write lock was held for {held} ms");
+                Ok(Imported { counts: counts.map_err(insert_failed)?, lock_report, skipped: 0 })
+            }
+            Self::Staged => {
+                let mut staging = Staging::begin(path, world).map_err(insert_failed)?;
+                staging.stage(rows()).map_err(insert_failed)?;
+                let counts = staging.decide(base).map_err(insert_failed)?;
+                let skipped = staging.finish().map_err(|error| unfinished(&error))?;
+                let lock_report =
+                    format!("the write lock was held for at most {} ms at a time", staging.longest().as_millis());
+                Ok(Imported { counts, lock_report, skipped })
+            }
+        }
+    }
+}
+
+impl Imported {
+    /// # Errors
+    /// Fails if the file changed so that some applications could not be imported.
+    pub(super) fn require_nothing_skipped(&self) -> Result<(), Failure> {
+        match self.skipped {
+            0 => Ok(()),
+            skipped => Err(Failure::new(format!(
+                "{skipped} applications were skipped: during the import their candidates applied themselves, or the role or \
+                 one of its steps was removed"
+            ))),
+        }
+    }
+}
+
+/// The deciding transaction is committed, so the service or the next import completes the rest.
+fn unfinished(error: &Error) -> Failure {
+    Failure::new(format!(
+        "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \
+         import it again"
+    ))
+}
