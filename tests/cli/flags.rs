@@ -224,9 +224,9 @@ fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example(
     let (delay, limit) = ("is not a delay between 1ms and 168h", "a time limit is between 100ms and 2m, such as 15s");
     for (flag, value, sentence) in [
         ("--hr-retry-schedule", "", delay),
-        ("--hr-retry-schedule", "5", "`5` is no delay"),
+        ("--hr-retry-schedule", "5", "`5` is not a delay"),
         ("--hr-retry-schedule", "5s,", delay),
-        ("--hr-retry-schedule", "5s,soon", "`soon` is no delay"),
+        ("--hr-retry-schedule", "5s,soon", "`soon` is not a delay"),
         ("--hr-retry-schedule", "-5s", delay),
         ("--hr-retry-schedule", "999us", delay),
         ("--hr-retry-schedule", "168h1s", "a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"),
