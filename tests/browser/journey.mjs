@@ -120,7 +120,7 @@ async function checkStoredData(context, status, acme, person, lang, expect) {
   const attachments = JSON.stringify(candidate).match(/doc_[A-Za-z0-9_-]+/g) ?? [];
   expect('staff see no attachment', attachments.length > 0);
   if (attachments.length > 0) {
-    const { status: answer, bytes } = await download(`/api/v1/candidates/${id}/attachments/${attachments[0]}`);
+    const { status: answer, bytes } = await download(`/api/v1/candidates/${id}/documents/${attachments[0]}`);
     expect(`staff get another attachment (${answer}, ${bytes.length} bytes)`, bytes.equals(cv(lang)));
   }
 }
