@@ -1,6 +1,6 @@
 //! The number of rounds of races, kills and volumes: short by default, long with `APPLIANCE_TEST_ROUNDS=long`.
 //!
-//! A short round keeps `cargo test` within minutes and still catches most faults. A long round is for continuous integration.
+//! A short round keeps `cargo test` within minutes and still catches most faults. Run the long ones before a change of transactions, the writer or shutdown.
 //! The variable is read when the tests are compiled, so that rounds can be constants; Cargo compiles them again if it changes.
 
 /// Chooses between the two numbers.
