@@ -242,7 +242,7 @@ impl<'t> Applicants<'t> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Progress {
     /// It is at this step.
-    InProgress(usize),
+    AtStep(usize),
     /// The candidate withdrew it at this step.
     Withdrawn(usize),
     /// The organization ended it at this step.
@@ -263,7 +263,7 @@ pub(super) struct Rejection {
 impl Progress {
     fn status(&self) -> ApplicationStatus {
         match self {
-            Self::InProgress(_) => ApplicationStatus::InProgress,
+            Self::AtStep(_) => ApplicationStatus::InProgress,
             Self::Withdrawn(_) => ApplicationStatus::Withdrawn,
             Self::Rejected(..) => ApplicationStatus::NotSelected,
             Self::Hired(_) => ApplicationStatus::Hired,
@@ -272,7 +272,7 @@ impl Progress {
 
     fn statuses(&self, steps: usize) -> Vec<StepStatus> {
         match self {
-            Self::InProgress(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
+            Self::AtStep(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
             // A hired candidate passed every step. With skipped steps, the funnel would not count the hire.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
@@ -297,7 +297,7 @@ pub(super) fn new_application(
     let (rejection, hire) = match progress {
         Progress::Rejected(_, rejection) => (Some(rejection), None),
         Progress::Hired(hire) => (None, Some(hire)),
-        Progress::InProgress(_) | Progress::Withdrawn(_) => (None, None),
+        Progress::AtStep(_) | Progress::Withdrawn(_) => (None, None),
     };
     let hired_at = |order| hire.as_ref().filter(|_| order == role_steps.len() as i64).map(|hire| hire.hired_date);
     let step = |(of, status): (&store::role_step::Record, StepStatus)| {

@@ -204,7 +204,7 @@ impl<'t> Planner<'t> {
         }
         let (step, seats) = (step?, after?);
         let progress = match outcome? {
-            Outcome::InProgress => Progress::InProgress(step),
+            Outcome::InProgress => Progress::AtStep(step),
             Outcome::Withdrawn => Progress::Withdrawn(step),
             Outcome::NotSelected { at, notes, outcome_type, outcome_reason } => {
                 Progress::Rejected(step, Rejection { at, reason: notes, outcome_type, outcome_reason })

@@ -306,7 +306,7 @@ impl Planner<'_> {
     fn progress(&self, role: usize, step: usize, application: &Application) -> Progress {
         let now = self.tx.now;
         match application.status {
-            Status::Active | Status::Converted => Progress::InProgress(step),
+            Status::Active | Status::Converted => Progress::AtStep(step),
             Status::Rejected => {
                 let (id, own) = &application.reason;
                 let known = id.and_then(|id| self.reasons.get(&id)).cloned().unwrap_or_default();
