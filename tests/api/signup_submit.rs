@@ -270,7 +270,7 @@ fn a_form_with_the_hidden_field_filled_is_refused() {
     for homepage in ["https://spam.example", " ", "0"] {
         let form = Form::for_role(&app, &hiring).with("homepage", homepage);
         let text = form.send(&app).expect(400).text();
-        assert!(text.contains("A field that people do not see was filled."), "{text}");
+        assert!(text.contains("A field that people do not see was filled in."), "{text}");
         assert_eq!(input_value(&text, "homepage"), None);
         assert_nothing_stored(&app);
         // A person whose browser filled the field can send the form again.

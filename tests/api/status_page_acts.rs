@@ -264,7 +264,7 @@ fn a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded() {
         assert_eq!(answer.header("location"), Some(format!("{}#held", fixture.path).as_str()));
     }
     let page = fixture.page();
-    assert!(page.contains("id=\"held\"") && page.contains("You asked for it on 21 November 2026"), "{page}");
+    assert!(page.contains("id=\"held\"") && page.contains("You asked for this on 21 November 2026"), "{page}");
     assert!(!page.contains("against Acme"), "{page}");
     let asked = "SELECT candidate_id, user_id FROM activities WHERE action = 'candidate.erasure_asked'";
     assert_eq!(fixture.app.sql(asked), [format!("{candidate}|null")]);

@@ -9,7 +9,7 @@ use crate::support::WorkDir;
 const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Accept, "answered 200; delivered"),
     (Behaviour::Refuse, "answered 500; next attempt at "),
-    (Behaviour::BreakOff, "answered 200: the answer broke off"),
+    (Behaviour::BreakOff, "answered 200: the response ended early"),
     (Behaviour::HangUp, "no response: "),
     (Behaviour::Hang, "timed out after "),
     (Behaviour::Echo("HTTP/1.1 422 Wilhelmina Ostrander"), "answered 422; next attempt at "),

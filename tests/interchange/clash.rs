@@ -246,7 +246,7 @@ fn an_erased_candidate_has_no_data_and_no_legal_hold() {
     read(&erased(&|_| {}));
     for (name, value) in [("name", "Ada"), ("email", "ada@example.org"), ("holdReason", "a case")] {
         let document = erased(&|document| set(document, &format!("{candidate}/{name}"), json!(value)));
-        assert_refused(&document, &candidate, "a candidate who is erased");
+        assert_refused(&document, &candidate, "an erased candidate");
     }
     let mut running = with(&format!("{CANDIDATES}/0/erasedAt"), json!("2026-11-01"));
     set(&mut running, &format!("{CANDIDATES}/0/name"), json!("Erased"));

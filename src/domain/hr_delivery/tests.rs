@@ -37,7 +37,7 @@ fn only_complete_answers_of_class_2xx_deliver() {
     for status in [199, 300, 301, 304, 400, 404, 429, 500, 503] {
         assert_eq!(after(1, &answered(status), 0), again_in(Duration::from_secs(5)), "{status}");
     }
-    let broken_off = DeliveryAttempt { error: Some("the answer broke off".to_owned()), ..answered(200) };
+    let broken_off = DeliveryAttempt { error: Some("the response ended early".to_owned()), ..answered(200) };
     assert_eq!(after(1, &broken_off, 0), again_in(Duration::from_secs(5)));
     assert_eq!(after(1, &answered(410), 0), AttemptOutcome::Gone);
 }

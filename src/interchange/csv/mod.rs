@@ -74,7 +74,7 @@ mod tests {
         let notices = table("name,email,a;b,,\"x\u{7}\"\n").unwrap().notices;
         assert_eq!(notices.len(), 1, "{notices:?}");
         let expected =
-            "unknown columns are ignored: \"a;b\", column 4 without a heading, \"x\\u{7}\"; known are name, ";
+            "unknown columns are ignored: \"a;b\", column 4 without a heading, \"x\\u{7}\"; the columns are name, ";
         assert!(notices[0].contains(expected), "{notices:?}");
     }
 
