@@ -1,7 +1,7 @@
 //! The way to the writing connection: jobs wait for a thread, rows of the usage log for the end of the runtime's turn.
 //!
 //! Whatever waits is committed in one transaction, then all are answered. No answer leaves before its commit. Rows alone
-//! need no thread: whoever has the runtime commits them ([`Writer::flush`]), which spares each batch two changes of
+//! need no thread: whoever has the runtime commits them ([`WriterThread::flush`]), which spares each batch two changes of
 //! thread and a fifth of the cost of a request that only reads. Where the thread has the connection, it commits them
 //! itself right after its batch, so that no thread of the runtime ever waits for a disk.
 

@@ -28,7 +28,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Parses a table. [`plan`] reports wrong rows. `now` is the default of every missing time.
+    /// Parses a table. [`plan()`] reports wrong rows. `now` is the default of every missing time.
     ///
     /// # Errors
     /// A sentence for each fault of the headings, with the line.

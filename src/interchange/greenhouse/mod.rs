@@ -77,7 +77,7 @@ impl Export {
     /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
     ///
     /// # Errors
-    /// A sentence if it is neither, or not JSON. [`plan`] reports faults of single items.
+    /// A sentence if it is neither, or not JSON. [`plan()`] reports faults of single items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         reader::read(name, bytes, self).map_err(|error| escaped(&format!("{name}: {error}")))
     }
