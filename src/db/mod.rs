@@ -20,6 +20,7 @@ pub(crate) mod page;
 pub(crate) mod path;
 mod pending;
 pub(crate) mod reserve;
+pub(crate) mod row;
 mod same;
 pub(crate) mod schema;
 pub(crate) mod thread;

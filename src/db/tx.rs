@@ -6,8 +6,10 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 
 use rusqlite::config::DbConfig;
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
+use super::row::Columns;
 use crate::domain::clock::ClockReading;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
@@ -117,6 +119,16 @@ impl Tx<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let row = statement.query_row(params, |row| Ok(map(row))).optional()?;
         row.transpose()
+    }
+
+    /// The only column of the only row of a query, or none.
+    pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
+        self.one(sql, params, |row| Columns::of(row).read())
+    }
+
+    /// The only column of every row of a query.
+    pub(crate) fn values<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>, Error> {
+        self.all(sql, params, |row| Columns::of(row).read())
     }
 
     /// Every row of a query.

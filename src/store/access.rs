@@ -1,7 +1,7 @@
 //! What a caller may see, and what they are to it: a platform admin sees every organization, everybody else those they are
 //! a member of, as long as these are not switched off.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};

@@ -1,6 +1,6 @@
 //! API keys: made, looked up by the digest of their text, listed with their use, revoked.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 
 use super::{activity, usage, user};

@@ -1,6 +1,6 @@
 //! The board of a role: where the candidates of its running applications are.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::StepType;

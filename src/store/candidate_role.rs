@@ -1,6 +1,6 @@
 //! Applications of candidates to roles, and what decisions make of them.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::candidate;
 use crate::db::tx::{self, Error, Tx};

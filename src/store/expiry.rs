@@ -10,12 +10,12 @@ use crate::db::connection::{self, Use};
 use crate::db::health::Health;
 use crate::db::job::Grade;
 use crate::db::notice::Notices;
+use crate::db::row::Connection;
 use crate::db::thread::Periodic;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
-use rusqlite::Connection;
 
 /// Starts the thread that reads the clocks.
 pub(super) fn start(

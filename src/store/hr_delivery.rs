@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::outbox;
 use crate::db::tx::{self, Error, Tx};

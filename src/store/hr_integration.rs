@@ -1,6 +1,6 @@
 //! Where organizations' HR systems listen.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 
 use super::{activity, outbox};

@@ -1,6 +1,6 @@
 //! Organizations' logos as pictures: one each, in the file itself. A trigger tells that the portal shows another.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

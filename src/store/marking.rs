@@ -89,7 +89,7 @@ pub(super) fn start(
 }
 
 /// Dates back what a clock that was ahead has dated in the future, in slices. How many rows they were.
-fn date_back(connection: &rusqlite::Connection, writer: &Writer, clock: &Arc<Clock>) -> Result<usize, Error> {
+fn date_back(connection: &crate::db::row::Connection, writer: &Writer, clock: &Arc<Clock>) -> Result<usize, Error> {
     let mut rows = 0;
     if tx::snapshot(connection, clock.read().wall, redating::is_due)? {
         let slice = || {
@@ -106,7 +106,7 @@ fn date_back(connection: &rusqlite::Connection, writer: &Writer, clock: &Arc<Clo
     Ok(rows)
 }
 
-fn mark(connection: &rusqlite::Connection, writer: &Writer) -> Result<(), Error> {
+fn mark(connection: &crate::db::row::Connection, writer: &Writer) -> Result<(), Error> {
     let Unmarked { marks, newest, to } = tx::snapshot(connection, Timestamp::from_micros(0), usage::unmarked)?;
     for slice in marks.chunks(SLICE_ROWS) {
         let slice = slice.to_vec();

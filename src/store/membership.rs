@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 
 use super::{activity, user};
@@ -226,7 +226,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
+    use crate::db::row::Connection;
 
     use super::{PAGE, SELECT};
 

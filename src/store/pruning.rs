@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::usage;
 use crate::db::clock::Clock;

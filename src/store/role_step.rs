@@ -1,6 +1,6 @@
 //! The steps of roles' pipelines.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 
 use super::activity;

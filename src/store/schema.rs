@@ -17,7 +17,7 @@ pub(crate) const CURRENT: Schema = Schema {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
+    use crate::db::row::Connection;
 
     use super::*;
     use crate::db::schema::create;

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::redating;
 use crate::db::tx::{self, Error, Tx};

@@ -1,6 +1,6 @@
 //! Users: who they are, their passwords' hashes, and the admin that the command line makes.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 
 use super::activity;

@@ -1,6 +1,6 @@
 //! What was done, as staff read it: pages of what concerns an organization, one of its roles or one of its candidates.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::id;
 use crate::db::tx::{self, Error, Tx};

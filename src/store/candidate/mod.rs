@@ -6,7 +6,7 @@ pub mod search;
 mod source;
 pub mod words;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::erasure::Privacy;

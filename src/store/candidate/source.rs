@@ -272,7 +272,7 @@ enum Shape {
 impl Shape {
     fn read(&self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64, rows: usize) -> Result<Vec<i64>, Error> {
         let organization = organization.as_str();
-        let number = |row: &rusqlite::Row<'_>| Ok(row.get::<_, i64>(0)?);
+        let number = |row: &crate::db::row::Row<'_>| Ok(row.get::<_, i64>(0)?);
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         match self {
             Self::Role { role, status } => {

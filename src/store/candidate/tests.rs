@@ -1,6 +1,6 @@
 //! What the queries of lists cost, as SQLite plans them, and that searches find whoever meets them, all of them and in order.
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::search::{Filter, page};
 use super::source::{
@@ -19,7 +19,7 @@ use crate::store::candidate_role::OF_CANDIDATE;
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
-    let steps = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get(3)).unwrap();
     steps.map(Result::unwrap).collect()
 }
 

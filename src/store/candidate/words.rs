@@ -1,7 +1,7 @@
 //! The words that candidates are found by: they follow their names and addresses. Of a candidate who was erased there are
 //! none.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;

@@ -1,6 +1,6 @@
 //! How an application came to be where it is, read from the record of what was done.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Deserialize;
 
 use super::super::candidate_role::Application;

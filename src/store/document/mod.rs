@@ -10,7 +10,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 pub use self::record::record_opened;
 pub(super) use self::sweep::{start as start_sweeping, sweep_detached};

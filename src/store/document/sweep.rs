@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::super::erasure::Erasures;
 use super::{NO_TIME, drop_some, swept_until};
@@ -155,7 +155,7 @@ fn look(tx: &Tx<'_>, before: Before) -> Result<VecDeque<AttachmentId>, Error> {
     Ok(tx.all(sql, params, id)?.into())
 }
 
-fn id(row: &rusqlite::Row<'_>) -> Result<AttachmentId, Error> {
+fn id(row: &crate::db::row::Row<'_>) -> Result<AttachmentId, Error> {
     tx::word(&row.get::<_, String>(0)?, AttachmentId::parse)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::super::Store;
 use super::sweep::Sweeper;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::super::status_page::acts;
 use super::super::{candidate_role, candidate_step};

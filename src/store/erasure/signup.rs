@@ -15,7 +15,7 @@ pub(in super::super) fn of_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Re
                JOIN signups s ON s.candidate_role_id = a.id
                WHERE a.candidate_id = $1
                ORDER BY s.number";
-    let id = |row: &rusqlite::Row<'_>| tx::word(&row.get::<_, String>(0)?, SignupId::parse);
+    let id = |row: &crate::db::row::Row<'_>| tx::word(&row.get::<_, String>(0)?, SignupId::parse);
     let mut signups = tx.all(sql, [candidate.as_str()], id)?;
     let sql = "SELECT s.id
                FROM candidate_roles a

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::Erasures;
 use crate::db::connection::{self, Use};

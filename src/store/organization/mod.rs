@@ -2,7 +2,7 @@
 
 mod status;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The status cache of organizations: moved with each decision, and compared with a recount.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::OrganizationId;

@@ -10,7 +10,7 @@ mod forward;
 mod intake;
 mod payload;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};

@@ -1,7 +1,7 @@
 //! Roles as staff see and change them (`/api/v1/roles/{id}`): with whose they are, how many have applied, and the record of
 //! each change.
 
-use rusqlite::{Row, ToSql};
+use crate::db::row::{Row, ToSql};
 use serde_json::{Map, Number, Value};
 
 use super::{COLUMNS, Error, Record, Tx, insert, record};

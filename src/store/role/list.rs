@@ -5,8 +5,8 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Row;
-use rusqlite::types::Value;
+use crate::db::row::Row;
+use crate::db::row::Value;
 
 use super::change::{Role, role};
 use super::{COLUMNS, Error, Tx};

@@ -13,7 +13,7 @@ mod thread;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 pub use self::row::Row;
 pub(super) use self::thread::start;
@@ -235,7 +235,7 @@ fn forget_dropped(tx: &Tx<'_>, imports: &[i64]) -> Result<(), Error> {
 /// A row with its number and its import's.
 type Numbered = (i64, i64, Row);
 
-fn numbered(row: &rusqlite::Row<'_>) -> Result<Numbered, Error> {
+fn numbered(row: &crate::db::row::Row<'_>) -> Result<Numbered, Error> {
     let text = |column: usize| row.get::<_, String>(column);
     Ok((row.get(0)?, row.get(1)?, Row::parse(&text(2)?, &text(3)?, &text(4)?, &text(5)?)?))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::super::erasure::Erasures;
 use super::{WORK_MAX, bring_some, drop_some, dropped, forget_dropped, undecided};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{ApplicationId, Id, RoleId, SignupId};
@@ -96,7 +96,7 @@ pub fn of_applications<'a>(
     for some in ids.chunks(AT_ONCE) {
         // No id is empty.
         let params = some.iter().copied().chain(std::iter::repeat("")).take(AT_ONCE);
-        let rows = tx.all(OF_APPLICATIONS, rusqlite::params_from_iter(params), row)?;
+        let rows = tx.all(OF_APPLICATIONS, crate::db::row::params_from_iter(params), row)?;
         found.extend(gather(rows).into_iter().filter_map(|sent| Some((sent.application.clone()?, sent))));
     }
     Ok(found)

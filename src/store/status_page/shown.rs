@@ -1,6 +1,6 @@
 //! What is on the page where a candidate sees where they stand.
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::sent::{self, Sent};
 use super::{About, StatusPage};

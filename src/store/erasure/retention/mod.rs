@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 pub use self::confirm::{RetentionConfirmation, RetentionStanding, confirm, standing};
 use self::due::Looked;

@@ -3,7 +3,7 @@
 
 mod full_disk;
 
-use rusqlite::Connection;
+use crate::db::row::Connection;
 
 use super::activity::{page as activity, platform};
 use super::{board, report};
@@ -12,7 +12,7 @@ use super::{board, report};
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
-    let steps = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get(3)).unwrap();
     steps.map(Result::unwrap).collect()
 }
 
@@ -20,7 +20,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 fn files() -> [Connection; 2] {
     [false, true].map(|filled| {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
         if filled {
             connection.execute_batch(FILLED).unwrap();
         }

@@ -4,7 +4,7 @@
 mod history;
 mod record;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use super::activity;
 use super::{candidate_role, organization, role};

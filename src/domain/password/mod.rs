@@ -2,7 +2,7 @@
 //!
 //! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
 //! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations of
-//! few pieces first, so a password with fewer than five pieces is refused at any length. `password/common.txt` has the
+//! few pieces first, so a password with fewer than five pieces is refused at any length. `common.txt` has the
 //! common words.
 
 use super::text::Email;
@@ -17,7 +17,7 @@ pub const CHARACTERS_MAX: usize = 1_000;
 const PIECES_MIN: usize = 5;
 
 /// The words that guessers try first.
-const COMMON: &str = include_str!("password/common.txt");
+const COMMON: &str = include_str!("common.txt");
 
 /// Sequences of neighbours on keyboards, in the alphabet and among digits. They count in both directions.
 const ROWS: [&str; 20] = [

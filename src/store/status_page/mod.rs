@@ -6,7 +6,7 @@ pub(in crate::store) mod claims;
 pub mod sent;
 pub mod shown;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::form;

@@ -3,7 +3,7 @@
 pub(super) mod page;
 pub mod platform;
 
-use rusqlite::Row;
+use crate::db::row::Row;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -3,7 +3,7 @@
 mod change;
 mod list;
 
-use rusqlite::{Row, ToSql};
+use crate::db::row::{Row, ToSql};
 
 use super::invitation;
 use crate::db::tx::{self, Error, Tx};

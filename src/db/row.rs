@@ -1,0 +1,69 @@
+//! Reading the rows of a query and binding its parameters: all that the store may name of the SQLite driver.
+
+pub(crate) use rusqlite::types::Value;
+pub(crate) use rusqlite::{Connection, Row, ToSql, params_from_iter};
+
+use rusqlite::types::{FromSql, FromSqlError};
+
+use super::tx::Error;
+use crate::domain::timestamp::Timestamp;
+
+/// Reads the columns of a row in the order in which the query lists them, so that a type stands beside its column list and
+/// no column has a number. Reading by name costs a search through the names for each column of each row.
+#[allow(dead_code, reason = "the nouns change to it one by one")]
+pub(crate) struct Columns<'a> {
+    row: &'a Row<'a>,
+    index: usize,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn of(row: &'a Row<'a>) -> Self {
+        Self { row, index: 0 }
+    }
+
+    /// Reads the next column.
+    pub(crate) fn read<T: FromSql>(&mut self) -> Result<T, Error> {
+        let index = self.advance();
+        Ok(self.row.get(index)?)
+    }
+
+    /// Reads the next column, a text, without copying it.
+    pub(crate) fn text(&mut self) -> Result<&'a str, Error> {
+        self.text_or_none()?.ok_or_else(|| rusqlite::Error::from(FromSqlError::InvalidType).into())
+    }
+
+    /// Reads the next column, a text or null, without copying it.
+    pub(crate) fn text_or_none(&mut self) -> Result<Option<&'a str>, Error> {
+        let index = self.advance();
+        let value = self.row.get_ref(index)?;
+        Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
+    }
+
+    /// Reads the next column, a text that only values of `T` stand in.
+    ///
+    /// # Errors
+    /// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+    pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+        super::tx::word(self.text()?, parse)
+    }
+
+    /// Reads the next column like [`Columns::parse`], or null.
+    pub(crate) fn parse_or_none<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Error> {
+        self.text_or_none()?.map(|text| super::tx::word(text, parse)).transpose()
+    }
+
+    /// Reads the next column, a time.
+    pub(crate) fn time(&mut self) -> Result<Timestamp, Error> {
+        Ok(Timestamp::from_micros(self.read()?))
+    }
+
+    /// Reads the next column, a time or null.
+    pub(crate) fn time_or_none(&mut self) -> Result<Option<Timestamp>, Error> {
+        Ok(self.read::<Option<i64>>()?.map(Timestamp::from_micros))
+    }
+
+    fn advance(&mut self) -> usize {
+        self.index += 1;
+        self.index - 1
+    }
+}
