@@ -31,14 +31,14 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 
 fn columns(delivery: &HrDelivery) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let held = delivery.standing.held();
+    let held = delivery.facts.held();
     let next = delivery.next_attempt_at.filter(|_| held.is_none());
     vec![
         delivery.id.to_string(),
         delivery.organization_slug.clone(),
         or_dash(delivery.application_id.as_ref().map(ToString::to_string)),
-        delivery.standing.event.as_str().to_owned(),
-        if held.is_some() { "held" } else { delivery.standing.state.as_str() }.to_owned(),
+        delivery.facts.event.as_str().to_owned(),
+        if held.is_some() { "held" } else { delivery.facts.state.as_str() }.to_owned(),
         delivery.attempts.to_string(),
         delivery.created_at.to_string(),
         or_dash(next.map(|at| at.to_string())),

@@ -10,7 +10,7 @@ use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
 use crate::http::api::shown;
 use crate::store::file::{self, Missing, Older};
-use crate::store::organization::{Organization, Record};
+use crate::store::organization::{Organization, OrganizationRecord};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
@@ -106,8 +106,8 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let time_zone = world.time_zone(&args.time_zone).ok_or_else(|| {
         Failure::new(format!("this system has no time zone {:?}; names look like Europe/Berlin", args.time_zone))
     })?;
-    let new = Record::new(world.id(), args.slug.clone(), args.name.clone());
-    let organization = Record { time_zone, ..new };
+    let new = OrganizationRecord::new(world.id(), args.slug.clone(), args.name.clone());
+    let organization = OrganizationRecord { time_zone, ..new };
     let stamp = store::activity::stamp(world);
     store::act_alone(path, world, |tx| {
         store::organization::create(tx, &stamp, None, &organization)?;
@@ -124,7 +124,7 @@ fn set_enabled(args: &BySlug, enabled: bool, world: &dyn World) -> Result<(), Fa
         let Some(Organization { record, .. }) = store::organization::find_by_slug(tx, &args.slug)? else {
             return Ok(false);
         };
-        let after = Record { enabled, ..record.clone() };
+        let after = OrganizationRecord { enabled, ..record.clone() };
         store::organization::change(tx, &stamp, None, &record, &after)?;
         self::record(tx, world, if enabled { "organization enable" } else { "organization disable" }, &record.id)?;
         Ok::<_, Error>(true)

@@ -19,7 +19,7 @@ use crate::domain::usage;
 use crate::hr;
 use crate::http::server::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
-use crate::store::erasure::ErasedAgain;
+use crate::store::erasure::RepeatedErasures;
 use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
@@ -247,7 +247,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
 }
 
 /// Reports what applying the erasure list changed at this start.
-fn report_repeated_erasures(again: &ErasedAgain, path: &Path) {
+fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = store::file::beside(path, ".erased");
     let list = list.display();
     if again.candidates + again.signups > 0 {

@@ -7,6 +7,57 @@ use super::timestamp::Timestamp;
 const DAILY_MIN: i64 = 20;
 const DAILY_PART: i64 = 20;
 
+/// The facts of an application that count for the retention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApplicationFacts {
+    pub is_in_progress: bool,
+    pub updated_at: Timestamp,
+    /// Whether staff or the candidate decided about the application in this service.
+    pub is_decided_here: bool,
+    pub hired_at: Option<Timestamp>,
+    /// The last rejection of a step.
+    pub rejected_at: Option<Timestamp>,
+    /// The last later signup under the candidate's address.
+    pub later_signup_at: Option<Timestamp>,
+}
+
+impl ApplicationFacts {
+    /// When the application was last decided. An application that was imported with its decision counts from the date
+    /// in the import, unless that date is later than the import.
+    fn decided_at(&self) -> Timestamp {
+        match self.hired_at.or(self.rejected_at) {
+            Some(imported) if !self.is_decided_here => imported.min(self.updated_at),
+            _ => self.updated_at,
+        }
+    }
+}
+
+/// The facts of a candidate that count for the retention.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CandidateFacts {
+    pub is_erased: bool,
+    pub is_held: bool,
+    pub updated_at: Timestamp,
+    pub applications: Vec<ApplicationFacts>,
+}
+
+impl CandidateFacts {
+    /// The start of the candidate's retention time, if they are due: it lies before `kept_since`, the beginning of the first
+    /// day that the organization retains, and every application has ended. Erased and held candidates are never due.
+    pub fn due(&self, kept_since: Timestamp) -> Option<Timestamp> {
+        let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
+        Some(self.counted_from()).filter(|from| !is_exempt && *from < kept_since)
+    }
+
+    /// The last decision or later signup; without an application, the last change of the candidate.
+    fn counted_from(&self) -> Timestamp {
+        let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
+        let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();
+        let decided = decided.unwrap_or(self.updated_at);
+        later_signup.map_or(decided, |at| at.max(decided))
+    }
+}
+
 /// A due candidate, as the file records one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCandidate {
@@ -18,16 +69,47 @@ pub struct DueCandidate {
     pub is_confirmed: bool,
 }
 
-impl DueCandidate {
-    /// Whether the candidate is still due for the same reason. `counted_from` is the current start of the retention time,
-    /// or `None` for a candidate who is no longer due.
-    pub fn holds(&self, counted_from: Option<Timestamp>) -> bool {
-        counted_from == Some(self.counted_from)
-    }
+/// What a scan writes about a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanResult {
+    /// Nothing: the record is right.
+    Unchanged,
+    /// The candidate has become due, or is due for another reason. Their retention time began then.
+    Due(Timestamp),
+    /// The candidate is no longer due.
+    NotDue,
+}
 
-    /// Whether the candidate may be erased on the day that began at `today`.
-    pub fn is_ripe(&self, today: Timestamp) -> bool {
-        self.due_since < today
+/// Compares the record of a candidate with the start of their retention time; `None` if they are not due.
+pub fn scan(recorded: Option<DueCandidate>, counted_from: Option<Timestamp>) -> ScanResult {
+    if recorded.map(|recorded| recorded.counted_from) == counted_from {
+        return ScanResult::Unchanged;
+    }
+    counted_from.map_or(ScanResult::NotDue, ScanResult::Due)
+}
+
+/// The decision about the erasure of a due candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DueDecision {
+    Erase,
+    /// The candidate became due today.
+    Wait,
+    /// The candidate is no longer due, or is due for another reason and must become due again.
+    NotDue,
+}
+
+impl DueCandidate {
+    /// Decides whether to erase the candidate on the day that began at `today`. `counted_from` is the current start of the
+    /// retention time, or `None` for a candidate who is no longer due. Since the scan, they may have applied again or may be
+    /// held, and the organization may have extended its retention.
+    pub fn decide(&self, counted_from: Option<Timestamp>, today: Timestamp) -> DueDecision {
+        if counted_from != Some(self.counted_from) {
+            DueDecision::NotDue
+        } else if self.due_since < today {
+            DueDecision::Erase
+        } else {
+            DueDecision::Wait
+        }
     }
 }
 
@@ -43,10 +125,11 @@ pub struct RetentionDay {
 }
 
 impl RetentionDay {
-    /// Whether so many candidates are due that an admin must confirm their erasure.
-    pub fn needs_confirmation(&self) -> bool {
+    /// The number of candidates whose erasure an admin must confirm first. 0 if few enough are due; then the retention
+    /// erases them without confirmation.
+    pub fn waiting(&self) -> i64 {
         let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
-        self.unconfirmed > 0 && self.unconfirmed + self.erased > daily_max
+        if self.unconfirmed + self.erased > daily_max { self.unconfirmed } else { 0 }
     }
 }
 
@@ -54,31 +137,102 @@ impl RetentionDay {
 mod tests {
     use super::*;
 
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    const ENDED: ApplicationFacts = ApplicationFacts {
+        is_in_progress: false,
+        updated_at: Timestamp::from_micros(40),
+        is_decided_here: true,
+        hired_at: None,
+        rejected_at: None,
+        later_signup_at: None,
+    };
+
     #[test]
-    fn more_than_twenty_and_one_in_twenty_need_a_confirmation() {
-        for (candidates, unconfirmed, erased, needs) in [
-            (12, 12, 0, false),
-            (20, 20, 0, false),
-            (21, 21, 0, true),
-            (400, 20, 0, false),
-            (419, 21, 0, true),
-            (420, 21, 0, false),
-            (420, 22, 0, true),
-            (410, 11, 10, false),
-            (410, 12, 10, true),
-            (30, 1, 20, true),
-            (30, 0, 20, false),
+    fn the_retention_time_begins_with_the_last_decision_or_later_signup() {
+        let imported = ApplicationFacts { is_decided_here: false, ..ENDED };
+        for (applications, expected) in [
+            (vec![], 7),
+            (vec![ENDED], 40),
+            (vec![ENDED, ApplicationFacts { updated_at: at(60), ..ENDED }], 60),
+            (vec![ApplicationFacts { hired_at: Some(at(20)), ..ENDED }], 40),
+            (vec![imported], 40),
+            (vec![ApplicationFacts { hired_at: Some(at(20)), ..imported }], 20),
+            (vec![ApplicationFacts { rejected_at: Some(at(30)), ..imported }], 30),
+            (vec![ApplicationFacts { hired_at: Some(at(20)), rejected_at: Some(at(30)), ..imported }], 20),
+            (vec![ApplicationFacts { hired_at: Some(at(50)), ..imported }], 40),
+            (vec![ApplicationFacts { later_signup_at: Some(at(50)), ..ENDED }], 50),
+            (vec![ApplicationFacts { later_signup_at: Some(at(30)), ..ENDED }], 40),
         ] {
-            let day = RetentionDay { candidates, unconfirmed, erased };
-            assert_eq!(day.needs_confirmation(), needs, "{day:?}");
+            let facts = CandidateFacts { is_erased: false, is_held: false, updated_at: at(7), applications };
+            assert_eq!(facts.due(at(100)), Some(at(expected)), "{facts:?}");
+            assert_eq!(facts.due(at(expected + 1)), Some(at(expected)), "{facts:?}");
+            assert_eq!(facts.due(at(expected)), None, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn erased_held_and_running_candidates_are_never_due() {
+        let running = ApplicationFacts { is_in_progress: true, ..ENDED };
+        for (is_erased, is_held, applications, is_due) in [
+            (false, false, vec![ENDED], true),
+            (true, false, vec![ENDED], false),
+            (false, true, vec![ENDED], false),
+            (false, false, vec![ENDED, running], false),
+        ] {
+            let facts = CandidateFacts { is_erased, is_held, updated_at: at(7), applications };
+            assert_eq!(facts.due(at(100)).is_some(), is_due, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn scans_record_only_what_has_changed() {
+        let recorded = |from| DueCandidate { due_since: at(50), counted_from: at(from), is_confirmed: false };
+        for (recorded, counted_from, expected) in [
+            (None, None, ScanResult::Unchanged),
+            (None, Some(at(10)), ScanResult::Due(at(10))),
+            (Some(recorded(10)), Some(at(10)), ScanResult::Unchanged),
+            (Some(recorded(10)), Some(at(11)), ScanResult::Due(at(11))),
+            (Some(recorded(10)), None, ScanResult::NotDue),
+        ] {
+            assert_eq!(scan(recorded, counted_from), expected, "{recorded:?} {counted_from:?}");
         }
     }
 
     #[test]
     fn due_candidates_are_erased_on_a_later_day_for_the_same_reason() {
-        let at = Timestamp::from_micros;
-        let noted = DueCandidate { due_since: at(50), counted_from: at(10), is_confirmed: false };
-        assert!(!noted.is_ripe(at(50)) && noted.is_ripe(at(51)));
-        assert!(noted.holds(Some(at(10))) && !noted.holds(Some(at(11))) && !noted.holds(None));
+        let due = DueCandidate { due_since: at(50), counted_from: at(10), is_confirmed: false };
+        for (counted_from, today, expected) in [
+            (Some(at(10)), 50, DueDecision::Wait),
+            (Some(at(10)), 51, DueDecision::Erase),
+            (Some(at(11)), 51, DueDecision::NotDue),
+            (None, 51, DueDecision::NotDue),
+            (None, 50, DueDecision::NotDue),
+        ] {
+            assert_eq!(due.decide(counted_from, at(today)), expected, "{counted_from:?} {today}");
+        }
+    }
+
+    #[test]
+    fn more_than_twenty_and_one_in_twenty_need_a_confirmation() {
+        for (candidates, unconfirmed, erased, waiting) in [
+            (12, 12, 0, 0),
+            (20, 20, 0, 0),
+            (21, 21, 0, 21),
+            (400, 20, 0, 0),
+            (419, 21, 0, 21),
+            (420, 21, 0, 0),
+            (420, 22, 0, 22),
+            (410, 11, 10, 0),
+            (410, 12, 10, 12),
+            (30, 1, 20, 1),
+            (30, 0, 20, 0),
+            (30, 0, 21, 0),
+        ] {
+            let day = RetentionDay { candidates, unconfirmed, erased };
+            assert_eq!(day.waiting(), waiting, "{day:?}");
+        }
     }
 }

@@ -147,7 +147,7 @@ impl Deliveries {
             if has_stepped_back || is_time {
                 checked_at = Some(monotonic);
                 if let Err(error) = self.bring_forward().await {
-                    self.log(&format!("late HR deliveries cannot be brought forward: {error}"));
+                    self.log(&format!("postponed HR deliveries cannot be brought forward: {error}"));
                     checked_at = None;
                     tokio::time::sleep(FAILURE_PAUSE).await;
                 }
@@ -157,13 +157,13 @@ impl Deliveries {
     }
 
     async fn bring_forward(&self) -> Result<(), Error> {
-        let late = self.store.read(|tx| outbox::late(tx, &self.settings.schedule))?;
-        for chunk in late.chunks(outbox::TAKEN_UP_MAX) {
+        let postponed = self.store.read(|tx| outbox::postponed(tx, &self.settings.schedule))?;
+        for chunk in postponed.chunks(outbox::TAKEN_UP_MAX) {
             let chunk = chunk.to_vec();
             self.write(move |tx| outbox::bring_forward(tx, &chunk)).await?;
         }
-        if !late.is_empty() {
-            let count = late.len();
+        if !postponed.is_empty() {
+            let count = postponed.len();
             self.log(&format!(
                 "{count} HR deliveries were due later than the schedule allows, and are brought forward"
             ));
@@ -311,7 +311,7 @@ impl Deliveries {
         let (target, schedule) = (integration.url.as_str().to_owned(), self.settings.schedule.clone());
         let jitter = u16::from_be_bytes(jitter);
         let (delivery, attempt) = (delivery.clone(), attempt.clone());
-        let job = move |tx: &store::Tx<'_>| outbox::record(tx, &delivery, &target, &attempt, &schedule, jitter);
+        let job = move |tx: &store::Tx<'_>| outbox::record_attempt(tx, &delivery, &target, &attempt, &schedule, jitter);
         let next = self.write(job).await?;
         let (outcome, then) = next.map_or(("unwanted", "it was no longer pending".to_owned()), describe);
         self.telemetry.hr_attempt(outcome);

@@ -289,8 +289,8 @@ pub(super) fn new_application(
     candidate: usize,
     applied_at: Timestamp,
     progress: Progress,
-    role_steps: &[store::role_step::Record],
-    step_id: impl Fn(&store::role_step::Record) -> CandidateStepId,
+    role_steps: &[store::role_step::PipelineStep],
+    step_id: impl Fn(&store::role_step::PipelineStep) -> CandidateStepId,
 ) -> Application {
     let status = progress.status();
     let statuses = progress.statuses(role_steps.len());
@@ -300,7 +300,7 @@ pub(super) fn new_application(
         Progress::AtStep(_) | Progress::Withdrawn(_) => (None, None),
     };
     let hired_at = |order| hire.as_ref().filter(|_| order == role_steps.len() as i64).map(|hire| hire.hired_date);
-    let step = |(of, status): (&store::role_step::Record, StepStatus)| {
+    let step = |(of, status): (&store::role_step::PipelineStep, StepStatus)| {
         let rejection = rejection.as_ref().filter(|_| status == StepStatus::Rejected);
         CandidateStep {
             id: step_id(of),

@@ -142,7 +142,7 @@ struct Organization<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<HrIntegration>,
     members: Lazy<'s, store::membership::Record, Member>,
-    roles: Lazy<'s, store::role::Record, Role<'s>>,
+    roles: Lazy<'s, store::role::RoleRecord, Role<'s>>,
 }
 
 #[derive(Serialize)]
@@ -232,7 +232,7 @@ struct Role<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     close_reason: Option<String>,
     created_at: String,
-    steps: Lazy<'s, store::role_step::Step, RoleStep>,
+    steps: Lazy<'s, store::role_step::RoleStep, RoleStep>,
     candidates: Lazy<'s, ApplicationRow, Candidate<'s>>,
 }
 
@@ -250,7 +250,7 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s>, Error> {
+fn role<'s>(source: &'s Source<'s>, role: store::role::RoleRecord) -> Result<Role<'s>, Error> {
     let (id, again) = (role.id.clone(), role.id.clone());
     let steps = Box::new(move || store::role_step::of_role_with_removed(source.tx, &id));
     let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
@@ -277,7 +277,7 @@ fn role<'s>(source: &'s Source<'s>, role: store::role::Record) -> Result<Role<'s
     })
 }
 
-fn role_step(_: &Source<'_>, step: store::role_step::Step) -> Result<RoleStep, Error> {
+fn role_step(_: &Source<'_>, step: store::role_step::RoleStep) -> Result<RoleStep, Error> {
     Ok(RoleStep {
         id: step.id.to_string(),
         name: step.name,

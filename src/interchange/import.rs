@@ -119,7 +119,7 @@ impl Check<'_> {
     }
 
     fn organization(&mut self, at: Pointer<'_>, organization: &Organization) -> Result<(), Error> {
-        let store::organization::Record { id, slug, .. } = &organization.record;
+        let store::organization::OrganizationRecord { id, slug, .. } = &organization.record;
         let is_there = store::organization::exists(self.tx, id)?;
         self.push_if(is_there, at, format_args!("the organization id {id}"));
         let is_there = store::organization::slug_exists(self.tx, slug)?;

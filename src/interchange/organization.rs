@@ -22,9 +22,9 @@ use crate::store::{candidate, hr_integration, membership, organization};
 #[derive(Debug, Clone)]
 pub struct Organization {
     /// The organization's own columns.
-    pub record: organization::Record,
+    pub record: organization::OrganizationRecord,
     /// The settings for its HR system.
-    pub hr_integration: Option<hr_integration::Record>,
+    pub hr_integration: Option<hr_integration::HrIntegrationRecord>,
     /// The memberships.
     pub members: Vec<membership::Record>,
     /// The candidates of all its roles, each once.
@@ -92,7 +92,7 @@ impl Object for Organization {
     }
 }
 
-fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
+fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecord> {
     let id = fields.own_id();
     let slug = slug(fields);
     let name = fields.name();
@@ -113,7 +113,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::Record> {
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
-    Some(organization::Record {
+    Some(organization::OrganizationRecord {
         id: id?,
         slug: slug?,
         name: name?,
@@ -161,7 +161,7 @@ fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     (show_salary.is_some() && primary_color.is_some()).then_some(theme)
 }
 
-fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
+fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrationRecord> {
     let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
     let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
@@ -170,7 +170,7 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::Record> {
     let secret = secret?;
     // Without a secret nothing can be signed, so the integration stays disabled until somebody sets one.
     let enabled = enabled?.unwrap_or(false) && secret.is_some();
-    Some(hr_integration::Record { url: url?, secret, enabled })
+    Some(hr_integration::HrIntegrationRecord { url: url?, secret, enabled })
 }
 
 impl Object for membership::Record {

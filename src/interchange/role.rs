@@ -20,11 +20,11 @@ use crate::store::{role, role_step};
 #[derive(Debug, Clone)]
 pub struct Role {
     /// The role's own columns.
-    pub record: role::Record,
+    pub record: role::RoleRecord,
     /// The steps of the pipeline, first to last.
-    pub steps: Vec<role_step::Record>,
+    pub steps: Vec<role_step::PipelineStep>,
     /// Steps that were removed from the pipeline but that applications still have. Their `order` has no meaning.
-    pub removed_steps: Vec<role_step::Record>,
+    pub removed_steps: Vec<role_step::PipelineStep>,
     /// The applications, in the order of the document.
     pub applications: Vec<Application>,
 }
@@ -99,7 +99,7 @@ impl Object for Role {
     }
 }
 
-fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Record> {
+fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::RoleRecord> {
     let id = fields.own_id();
     let name = fields.name();
     let description = fields.json_object("description");
@@ -111,7 +111,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     let public = fields.boolean("public");
     let created_at = fields.time("createdAt");
     let close_reason = close_reason(fields, seats);
-    Some(role::Record {
+    Some(role::RoleRecord {
         id: id?,
         name: name?,
         description: Value::Object(description?.unwrap_or_default()).to_string(),
@@ -181,17 +181,17 @@ fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Opt
 /// The steps of a role.
 pub(super) struct Pipeline {
     /// The steps that new applications get, first to last.
-    pub(super) steps: Vec<role_step::Record>,
+    pub(super) steps: Vec<role_step::PipelineStep>,
     /// The steps that were removed.
-    pub(super) removed: Vec<role_step::Record>,
+    pub(super) removed: Vec<role_step::PipelineStep>,
 }
 
 /// The step for an open role without steps. Without one, its posting would offer a form that nobody could submit.
-fn default_step(fields: &mut Fields<'_, '_>) -> role_step::Record {
+fn default_step(fields: &mut Fields<'_, '_>) -> role_step::PipelineStep {
     let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
     fields.context.notices.push(notice);
     let id = fields.context.new_id();
-    role_step::Record { id, name: "Application".to_owned(), order: 1, step_type: StepType::Application }
+    role_step::PipelineStep { id, name: "Application".to_owned(), order: 1, step_type: StepType::Application }
 }
 
 /// The role's steps, in the order of the document. Removed steps must come last. `None` if a step had findings.
@@ -201,7 +201,7 @@ fn pipeline(fields: &mut Fields<'_, '_>, steps: Array<Step>) -> Option<Pipeline>
         fields.member_finding("steps", "must list removed steps last");
     }
     let (removed, active): (Vec<Step>, Vec<Step>) = steps.items.into_iter().partition(|step| step.is_removed);
-    let numbered = |(order, step): (i64, Step)| role_step::Record { order, ..step.record };
+    let numbered = |(order, step): (i64, Step)| role_step::PipelineStep { order, ..step.record };
     let removed = removed.into_iter().map(|step| step.record).collect();
     let pipeline = Pipeline { steps: (1..).zip(active).map(numbered).collect(), removed };
     (steps.complete && is_sorted).then_some(pipeline)
@@ -231,7 +231,7 @@ fn match_applications(
 
 /// A step entry of the document, before it has its order.
 struct Step {
-    record: role_step::Record,
+    record: role_step::PipelineStep,
     is_removed: bool,
 }
 
@@ -246,7 +246,7 @@ impl Object for Step {
         let is_removed = fields.boolean("removed");
         // `pipeline` sets the order once the array is complete.
         let step_type = step_type?.unwrap_or(StepType::Other);
-        let record = role_step::Record { id: id?, name: name?, order: 0, step_type };
+        let record = role_step::PipelineStep { id: id?, name: name?, order: 0, step_type };
         Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
     }
 }

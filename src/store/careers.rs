@@ -1,14 +1,13 @@
-//! What the pages of a career portal show of roles besides what the public API does.
+//! The roles on career pages, as far as the pages need other columns than the portal API.
 
-use crate::db::tx::{self, Error, Tx};
+use super::role::record;
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::careers::Listing;
 use crate::domain::id::{Id, OrganizationId, RoleId};
-use crate::domain::role::{Salary, SalaryPeriod, WorkType};
+use crate::domain::role::WorkType;
 
-/// An organization's roles that are public and open, newest first, without their descriptions: at most so many.
-///
-/// # Errors
-/// When SQLite fails.
+/// The public, open roles of an organization, newest first, without their descriptions.
 pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> Result<Vec<Listing>, Error> {
     let sql =
         "SELECT id, name, department, location, work_type, salary_min, salary_max, salary_currency, salary_period,
@@ -19,31 +18,23 @@ pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> 
                LIMIT $2";
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     tx.all(sql, (organization.as_str(), rows_max), |row| {
-        let word = |column| -> Result<Option<String>, Error> { Ok(row.get(column)?) };
+        let mut columns = Columns::of(row);
         Ok(Listing {
-            id: tx::word(&row.get::<_, String>(0)?, RoleId::parse)?,
-            name: row.get(1)?,
-            department: row.get(2)?,
-            location: row.get(3)?,
-            work_type: word(4)?.map(|text| tx::word(&text, WorkType::parse)).transpose()?,
-            salary: Salary {
-                min: row.get(5)?,
-                max: row.get(6)?,
-                currency: row.get(7)?,
-                period: word(8)?.map(|text| tx::word(&text, SalaryPeriod::parse)).transpose()?,
-            },
-            created_at: tx::time(row, 9)?,
+            id: columns.parse(RoleId::parse)?,
+            name: columns.read()?,
+            department: columns.read()?,
+            location: columns.read()?,
+            work_type: columns.parse_or_none(WorkType::parse)?,
+            salary: record::salary(&mut columns)?,
+            created_at: columns.time()?,
         })
     })
 }
 
-/// The name of one of its roles that was open and public once, and is filled or closed now.
-///
-/// # Errors
-/// When SQLite fails.
+/// The name of a public role that was open and is now filled or closed.
 pub fn former(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT name
                FROM roles
                WHERE id = $1 AND organization_id = $2 AND status IN ('filled', 'closed') AND public = 1";
-    tx.one(sql, (role.as_str(), organization.as_str()), |row| Ok(row.get(0)?))
+    tx.value(sql, (role.as_str(), organization.as_str()))
 }

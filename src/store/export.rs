@@ -1,8 +1,9 @@
 //! What is held about a candidate and no noun shows: what they typed when they applied, why they are held, and the answers
 //! that are kept for repeats.
 
+use super::activity;
+use super::erasure::signup;
 use super::status_page::sent::{self, Sent};
-use super::{activity, erasure};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::CandidateId;
@@ -34,13 +35,13 @@ pub fn stored_answers(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Stored
     })
 }
 
-/// What a candidate applied with, in the order that [`erasure`] takes it away in: of their applications first.
+/// What a candidate applied with, in the order that an erasure deletes it in: of their applications first.
 ///
 /// # Errors
 /// When SQLite fails.
 pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Sent>, Error> {
     let mut signups = Vec::new();
-    for id in erasure::signup::of_candidate(tx, candidate)? {
+    for id in signup::of_candidate(tx, candidate)? {
         signups.extend(sent::find(tx, &id)?);
     }
     Ok(signups)

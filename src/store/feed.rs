@@ -1,42 +1,36 @@
-//! What machines read of career portals: the same roles as the portal, with since when each is shown as it is.
+//! The roles in feeds and sitemaps: the same as in the portal, each with the time since when its content is public.
 
-use super::role;
-use crate::db::tx::{self, Error, Tx};
+use super::role::RoleRecord;
+use super::role::record::{COLUMNS, record};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 
-/// A role, and since when it is shown as it is.
+/// A role in a feed.
 #[derive(Debug, Clone)]
-pub struct Entry {
-    /// The role.
-    pub role: role::Record,
-    /// When staff last changed what is shown of it.
+pub struct FeedEntry {
+    pub role: RoleRecord,
+    /// When staff last changed the public content of the role.
     pub shown_since: Timestamp,
 }
 
-/// An organization's roles that are public and open, newest first: at most so many.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<Entry>, Error> {
-    let columns = role::COLUMNS;
+/// The public, open roles of an organization, newest first.
+pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<FeedEntry>, Error> {
     let sql = format!(
-        "SELECT {columns}, shown_since
+        "SELECT {COLUMNS}, shown_since
          FROM roles
          WHERE organization_id = $1 AND status = 'open' AND public = 1
          ORDER BY created_at DESC, id DESC
          LIMIT $2"
     );
-    let shown_since = columns.split(',').count();
     tx.all(&sql, (organization.as_str(), rows_max), |row| {
-        Ok(Entry { role: role::record(row)?, shown_since: tx::time(row, shown_since)? })
+        let mut columns = Columns::of(row);
+        Ok(FeedEntry { role: record(&mut columns)?, shown_since: columns.time()? })
     })
 }
 
-/// The ids of these roles, and since when each is shown as it is, newest first: at most so many.
-///
-/// # Errors
-/// When SQLite fails.
+/// The ids of these roles, each with the time of the last change of its public content, newest role first.
 pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<(RoleId, Timestamp)>, Error> {
     let sql = "SELECT id, shown_since
                FROM roles
@@ -44,19 +38,18 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
                ORDER BY created_at DESC, id DESC
                LIMIT $2";
     tx.all(sql, (organization.as_str(), rows_max), |row| {
-        Ok((tx::word(&row.get::<_, String>(0)?, RoleId::parse)?, tx::time(row, 1)?))
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(RoleId::parse)?, columns.time()?))
     })
 }
 
-/// The slug, as it was given, of the one organization whose portal is on; `None` where there is none, or more than one.
-///
-/// # Errors
-/// When SQLite fails.
+/// The slug, as it was entered, of the only organization with an enabled portal; `None` if there is no such organization, or
+/// more than one.
 pub fn only_slug(tx: &Tx<'_>) -> Result<Option<String>, Error> {
     let sql = "SELECT slug
                FROM organizations
                WHERE portal_enabled = 1 AND enabled = 1
                LIMIT 2";
-    let mut slugs: Vec<String> = tx.all(sql, [], |row| Ok(row.get(0)?))?;
+    let mut slugs: Vec<String> = tx.values(sql, [])?;
     Ok(slugs.pop().filter(|_| slugs.is_empty()))
 }

@@ -33,7 +33,7 @@ impl Store {
     }
 
     /// What was erased again when the file was opened, because it was once and the file still had it.
-    pub fn erased_again(&self) -> &erasure::ErasedAgain {
+    pub fn erased_again(&self) -> &erasure::RepeatedErasures {
         &self.erased_again
     }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::change::{self, Changed};
-use super::erasure::Erasures;
+use super::erasure::progress::Erasures;
 use super::memory::Memory;
 use super::recording::{self, Recording, Verdict};
 use super::usage::{self, Ledger, LogEntry};
@@ -54,7 +54,7 @@ impl Hooks for StoreHooks {
     }
 
     fn committed(&self) {
-        self.erasures.committed();
+        self.erasures.note_commit();
     }
 
     fn discard_state(&self) {
@@ -62,7 +62,7 @@ impl Hooks for StoreHooks {
     }
 
     fn undo(&self) -> Result<(), Error> {
-        self.erasures.undone()
+        self.erasures.note_rollback()
     }
 
     fn decide(&self, tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, Changed), Error> {

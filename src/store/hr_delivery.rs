@@ -1,11 +1,10 @@
-//! Deliveries to HR systems as admins see them: what became of each, what holds it, what came of its attempts.
+//! Deliveries to HR systems as admins see them: the state of each, the reason why it is held, and its attempts.
 
 use std::time::Duration;
 
-use crate::db::row::Row;
-
 use super::outbox;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::{DeliveryEvent, DeliveryFacts, DeliveryState};
 use crate::domain::id::{ApplicationId, CandidateId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
@@ -13,53 +12,46 @@ use crate::domain::timestamp::Timestamp;
 /// A delivery.
 #[derive(Debug, Clone)]
 pub struct HrDelivery {
-    /// Its number in the file: newer ones have larger ones.
+    /// The number in the file. Newer deliveries have larger numbers.
     pub number: i64,
-    /// Its id.
     pub id: DeliveryId,
-    /// Whose it is.
     pub organization_id: OrganizationId,
-    /// The organization's slug.
     pub organization_slug: String,
-    /// The application it is about; `None` for a ping.
+    /// The application that the delivery is about; `None` for a ping.
     pub application_id: Option<ApplicationId>,
-    /// What it tells, what has become of it, and what could hold it.
-    pub standing: DeliveryFacts,
-    /// How often it was tried.
+    /// The event and state of the delivery, and the facts that could hold it.
+    pub facts: DeliveryFacts,
+    /// Number of attempts.
     pub attempts: i64,
-    /// When it was queued.
+    /// When the delivery was queued.
     pub created_at: Timestamp,
-    /// When it is tried next, unless its integration holds it; `None` where it is not pending, or an earlier one holds it.
+    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending, or an
+    /// earlier delivery holds it.
     pub next_attempt_at: Option<Timestamp>,
-    /// What came of the last attempt.
     pub last_attempt: Option<HrAttempt>,
 }
 
-/// What came of an attempt.
+/// A finished attempt.
 #[derive(Debug, Clone)]
 pub struct HrAttempt {
-    /// When it began.
+    /// When the attempt began.
     pub at: Timestamp,
-    /// How long it took.
     pub duration: Duration,
-    /// The answer's status, where one came.
+    /// The status of the answer, if one came.
     pub status: Option<u16>,
-    /// What went wrong.
     pub error: Option<String>,
     /// The beginning of the answer's body.
     pub answer: Option<String>,
 }
 
-/// Which deliveries are asked for.
+/// Filters deliveries.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// Only those of this organization.
+pub struct DeliveryFilter {
     pub organization_id: Option<OrganizationId>,
-    /// Only those of which this has become.
     pub state: Option<DeliveryState>,
 }
 
-/// The columns of [`HrDelivery`], from the tables that they are in.
+/// Selects the columns of [`HrDelivery`], as [`delivery`] reads them.
 const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candidate_role_id, d.type, d.state,
        h.enabled, (
          SELECT e.id FROM hr_deliveries e
@@ -73,13 +65,43 @@ const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candid
      LEFT JOIN hr_integrations h ON h.organization_id = d.organization_id
      LEFT JOIN hr_attempts a ON a.delivery_number = d.number AND a.number = d.attempts";
 
+fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
+    let mut columns = Columns::of(row);
+    Ok(HrDelivery {
+        number: columns.read()?,
+        id: columns.parse(DeliveryId::parse)?,
+        organization_id: columns.parse(OrganizationId::parse)?,
+        organization_slug: columns.read()?,
+        application_id: columns.parse_or_none(ApplicationId::parse)?,
+        facts: DeliveryFacts {
+            event: columns.parse(DeliveryEvent::parse)?,
+            state: columns.parse(DeliveryState::parse)?,
+            enabled: columns.read()?,
+            earlier: columns.parse_or_none(DeliveryId::parse)?,
+        },
+        attempts: columns.read()?,
+        created_at: columns.time()?,
+        next_attempt_at: columns.time_or_none()?,
+        last_attempt: attempt(&mut columns)?,
+    })
+}
+
+/// Reads the columns from `at` to `answer`; `None` if no attempt is joined.
+fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
+    let Some(at) = columns.time_or_none()? else { return Ok(None) };
+    Ok(Some(HrAttempt {
+        at,
+        duration: Duration::from_micros(columns.read::<i64>()?.unsigned_abs()),
+        status: columns.read()?,
+        error: columns.read()?,
+        answer: columns.read()?,
+    }))
+}
+
 /// A page of deliveries with numbers below `before`, newest first.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // Their numbers first: what has to be sorted is sorted without the rows. The states are spelled out so that their
-    // partial indexes count, and a `+` keeps a column from being searched by, where another index is the better one.
+pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
+    // The subquery selects and sorts numbers without their rows. Literal states let SQLite use their partial indexes. A `+`
+    // excludes a column from the choice of an index, where another index is better.
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
         Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),
@@ -125,10 +147,7 @@ pub fn page(tx: &Tx<'_>, filter: &Filter, before: i64, rows_max: usize) -> Resul
     tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
 }
 
-/// Everything but pings that does not go its way by itself: failed, held, or tried without success; oldest first.
-///
-/// # Errors
-/// When SQLite fails.
+/// Deliveries that may need an admin: failed, held, or attempted without success; oldest first, without pings.
 pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     let sql = format!(
         "{SELECT}
@@ -143,9 +162,6 @@ pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
 }
 
 /// Every delivery about a candidate of an organization, oldest first.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn of_candidate(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -163,21 +179,14 @@ pub fn of_candidate(
     tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
-/// How many deliveries have not arrived, pings aside; with what was decided and is no message yet.
-///
-/// # Errors
-/// When SQLite fails.
+/// The number of deliveries that have not arrived, without pings, and of decisions that have no message yet.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";
-    let messages: i64 = tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    let messages: i64 = tx.value(sql, [])?.unwrap_or(0);
     Ok(messages + outbox::not_taken_up(tx)?)
 }
 
-/// A delivery.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {
     let sql = format!(
         "{SELECT}
@@ -191,72 +200,28 @@ pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {
 }
 
 /// The message of a delivery: JSON text.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn payload(tx: &Tx<'_>, number: i64) -> Result<Option<String>, Error> {
     let sql = "SELECT payload
                FROM hr_deliveries
                WHERE number = $1";
-    tx.one(sql, [number], |row| Ok(row.get(0)?))
+    tx.value(sql, [number])
 }
 
-/// The attempts of a delivery that are kept, oldest first.
-///
-/// # Errors
-/// When SQLite fails.
+/// The stored attempts of a delivery, oldest first.
 pub fn attempts(tx: &Tx<'_>, number: i64) -> Result<Vec<HrAttempt>, Error> {
     let sql = "SELECT at, duration, status, error, answer
                FROM hr_attempts
                WHERE delivery_number = $1
                ORDER BY number";
-    tx.all(sql, [number], |row| attempt(row, 0))
+    let attempts = tx.all(sql, [number], |row| attempt(&mut Columns::of(row)))?;
+    Ok(attempts.into_iter().flatten().collect())
 }
 
-/// Makes a delivery due now, with its whole schedule before it.
-///
-/// # Errors
-/// When SQLite fails.
+/// Makes a delivery due now, and starts its retry schedule again.
 pub fn send_again(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET state = 'pending', failed_attempts = 0, next_attempt_at = $1
                WHERE number = $2 AND state <> 'delivered'";
     tx.run(sql, (tx.now.micros(), number))?;
     Ok(())
-}
-
-fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
-    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
-    let application: Option<String> = row.get(4)?;
-    let earlier: Option<String> = row.get(8)?;
-    let tried: Option<i64> = row.get(12)?;
-    Ok(HrDelivery {
-        number: row.get(0)?,
-        id: tx::word(&text(1)?, DeliveryId::parse)?,
-        organization_id: tx::word(&text(2)?, OrganizationId::parse)?,
-        organization_slug: text(3)?,
-        application_id: application.map(|id| tx::word(&id, ApplicationId::parse)).transpose()?,
-        standing: DeliveryFacts {
-            event: tx::word(&text(5)?, DeliveryEvent::parse)?,
-            state: tx::word(&text(6)?, DeliveryState::parse)?,
-            enabled: row.get(7)?,
-            earlier: earlier.map(|id| tx::word(&id, DeliveryId::parse)).transpose()?,
-        },
-        attempts: row.get(9)?,
-        created_at: tx::time(row, 10)?,
-        next_attempt_at: tx::time_or_none(row, 11)?,
-        last_attempt: tried.map(|_| attempt(row, 12)).transpose()?,
-    })
-}
-
-/// The columns from `at` to `answer`, from the `first` on.
-fn attempt(row: &Row<'_>, first: usize) -> Result<HrAttempt, Error> {
-    let micros: i64 = row.get(first + 1)?;
-    Ok(HrAttempt {
-        at: tx::time(row, first)?,
-        duration: Duration::from_micros(micros.unsigned_abs()),
-        status: row.get(first + 2)?,
-        error: row.get(first + 3)?,
-        answer: row.get(first + 4)?,
-    })
 }

@@ -1,11 +1,11 @@
-//! Organizations' logos as pictures: one each, in the file itself. A trigger tells that the portal shows another.
+//! Uploaded logos of organizations, at most one each. A trigger invalidates the cached portal.
 
-use crate::db::row::Row;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::activity;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::OrganizationId;
 use crate::domain::logo::LogoType;
@@ -15,20 +15,14 @@ use crate::domain::user::Principal;
 /// A logo without its content.
 #[derive(Debug, Clone)]
 pub struct Logo {
-    /// Its kind.
     pub media_type: LogoType,
-    /// Its size.
+    /// The size of the content.
     pub bytes: usize,
-    /// When it was put there.
     pub updated_at: Timestamp,
     digest: [u8; 32],
 }
 
-/// Puts a picture in the place of an organization's logo, or where there was none. The same picture again leaves
-/// everything as it is.
-///
-/// # Errors
-/// [`Error::Defect`] where there is no such organization, which the caller looks at first.
+/// Adds or replaces an organization's logo. The same content again changes nothing.
 pub fn put(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -49,14 +43,11 @@ pub fn put(
                  updated_at = excluded.updated_at";
     tx.run(sql, (organization.as_str(), media_type.as_str(), content, &digest[..], tx.now.micros()))?;
     let after = Logo { media_type, bytes: content.len(), updated_at: tx.now, digest };
-    let detail = activity::detail(&before.as_ref().map(Told::of), &Told::of(&after))?;
+    let detail = activity::detail(&before.as_ref().map(LogoDetail::new), &LogoDetail::new(&after))?;
     activity::append(tx, stamp, who, Action::LogoPut, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// Takes an organization's logo away. Whether there was one.
-///
-/// # Errors
-/// When SQLite fails.
+/// Removes an organization's logo. Returns `false` without one.
 pub fn remove(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -67,58 +58,48 @@ pub fn remove(
     let sql = "DELETE FROM organization_logos
                WHERE organization_id = $1";
     tx.run(sql, [organization.as_str()])?;
-    let detail = activity::detail(&Told::of(&before), &None::<()>)?;
+    let detail = activity::detail(&LogoDetail::new(&before), &None::<()>)?;
     activity::append(tx, stamp, who, Action::LogoRemoved, &Subject::of_organization(organization.clone()), &detail)?;
     Ok(true)
 }
 
-/// An organization's logo, where it has one.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Logo>, Error> {
     let sql = "SELECT media_type, length(content), updated_at, digest
                FROM organization_logos
                WHERE organization_id = $1";
-    tx.one(sql, [organization.as_str()], logo)
+    tx.one(sql, [organization.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(Logo {
+            media_type: columns.parse(LogoType::parse)?,
+            bytes: usize::try_from(columns.read::<i64>()?).unwrap_or_default(),
+            updated_at: columns.time()?,
+            digest: columns.read()?,
+        })
+    })
 }
 
-/// The picture itself (`GET /careers/{orgSlug}/logo`).
-///
-/// # Errors
-/// When SQLite fails.
+/// The type and content of a logo (`GET /careers/{orgSlug}/logo`).
 pub fn content(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(LogoType, Vec<u8>)>, Error> {
     let sql = "SELECT media_type, content
                FROM organization_logos
                WHERE organization_id = $1";
-    tx.one(sql, [organization.as_str()], |row| Ok((media_type(row)?, row.get(1)?)))
-}
-
-fn logo(row: &Row<'_>) -> Result<Logo, Error> {
-    let bytes: i64 = row.get(1)?;
-    Ok(Logo {
-        media_type: media_type(row)?,
-        bytes: usize::try_from(bytes).unwrap_or_default(),
-        updated_at: tx::time(row, 2)?,
-        digest: row.get(3)?,
+    tx.one(sql, [organization.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(LogoType::parse)?, columns.read()?))
     })
 }
 
-fn media_type(row: &Row<'_>) -> Result<LogoType, Error> {
-    tx::word(&row.get::<_, String>(0)?, LogoType::parse)
-}
-
-/// A logo as its activities tell it.
+/// The detail of a logo in an activity.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct LogoDetail {
     media_type: &'static str,
     bytes: usize,
     sha256: String,
 }
 
-impl Told {
-    fn of(logo: &Logo) -> Self {
+impl LogoDetail {
+    fn new(logo: &Logo) -> Self {
         let sha256 = logo.digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self { media_type: logo.media_type.as_str(), bytes: logo.bytes, sha256 }
     }

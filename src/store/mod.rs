@@ -83,7 +83,7 @@ pub struct Store {
     pruning: OnceLock<thread::Periodic>,
     path: PathBuf,
     erasures: Arc<erasure::Erasures>,
-    erased_again: erasure::ErasedAgain,
+    erased_again: erasure::RepeatedErasures,
     erased_without_list: usize,
     imports: thread::Periodic,
     wiping: thread::Periodic,
@@ -149,7 +149,7 @@ impl Store {
         let health = Arc::new(health::Health::new(Arc::clone(&world)));
         let (ours, theirs) = (Arc::clone(writer.broken()), Arc::clone(&erasures));
         let (same, jobs) = (Arc::clone(&identity), Arc::clone(&health));
-        let cut_if_due = move |cut: &mut dyn FnMut() -> bool| theirs.cut(cut);
+        let cut_if_due = move |cut: &mut dyn FnMut() -> bool| theirs.truncate_log(cut);
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(&world), ours, cut_if_due, same, jobs)?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
         let marking = {
@@ -172,13 +172,13 @@ impl Store {
         let retention = erasure::retention::start(path, parts)?;
         let (ours, theirs) = (Arc::clone(&clock), Arc::clone(&writer));
         let clock_thread = expiry::start(path, ours, theirs, Arc::clone(&notices), &health)?;
-        let parts = erasure::asked::Parts {
+        let parts = erasure::deferred_job::Parts {
             world: Arc::clone(&world),
             clock: Arc::clone(&clock),
             erasures: Arc::clone(&erasures),
             writer: Arc::clone(&writer),
         };
-        let asked_erasures = erasure::asked::start(path, parts, &health)?;
+        let asked_erasures = erasure::deferred_job::start(path, parts, &health)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs, &health)?;
         let form_secret = form_secret::of(path, world.as_ref())?;

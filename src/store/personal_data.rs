@@ -3,7 +3,7 @@
 //! A column of the schema that stands in neither list of this file fails a test. The list names no rule: `domain::erasure`
 //! says who may be erased, and `store::erasure` opens the way.
 
-use super::tx::{Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::domain::id::CandidateId;
 
 /// Columns of one table with personal data of candidates.
@@ -48,13 +48,13 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         table: "candidates",
         columns: &["name", "email", "email_key", "hold_reason"],
         exported: Exported::At("/candidate/email"),
-        erased: Erased::By("erasure::forget_person"),
+        erased: Erased::By("erasure::candidate::overwrite_person"),
     },
     PersonalData {
         table: "candidate_words",
         columns: &["word"],
         exported: Exported::Never("the words of name and address, which the export shows"),
-        erased: Erased::By("erasure::forget_words"),
+        erased: Erased::By("erasure::candidate::delete_words"),
     },
     PersonalData {
         table: "candidate_roles",
@@ -79,19 +79,19 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         table: "signups",
         columns: &["name", "email", "email_key", "phone", "links", "note"],
         exported: Exported::At("/signups/*/email"),
-        erased: Erased::By("erasure::signup::forget"),
+        erased: Erased::By("erasure::signup::delete"),
     },
     PersonalData {
         table: "documents",
         columns: &["file_name", "sha256"],
         exported: Exported::At("/signups/*/documents/*/fileName"),
-        erased: Erased::By("erasure::signup::forget, then the sweep"),
+        erased: Erased::By("erasure::signup::delete, then the sweep"),
     },
     PersonalData {
         table: "document_pieces",
         columns: &["content"],
         exported: Exported::Never("staff download each file by the id that the export shows"),
-        erased: Erased::By("erasure::signup::forget, then the sweep"),
+        erased: Erased::By("erasure::signup::delete, then the sweep"),
     },
     // Without its salt nobody can guess the detail behind the hash that stays in the chain.
     PersonalData {
@@ -104,13 +104,13 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         table: "hr_deliveries",
         columns: &["payload"],
         exported: Exported::At("/hrDeliveries/*/payload"),
-        erased: Erased::By("outbox::forget_candidate"),
+        erased: Erased::By("outbox::erase_candidate"),
     },
     PersonalData {
         table: "hr_attempts",
         columns: &["answer"],
         exported: Exported::At("/hrDeliveries/*/history/*/answer"),
-        erased: Erased::By("outbox::forget_candidate"),
+        erased: Erased::By("outbox::erase_candidate"),
     },
     PersonalData {
         table: "idempotency_keys",

@@ -1,87 +1,76 @@
-//! What the public sees: organizations with their portal on, and their roles that are public and open.
+//! Portals as the public sees them: organizations with an enabled portal, and their public, open roles.
 
-use super::role;
-use crate::db::tx::{self, Error, Tx};
+use super::role::RoleRecord;
+use super::role::record::{COLUMNS, record};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 
-/// An organization as its portal shows it, to programs, to people and to what reads feeds.
+/// An organization as its portal shows it in the API, on pages and in feeds.
 #[derive(Debug, Clone)]
-pub struct Organization {
-    /// Its id, which the portal does not show.
+pub struct PortalOrganization {
+    /// The id, which the portal does not show.
     pub id: OrganizationId,
-    /// Its name.
     pub name: String,
-    /// Its slug, as it was given.
+    /// The slug as it was entered.
     pub slug: String,
-    /// Its domain.
     pub domain: String,
-    /// The URL of its logo elsewhere; empty where it has none.
+    /// The URL of a logo elsewhere; empty without one.
     pub logo: String,
-    /// The portal's theme: a JSON object as text.
+    /// The theme of the portal: a JSON object as text.
     pub theme: String,
-    /// Where its days begin.
+    /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
-    /// What candidates consent to, as Markdown; blank where it has nothing of its own to say.
+    /// The privacy notice as Markdown; blank for the service's own words.
     pub privacy_notice: String,
-    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// Whether it has a picture of its own in this file.
+    /// Whether the file has an uploaded logo of the organization.
     pub has_logo: bool,
 }
 
-/// The organization with this slug, where its portal is on.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
+/// The organization with this slug, if its portal is enabled.
+pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganization>, Error> {
     let sql =
         "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,
                  EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
                FROM organizations o
                WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1";
     tx.one(sql, [slug.key()], |row| {
-        Ok(Organization {
-            id: tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?,
-            name: row.get(1)?,
-            slug: row.get(2)?,
-            domain: row.get(3)?,
-            logo: row.get(4)?,
-            theme: row.get(5)?,
-            time_zone: row.get(6)?,
-            privacy_notice: row.get(7)?,
-            updated_at: tx::time(row, 8)?,
-            has_logo: row.get(9)?,
+        let mut columns = Columns::of(row);
+        Ok(PortalOrganization {
+            id: columns.parse(OrganizationId::parse)?,
+            name: columns.read()?,
+            slug: columns.read()?,
+            domain: columns.read()?,
+            logo: columns.read()?,
+            theme: columns.read()?,
+            time_zone: columns.read()?,
+            privacy_notice: columns.read()?,
+            updated_at: columns.time()?,
+            has_logo: columns.read()?,
         })
     })
 }
 
-/// Its roles that are public and open, newest first (`GET /api/public/portal/{orgSlug}`).
-///
-/// # Errors
-/// When SQLite fails.
-pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<role::Record>, Error> {
-    let columns = role::COLUMNS;
+/// The public, open roles of an organization, newest first (`GET /api/public/portal/{orgSlug}`).
+pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecord>, Error> {
     let sql = format!(
-        "SELECT {columns}
+        "SELECT {COLUMNS}
          FROM roles
          WHERE organization_id = $1 AND status = 'open' AND public = 1
          ORDER BY created_at DESC, id DESC"
     );
-    tx.all(&sql, [organization.as_str()], role::record)
+    tx.all(&sql, [organization.as_str()], |row| record(&mut Columns::of(row)))
 }
 
-/// One of them (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
-///
-/// # Errors
-/// When SQLite fails.
-pub fn role(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<role::Record>, Error> {
-    let columns = role::COLUMNS;
+/// One of these roles (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
+pub fn role(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<RoleRecord>, Error> {
     let sql = format!(
-        "SELECT {columns}
+        "SELECT {COLUMNS}
          FROM roles
          WHERE id = $1 AND organization_id = $2 AND status = 'open' AND public = 1"
     );
-    tx.one(&sql, (role.as_str(), organization.as_str()), role::record)
+    tx.one(&sql, (role.as_str(), organization.as_str()), |row| record(&mut Columns::of(row)))
 }

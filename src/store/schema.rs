@@ -3,7 +3,7 @@
 //! To change the schema: change `schema.sql`, add one to the version, and append the steps that take a file of the version
 //! before to this one.
 
-use super::erasure;
+use super::erasure::list;
 use crate::db::file::Companion;
 use crate::db::schema::Schema;
 
@@ -12,7 +12,7 @@ pub(crate) const CURRENT: Schema = Schema {
     version: 1,
     sql: include_str!("../../schema.sql"),
     upgrades: &[],
-    companions: &[Companion { suffix: ".erased", read: erasure::whole_lines }],
+    companions: &[Companion { suffix: ".erased", read: list::whole_lines }],
 };
 
 #[cfg(test)]

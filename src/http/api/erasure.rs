@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::api_key::WireData;
 use crate::domain::api_key::Scope;
-use crate::domain::erasure::{self, ErasureDecision, ErasureFacts, REASON_CHARACTERS_MAX};
+use crate::domain::erasure::{self, CandidateRef, ErasureDecision, ErasureFacts, REASON_CHARACTERS_MAX};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
@@ -15,7 +15,6 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
-use crate::store::erasure::Candidate;
 use crate::store::{self, Error, Grade, Tx};
 
 /// What is told of a candidate who is not there, or not to be seen.
@@ -137,15 +136,15 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<CandidateId>) ->
 }
 
 /// The candidate with what is to be known of them, for somebody who answers for the organization's personal data.
-fn load(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(Candidate, ErasureFacts), Error> {
+fn load(tx: &Tx<'_>, who: &Principal, id: Option<&CandidateId>) -> Result<(CandidateRef, ErasureFacts), Error> {
     let id = id.ok_or(NO_CANDIDATE)?;
     let (organization_id, standing) = store::access::to_candidate(tx, who, id)?.ok_or(NO_CANDIDATE)?;
     standing.require_eraser()?;
     let facts = store::erasure::facts(tx, &organization_id, id)?.ok_or(NO_CANDIDATE)?;
-    Ok((Candidate { id: id.clone(), number: facts.number, organization_id }, facts))
+    Ok((CandidateRef { id: id.clone(), number: facts.number, organization_id }, facts))
 }
 
-fn held(candidate: &Candidate, reason: Option<&str>) -> Reply {
+fn held(candidate: &CandidateRef, reason: Option<&str>) -> Reply {
     Reply::json(&WireData { success: true, data: WireHold { id: candidate.id.as_str(), hold_reason: reason } })
 }
 

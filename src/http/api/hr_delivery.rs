@@ -16,7 +16,7 @@ use crate::http::server::pagination::{self, WirePage, WirePagination};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::hr_delivery::{Filter, HrAttempt, HrDelivery};
+use crate::store::hr_delivery::{DeliveryFilter, HrAttempt, HrDelivery};
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no organization with this organizationId");
@@ -54,7 +54,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 struct DeliveryListInput {
-    filter: Filter,
+    filter: DeliveryFilter,
     rows: usize,
     cursor: Option<DeliveryId>,
 }
@@ -71,7 +71,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     let named = Refusal::both(request.query("organizationId"), pagination::rows(request));
     let ((state, cursor), (organization, rows)) = Refusal::both(narrowed, named)?;
     let organization_id = organization.map(|id| OrganizationId::parse(&id).ok_or(NO_ORGANIZATION)).transpose()?;
-    Ok(DeliveryListInput { filter: Filter { organization_id, state }, rows, cursor })
+    Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows, cursor })
 }
 
 fn state(text: &str) -> Result<DeliveryState, Refusal> {
@@ -147,20 +147,20 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Val
 fn send_again(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
-    delivery.standing.require_retry()?;
+    delivery.facts.require_retry()?;
     store::hr_delivery::send_again(tx, delivery.number)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     Ok(Reply::json(&WireData { success: true, data: wire(&delivery) }))
 }
 
 pub(in crate::http) fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {
-    let held = delivery.standing.held();
+    let held = delivery.facts.held();
     WireDelivery {
         id: delivery.id.as_str(),
         organization_id: delivery.organization_id.as_str(),
         application_id: delivery.application_id.as_ref().map(ApplicationId::as_str),
-        event: delivery.standing.event.as_str(),
-        state: delivery.standing.state.as_str(),
+        event: delivery.facts.event.as_str(),
+        state: delivery.facts.state.as_str(),
         attempts: delivery.attempts,
         created_at: delivery.created_at.to_string(),
         next_attempt_at: delivery.next_attempt_at.filter(|_| held.is_none()).map(|at| at.to_string()),

@@ -128,7 +128,7 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &IntegrationPutInput) -> Resu
     if before.as_ref() != Some(&integration) {
         let stamp = store::activity::stamp(&*ctx.world);
         let change = (before.as_ref(), Some(&integration));
-        store::hr_integration::record(tx, &stamp, who.principal(), id, change)?;
+        store::hr_integration::append_activity(tx, &stamp, who.principal(), id, change)?;
     }
     let shown = is_made.then(|| made.reveal());
     Ok(Reply::json(&WireData { success: true, data: wire(id, &integration, tx.now, shown, tx.now) }))
@@ -142,7 +142,7 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, id: &OrganizationId) -> Result<Re
     let (before, _) = find(tx, id)?.ok_or(NO_INTEGRATION)?;
     store::hr_integration::delete(tx, id)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::hr_integration::record(tx, &stamp, who.principal(), id, (Some(&before), None))?;
+    store::hr_integration::append_activity(tx, &stamp, who.principal(), id, (Some(&before), None))?;
     Ok(Reply::json(&WireSuccess { success: true }))
 }
 

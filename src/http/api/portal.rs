@@ -16,8 +16,8 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
-use crate::store::portal::Organization;
-use crate::store::role::Record;
+use crate::store::portal::PortalOrganization;
+use crate::store::role::RoleRecord;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) const NO_PORTAL: Refusal =
@@ -136,7 +136,7 @@ pub(in crate::http) fn invite(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<S
 ///
 /// # Errors
 /// `not_found` where there is none with this slug, or its portal is off.
-pub(in crate::http) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Organization, Error> {
+pub(in crate::http) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<PortalOrganization, Error> {
     let found = store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?;
     found.ok_or(Error::Refused(NO_PORTAL))
 }
@@ -148,7 +148,7 @@ struct Theme {
 }
 
 impl Theme {
-    fn read(organization: &Organization) -> Result<Self, Error> {
+    fn read(organization: &PortalOrganization) -> Result<Self, Error> {
         let mut members = theme(&organization.theme)?;
         let show_salary = members.get("showSalary") == Some(&Value::Bool(true));
         members.insert("showSalary".to_owned(), Value::Bool(show_salary));
@@ -171,7 +171,7 @@ pub(in crate::http) fn shows_salary(text: &str) -> Result<bool, Error> {
     Ok(theme(text)?.get("showSalary") == Some(&Value::Bool(true)))
 }
 
-fn wire_organization(organization: &Organization, theme: Theme) -> WireOrganization<'_> {
+fn wire_organization(organization: &PortalOrganization, theme: Theme) -> WireOrganization<'_> {
     WireOrganization {
         name: &organization.name,
         logo: &organization.logo,
@@ -182,7 +182,7 @@ fn wire_organization(organization: &Organization, theme: Theme) -> WireOrganizat
 }
 
 /// A role as the portal shows it: never its status, its positions or how many of them are taken.
-fn wire_role(role: Record, theme: &Theme) -> Result<WireRole, Error> {
+fn wire_role(role: RoleRecord, theme: &Theme) -> Result<WireRole, Error> {
     let description = serde_json::from_str(&role.description)
         .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
     let shown = theme.shown(role.salary);

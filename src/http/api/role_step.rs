@@ -17,7 +17,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::role_step::Step;
+use crate::store::role_step::RoleStep;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_STEP: Refusal = Refusal::NotFound("the role has no such step");
@@ -92,7 +92,7 @@ fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepAddInput) -> Result<
     let mut order = pipeline(tx, &role.record.id)?;
     let place = role_step::new_step_order(order.len(), input.order)?;
     let StepInput { name, step_type } = input.step.clone();
-    let step = Step { id: ctx.world.id(), name, order: i64::try_from(place).ok(), step_type };
+    let step = RoleStep { id: ctx.world.id(), name, order: i64::try_from(place).ok(), step_type };
     order.insert(place - 1, step.id.clone());
     store::role_step::add(tx, who, &role, &step, &order, &store::activity::stamp(&*ctx.world))?;
     Ok(Reply::json(&WireData { success: true, data: WireStep::new(step) }))
@@ -152,7 +152,7 @@ impl Addressed {
     /// # Errors
     /// `not_found` where there is no such role, the caller may not see it, or it has no such step; `forbidden` for a plain
     /// member of its organization; `conflict` where the step was removed.
-    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<(store::role::Role, Step), Error> {
+    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<(store::role::Role, RoleStep), Error> {
         let role = managed(tx, who, self.role.as_ref())?;
         let step = self.step.as_ref().ok_or(NO_STEP)?;
         let step = store::role_step::find(tx, &role.record.id, step)?.ok_or(NO_STEP)?;
@@ -188,7 +188,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
 /// As [`Addressed::load`].
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepChangeInput) -> Result<Reply, Error> {
     let (role, before) = input.addressed.load(tx, who)?;
-    let after = Step {
+    let after = RoleStep {
         name: input.name.clone().unwrap_or_else(|| before.name.clone()),
         step_type: input.step_type.unwrap_or(before.step_type),
         ..before.clone()

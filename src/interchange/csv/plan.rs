@@ -66,7 +66,7 @@ struct Planner<'t> {
 
 /// A role of the organization, with the rows accepted for it.
 struct RoleRows {
-    record: store::role::Record,
+    record: store::role::RoleRecord,
     /// Present from the first row on that names the role.
     added: Option<AddedRole>,
 }
@@ -216,7 +216,7 @@ impl<'t> Planner<'t> {
 }
 
 /// The index of the role's step at which a row's application is, or ended.
-fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::Record]) -> Result<usize, String> {
+fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::PipelineStep]) -> Result<usize, String> {
     let Some(last) = steps.len().checked_sub(1) else {
         return Err("the role has no steps; it needs at least one".to_owned());
     };
@@ -231,7 +231,8 @@ fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::Record]) -> Res
             }
         };
     };
-    let is_named = |step: &store::role_step::Record| step.id.as_str() == named || folded(&step.name) == folded(named);
+    let is_named =
+        |step: &store::role_step::PipelineStep| step.id.as_str() == named || folded(&step.name) == folded(named);
     let found: Vec<usize> = (0..steps.len()).filter(|index| is_named(&steps[*index])).collect();
     match (found.as_slice(), outcome) {
         ([index], Outcome::Hired(_)) if *index != last => Err(format!(

@@ -11,7 +11,7 @@ use crate::store::role_step;
 
 /// The steps of a role, with their stages.
 pub(super) struct Pipeline {
-    pub(super) steps: Vec<role_step::Record>,
+    pub(super) steps: Vec<role_step::PipelineStep>,
     /// The index of the step of each stage.
     pub(super) step_indexes: HashMap<u64, usize>,
 }
@@ -27,17 +27,17 @@ pub(super) fn of_new_role(job: &Job, mut stages: Vec<Stage>, used: Option<&BTree
         named = used.into_iter().flatten().map(|(id, stage)| (*id, stage.name.as_str())).collect();
         named.sort_by_key(|(id, name)| (rank(step_type(name)), *id));
     }
-    let step = |(order, (id, name)): (i64, &(u64, &str))| role_step::Record {
+    let step = |(order, (id, name)): (i64, &(u64, &str))| role_step::PipelineStep {
         id: step_id(*id),
         name: (*name).to_owned(),
         order,
         step_type: step_type(name),
     };
-    let mut steps: Vec<role_step::Record> = (1..).zip(&named).map(step).collect();
+    let mut steps: Vec<role_step::PipelineStep> = (1..).zip(&named).map(step).collect();
     if steps.is_empty() && (used.is_some() || job.status == RoleStatus::Open) {
         // Existing applications need a step, and an open role needs one for new applications.
         let (id, name) = (only_step_id(job.id), "Application".to_owned());
-        steps.push(role_step::Record { id, name, order: 1, step_type: StepType::Application });
+        steps.push(role_step::PipelineStep { id, name, order: 1, step_type: StepType::Application });
     }
     Pipeline { steps, step_indexes: named.iter().zip(0..).map(|((id, _), index)| (*id, index)).collect() }
 }
@@ -45,12 +45,12 @@ pub(super) fn of_new_role(job: &Job, mut stages: Vec<Stage>, used: Option<&BTree
 /// The steps of a role from an earlier import. The step of a stage is the one that was made from it, or else one of the
 /// same name that staff have added since.
 pub(super) fn of_existing_role(
-    steps: Vec<role_step::Record>,
+    steps: Vec<role_step::PipelineStep>,
     stages: &[Stage],
     used: Option<&BTreeMap<u64, &AtStage>>,
 ) -> Pipeline {
     let step_index = |id: u64, name: &str| {
-        let is_same = |step: &role_step::Record| step.name.trim().to_lowercase() == name.trim().to_lowercase();
+        let is_same = |step: &role_step::PipelineStep| step.name.trim().to_lowercase() == name.trim().to_lowercase();
         let made = steps.iter().position(|step| step.id == step_id(id));
         made.or_else(|| steps.iter().position(is_same)).map(|index| (id, index))
     };

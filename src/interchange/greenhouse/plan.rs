@@ -70,7 +70,10 @@ pub fn plan(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Result
 }
 
 /// The organization's existing roles, by id.
-fn existing_roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<HashMap<RoleId, store::role::Record>, Error> {
+fn existing_roles(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+) -> Result<HashMap<RoleId, store::role::RoleRecord>, Error> {
     let roles = store::role::of_organization(tx, organization)?;
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
@@ -89,7 +92,7 @@ struct Planner<'t> {
     /// The index of each job in `roles`; `None` for a refused job.
     jobs: HashMap<u64, Option<usize>>,
     /// The organization's existing roles that no job of the export has matched yet.
-    existing_roles: HashMap<RoleId, store::role::Record>,
+    existing_roles: HashMap<RoleId, store::role::RoleRecord>,
     roles: Vec<PlannedRole>,
     organization: OrganizationId,
     applicants: Applicants<'t>,
@@ -341,7 +344,7 @@ impl Planner<'_> {
 
 impl PlannedRole {
     fn new(id: RoleId, job: Job, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
-        let record = store::role::Record {
+        let record = store::role::RoleRecord {
             id,
             name: job.name.clone(),
             description: job.description.clone(),
@@ -361,7 +364,7 @@ impl PlannedRole {
     }
 
     /// A job that an earlier import turned into a role.
-    fn existing(record: store::role::Record, job: Job, pipeline: pipeline::Pipeline) -> Self {
+    fn existing(record: store::role::RoleRecord, job: Job, pipeline: pipeline::Pipeline) -> Self {
         let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let before = Some(record.seats);
         let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };

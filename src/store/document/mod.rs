@@ -129,7 +129,7 @@ const NO_TIME: i64 = 0;
 
 /// Makes the documents of a signup nobody's. They are found by nobody from now on, and what is in them is swept in slices, so
 /// that whoever waits for the writer does not wait for megabytes that are overwritten. To be done in a transaction that the
-/// erasures are told of, by [`super::erasure::erase`] or [`super::erasure::Erasures::taken_away`]: that wakes the sweep.
+/// erasures are told of, by [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`]: that wakes the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::db::row::Connection;
 
-use super::super::erasure::Erasures;
+use super::super::erasure::progress::Erasures;
 use super::{NO_TIME, drop_some, swept_until};
 use crate::db::connection::{self, Use};
 use crate::db::health::{Health, Job};
@@ -91,7 +91,7 @@ impl Sweeper {
     /// Takes away one slice, where there is something. How all that the last look found came out, once that is known.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
-        let is_told = self.erasures.behind() != self.behind;
+        let is_told = self.erasures.committed_count() != self.behind;
         let wait = if self.has_failed { RETRY_AFTER } else { LOOK_EVERY };
         let is_due = is_told || now.saturating_sub(self.looked_at) >= wait;
         if self.found.is_empty() && is_due {
@@ -116,7 +116,7 @@ impl Sweeper {
         if self.found.is_empty() && std::mem::take(&mut self.has_swept) {
             // The file and its log are to hold nothing of it either: whoever sent it may have been erased meanwhile. And
             // another look may find more.
-            self.erasures.left_more();
+            self.erasures.add_work();
         }
         let has_succeeded = self.found.is_empty() && !self.has_failed;
         failure.map(Err).or(has_succeeded.then_some(Ok(())))
@@ -124,12 +124,12 @@ impl Sweeper {
 
     fn look(&mut self) -> Result<(), Error> {
         self.looked_at = self.world.monotonic();
-        self.behind = self.erasures.behind();
+        self.behind = self.erasures.committed_count();
         let found = tx::snapshot(&self.connection, self.world.now(), |tx| look(tx, self.before))?;
         if found.is_empty() {
-            self.erasures.swept(self.behind);
-        } else if !self.erasures.are_to_sweep() {
-            self.erasures.left_more();
+            self.erasures.note_swept(self.behind);
+        } else if !self.erasures.needs_sweep() {
+            self.erasures.add_work();
         }
         self.found = found;
         Ok(())

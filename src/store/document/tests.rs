@@ -111,7 +111,7 @@ fn what_is_nobodys_is_swept_in_slices_as_soon_as_that_is_told() {
     place.detached("doc_1", 20);
     sweeper.step();
     assert_eq!(place.kept(), (1, 20));
-    place.store.erasures.left_more();
+    place.store.erasures.add_work();
     for left in [(1, 12), (1, 4), (0, 0)] {
         sweeper.step();
         assert_eq!(place.kept(), left);
@@ -153,10 +153,10 @@ fn what_cannot_be_swept_now_is_tried_at_the_next_look_and_is_not_done() {
     (0..10).for_each(|_| drop(sweeper.step()));
     assert_eq!(place.kept(), (1, 1));
     // Whatever was swept is wiped once, and not over and over.
-    let behind = place.store.erasures.behind();
+    let behind = place.store.erasures.committed_count();
     place.sql("DROP TRIGGER stuck");
     (0..10).for_each(|_| drop(sweeper.step()));
-    assert_eq!((place.kept(), place.store.erasures.behind()), ((1, 1), behind));
+    assert_eq!((place.kept(), place.store.erasures.committed_count()), ((1, 1), behind));
     assert!(place.store.erasures.are_unfinished());
     place.world.pass(Duration::from_secs(60));
     sweeper.step();

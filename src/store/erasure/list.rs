@@ -1,12 +1,15 @@
-//! `FILE.erased`: who and what was erased, a line each, beside the database. An older copy of the file that is put in its
-//! place still has them; with the list, the next start erases them again.
+//! The erasure list `FILE.erased`: one line for each erasure, beside the database file. An older copy of the file that takes
+//! its place still has the data of the erased; the next start reads the list and erases them again.
 //!
-//! A line is the id of a candidate; with ` own` behind it of one who did it by the link of their page, which leaves what
-//! others had sent under the same address; with ` signup` behind it it is the id of what somebody sent and had deleted alone.
-//! With ` retention` behind it the retention erased the candidate. A start does not replay such a line: the retention finds
-//! the candidate due again by its own rules, on a clock that it believes.
-//! A candidate's line ends with how far the candidate had changed by then (` at=MICROS activity=NUMBER`). Lines of earlier
-//! versions lack that part.
+//! A line is the id of a candidate, and a word behind it:
+//! - none: the candidate with all signups under their address;
+//! - `own`: the candidate erased themselves on their status page, and the signups of others under the same address stay;
+//! - `retention`: the retention erased the candidate. A start does not repeat this line, because the retention finds the
+//!   candidate due again, on a clock that it trusts;
+//! - `signup`: the id is that of a signup whose sender deleted it alone.
+//!
+//! The line of a candidate ends with their last change at that time (`at=MICROS activity=NUMBER`). Lines of earlier versions
+//! lack that part.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -16,25 +19,21 @@ use std::path::{Path, PathBuf};
 
 use crate::db::path;
 use crate::db::tx::Error;
-use crate::domain::erasure::LastChange;
+use crate::domain::erasure::replay::{LastChange, ListedErasure};
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
 use crate::domain::timestamp::Timestamp;
 
 /// Why the list cannot be used.
 #[derive(Debug)]
 pub enum ListError {
-    /// It cannot be read.
     Unreadable {
-        /// The list.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         why: String,
     },
-    /// A line of it is no id.
     Damaged {
-        /// The list.
         path: PathBuf,
-        /// The number of the line, from 1.
+        /// The number of the damaged line, from 1.
         line: usize,
     },
 }
@@ -45,25 +44,12 @@ impl std::fmt::Display for ListError {
             Self::Unreadable { path, why } => write!(f, "{} cannot be read: {why}", path.display()),
             Self::Damaged { path, line } => write!(
                 f,
-                "line {line} of {} is not the id of a candidate; without it somebody who was erased could come back, so put \
-                 the list right: it has one id a line, and behind it nothing, own, signup or retention, and at= with activity=",
+                "line {line} of {} is not the id of a candidate. Repair the list, because without it erased candidates could \
+                 come back. Each line has one id, then nothing, own, signup or retention, then at= with activity=",
                 path.display()
             ),
         }
     }
-}
-
-/// A line of the list.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Entry {
-    /// What somebody sent and had deleted.
-    Signup(SignupId),
-    /// A candidate who erased themselves, and nobody else who used their address.
-    Own(CandidateId),
-    /// A candidate, with all that came under their address.
-    Candidate(CandidateId),
-    /// A candidate whom the retention erased. On record only: a start does not replay it.
-    Retention(CandidateId),
 }
 
 const OWN: &str = "own";
@@ -73,18 +59,18 @@ const RETENTION: &str = "retention";
 const AT: &str = "at=";
 const ACTIVITY: &str = "activity=";
 
-/// The most characters that a number has in a line.
+/// The most characters of a number in a line.
 const NUMBER_CHARACTERS_MAX: usize = 20;
 
-/// A line as it is written.
+/// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) entry: Entry,
-    /// How far the candidate had changed when the line was written; `None` for a signup and in lines of earlier versions.
+pub(super) struct ListLine {
+    pub(super) erasure: ListedErasure,
+    /// The last change of the candidate before the erasure; `None` for a signup and in lines of earlier versions.
     pub(super) changed: Option<LastChange>,
 }
 
-impl Line {
+impl ListLine {
     fn parse(line: &str) -> Option<Self> {
         let mut words: Vec<&str> = line.split_ascii_whitespace().collect();
         let number = |word: Option<&&str>, name: &str| word?.strip_prefix(name)?.parse::<i64>().ok();
@@ -97,22 +83,22 @@ impl Line {
             }
             None => None,
         };
-        let entry = match (words.as_slice(), changed) {
-            ([id], _) => CandidateId::parse(id).map(Entry::Candidate),
-            ([id, OWN], _) => CandidateId::parse(id).map(Entry::Own),
-            ([id, RETENTION], None) => CandidateId::parse(id).map(Entry::Retention),
-            ([id, SIGNUP], None) => SignupId::parse(id).map(Entry::Signup),
+        let erasure = match (words.as_slice(), changed) {
+            ([id], _) => CandidateId::parse(id).map(ListedErasure::Candidate),
+            ([id, OWN], _) => CandidateId::parse(id).map(ListedErasure::Own),
+            ([id, RETENTION], None) => CandidateId::parse(id).map(ListedErasure::Retention),
+            ([id, SIGNUP], None) => SignupId::parse(id).map(ListedErasure::Signup),
             _ => None,
         };
-        Some(Self { entry: entry?, changed })
+        Some(Self { erasure: erasure?, changed })
     }
 
     fn text(&self) -> String {
-        let mut text = match &self.entry {
-            Entry::Signup(id) => format!("{} {SIGNUP}", id.as_str()),
-            Entry::Own(id) => format!("{} {OWN}", id.as_str()),
-            Entry::Retention(id) => format!("{} {RETENTION}", id.as_str()),
-            Entry::Candidate(id) => id.as_str().to_owned(),
+        let mut text = match &self.erasure {
+            ListedErasure::Signup(id) => format!("{} {SIGNUP}", id.as_str()),
+            ListedErasure::Own(id) => format!("{} {OWN}", id.as_str()),
+            ListedErasure::Retention(id) => format!("{} {RETENTION}", id.as_str()),
+            ListedErasure::Candidate(id) => id.as_str().to_owned(),
         };
         if let Some(LastChange { at, activity }) = self.changed {
             text.push_str(&format!(" {AT}{} {ACTIVITY}{activity}", at.micros()));
@@ -122,22 +108,22 @@ impl Line {
     }
 }
 
-/// Everything that is on a list: each entry once, with how far the candidate may have changed to be erased again; `None`
-/// where any line of the entry does not say, and the candidate is erased in any case.
-pub(super) type Entries = BTreeMap<Entry, Option<LastChange>>;
+/// The erasures of a list, each once, with the last change of the candidate. `None` if any line of the erasure lacks it: then
+/// the candidate is erased again in any case.
+pub(super) type ListedErasures = BTreeMap<ListedErasure, Option<LastChange>>;
 
-/// The list of one file.
-pub(super) struct List(PathBuf);
+/// The list of one database file.
+pub(super) struct ErasureList(PathBuf);
 
-/// Where the list of a file is.
+/// The path of the list of a database file.
 pub(crate) fn path(file: &Path) -> PathBuf {
     path::beside(&path::resolve(file), ".erased")
 }
 
-/// The lines of the list of a file, without one that is being added; `None` where there is no list.
+/// The complete lines of the list of a file, without one that is being written; `None` without a list.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the list cannot be read.
 pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
@@ -149,42 +135,40 @@ pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     }
 }
 
-impl List {
-    pub(super) fn of(file: &Path) -> Self {
+impl ErasureList {
+    /// The list beside a database file.
+    pub(super) fn beside(file: &Path) -> Self {
         Self(path(file))
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         self.0.exists()
     }
 
-    /// Who is on it. A last line without its end is what a crash left of an erasure that was not answered: nobody is on the
-    /// list by it, because the beginning of an id may be another one's.
-    ///
-    /// # Errors
-    /// [`ListError`].
-    pub(super) fn read(&self) -> Result<Entries, ListError> {
+    /// Reads the list. An incomplete last line is left from a crash during an erasure that was not answered. It names nobody,
+    /// because the beginning of an id may be the id of somebody else.
+    pub(super) fn read(&self) -> Result<ListedErasures, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Entries::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ListedErasures::new()),
             Err(error) => return Err(ListError::Unreadable { path: self.0.clone(), why: error.to_string() }),
         };
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let mut entries = Entries::new();
+        let mut listed = ListedErasures::new();
         for (text, number) in whole.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
-            let line = Line::parse(text);
-            let Line { entry, changed } =
+            let line = ListLine::parse(text);
+            let ListLine { erasure, changed } =
                 line.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })?;
-            let known = entries.entry(entry).or_insert(changed);
+            let known = listed.entry(erasure).or_insert(changed);
             *known = known.zip(changed).map(|(known, changed)| known.or_later(changed));
         }
-        Ok(entries)
+        Ok(listed)
     }
 
-    /// Where the last whole line ends: what [`List::add`] appends stands behind it. 0 where there is no list.
+    /// The end of the last complete line, where [`ErasureList::append`] continues; 0 without a list.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the list cannot be read.
+    /// [`Error::Unavailable`] if the list cannot be read.
     pub(super) fn end(&self) -> Result<u64, Error> {
         match File::open(&self.0) {
             Ok(mut list) => whole_lines_end(&mut list).map_err(|error| unwritable(&error)),
@@ -193,17 +177,17 @@ impl List {
         }
     }
 
-    /// Adds lines behind `end`, which are on the disk then. An entry that is there already may be there again.
+    /// Writes lines behind `end` and syncs them to the disk. An erasure may be on the list more than once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where it cannot be written. Any part of the lines may be in the list then.
-    pub(super) fn add(&self, end: u64, lines: &[Line]) -> Result<(), Error> {
-        let lines: String = lines.iter().map(Line::text).collect();
+    /// [`Error::Unavailable`] if the list cannot be written. Any part of the lines may be in the list then.
+    pub(super) fn append(&self, end: u64, lines: &[ListLine]) -> Result<(), Error> {
+        let lines: String = lines.iter().map(ListLine::text).collect();
         self.write(end, &lines).map_err(|error| unwritable(&error))
     }
 
     fn write(&self, end: u64, lines: &str) -> std::io::Result<()> {
-        let is_new = !self.is_there();
+        let is_new = !self.exists();
         let mut list =
             OpenOptions::new().create(true).read(true).write(true).truncate(false).mode(0o600).open(&self.0)?;
         list.set_len(end)?;
@@ -213,11 +197,11 @@ impl List {
         if is_new { path::keep_name(&self.0) } else { Ok(()) }
     }
 
-    /// Takes back every line behind `end`, so that it is gone from the disk too.
+    /// Removes every line behind `end`, on the disk too.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the list cannot be written. The lines may be there at the next start then.
-    pub(super) fn cut(&self, end: u64) -> Result<(), Error> {
+    /// [`Error::Unavailable`] if the list cannot be written. The next start may read the lines then.
+    pub(super) fn truncate(&self, end: u64) -> Result<(), Error> {
         let list = match OpenOptions::new().write(true).open(&self.0) {
             Ok(list) => list,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -228,13 +212,12 @@ impl List {
 }
 
 fn unwritable(error: &std::io::Error) -> Error {
-    Error::of_io("the list of who was erased cannot be written", error)
+    Error::of_io("the erasure list cannot be written", error)
 }
 
-/// Where the last whole line ends.
+/// The end of the last complete line, found in as many bytes from the end as the longest line has.
 fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let length = list.metadata()?.len();
-    // No line is longer.
     let changed = " ".len() + AT.len() + " ".len() + ACTIVITY.len() + 2 * NUMBER_CHARACTERS_MAX;
     let line = ID_CHARACTERS_MAX + " ".len() + RETENTION.len() + changed + "\n".len();
     let from = length.saturating_sub(line as u64);
@@ -249,22 +232,22 @@ fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn append(list: &List, lines: &[&str]) -> u64 {
-        let lines: Vec<Line> = lines.iter().map(|line| Line::parse(line).unwrap()).collect();
+    fn append(list: &ErasureList, lines: &[&str]) -> u64 {
+        let lines: Vec<ListLine> = lines.iter().map(|line| ListLine::parse(line).unwrap()).collect();
         let end = list.end().unwrap();
-        list.add(end, &lines).unwrap();
+        list.append(end, &lines).unwrap();
         end
     }
 
-    fn read(list: &List) -> Vec<String> {
+    fn read(list: &ErasureList) -> Vec<String> {
         let lines = list.read().unwrap().into_iter();
-        lines.map(|(entry, changed)| Line { entry, changed }.text().trim_end().to_owned()).collect()
+        lines.map(|(erasure, changed)| ListLine { erasure, changed }.text().trim_end().to_owned()).collect()
     }
 
     #[test]
-    fn whoever_was_added_is_on_it_once() {
+    fn each_erasure_is_read_once() {
         let dir = tempfile::tempdir().unwrap();
-        let list = List::of(&dir.path().join("a.db"));
+        let list = ErasureList::beside(&dir.path().join("a.db"));
         assert_eq!(read(&list), Vec::<String>::new());
         let (long, signup) = ("x".repeat(64), format!("{} signup", "x".repeat(64)));
         append(&list, &["cand_2", "cand_1"]);
@@ -278,9 +261,9 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_change_of_several_lines_counts_unless_one_names_none() {
+    fn the_latest_change_of_several_lines_counts_unless_one_line_has_none() {
         let dir = tempfile::tempdir().unwrap();
-        let list = List::of(&dir.path().join("a.db"));
+        let list = ErasureList::beside(&dir.path().join("a.db"));
         append(&list, &["cand_1 at=5 activity=2", "cand_1 at=7 activity=3", "cand_2 own at=-5 activity=0"]);
         append(&list, &["cand_1 at=6 activity=9"]);
         assert_eq!(read(&list), ["cand_2 own at=-5 activity=0", "cand_1 at=7 activity=9"]);
@@ -289,24 +272,24 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_taken_back_up_to_where_they_began() {
+    fn a_truncated_list_is_as_it_was_before_the_append() {
         let dir = tempfile::tempdir().unwrap();
-        let list = List::of(&dir.path().join("a.db"));
-        list.cut(0).unwrap();
+        let list = ErasureList::beside(&dir.path().join("a.db"));
+        list.truncate(0).unwrap();
         let long = format!("{} own at={} activity={}", "x".repeat(64), i64::MIN, i64::MAX);
         append(&list, &[&long]);
         let before = std::fs::read(&list.0).unwrap();
         let end = append(&list, &["cand_1 at=5 activity=2", &long]);
         assert_eq!(end, before.len() as u64);
-        list.cut(end).unwrap();
+        list.truncate(end).unwrap();
         assert_eq!(std::fs::read(&list.0).unwrap(), before);
         assert_eq!(read(&list), [long]);
     }
 
     #[test]
-    fn what_a_crash_cut_short_names_nobody_and_is_written_over() {
+    fn an_incomplete_line_names_nobody_and_is_overwritten() {
         let dir = tempfile::tempdir().unwrap();
-        let list = List::of(&dir.path().join("a.db"));
+        let list = ErasureList::beside(&dir.path().join("a.db"));
         for cut in ["cand_1\ncand_", "cand_1\n", "cand_1\n\n", "\ncand_1\n  \nx"] {
             std::fs::write(&list.0, cut).unwrap();
             assert_eq!(read(&list), ["cand_1"], "{cut:?}");
@@ -319,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_id_is_told_by_its_number() {
+    fn a_damaged_line_is_named_by_its_number() {
         let dir = tempfile::tempdir().unwrap();
-        let list = List::of(&dir.path().join("a.db"));
+        let list = ErasureList::beside(&dir.path().join("a.db"));
         for line in [
             "Ada Lovelace",
             "cand_1 own signup",

@@ -1,158 +1,157 @@
-//! The start of a service: whoever is on the list and in the file with a name is erased again, and what somebody had deleted
-//! is deleted again, because an older copy of the file was put in its place. Candidates who changed after they were put on
-//! the list are not erased, but reported: somebody has decided about them since.
+//! The erasure list at a start of the service. Candidates and signups on it that the file still has are erased again: the
+//! file is an older copy. `domain::erasure::replay` decides which erasures are repeated, and which are only reported.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::document;
-use super::super::status_page::{acts, claims};
-use super::list::{Entries, ListError};
-use super::{Candidate, Entry, Erasures, list, take_away, take_away_own, wipe};
+use super::last_change;
+use super::list::{ListError, ListedErasures};
+use super::progress::Erasures;
+use super::{candidate, wipe};
 use crate::db::OpenError;
 use crate::db::connection::{self, Use};
+use crate::db::row::Columns;
 use crate::db::schema;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::wal::{Checkpoint, Mode};
-use crate::domain::erasure::LastChange;
+use crate::domain::erasure::CandidateRef;
+use crate::domain::erasure::replay::{self, ListedData, ListedErasure};
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
+use crate::store::document;
+use crate::store::status_page::acts;
 use crate::world::World;
 
-/// Entries that one transaction carries out.
-const ENTRIES_OF_SLICE: usize = 256;
+/// Erasures of the list that one transaction repeats.
+const SLICE_ERASURES: usize = 256;
 
-/// What the start erased again.
+/// The erasures that a start repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ErasedAgain {
-    /// Candidates.
+pub struct RepeatedErasures {
+    /// Number of candidates.
     pub candidates: usize,
-    /// What was sent and deleted, of them or of others.
+    /// Number of deleted signups, of these candidates or of others.
     pub signups: usize,
-    /// Candidates who are on the list and were changed or held after their line was written. They are not erased.
+    /// Candidates on the list who were changed or held after their line was written. They are not erased.
     pub changed: Vec<CandidateId>,
 }
 
-/// Erases whoever the list says, whether held or not, and what it says: an older copy does not know what came later. How many
-/// they were. What was left of them in the file and its log is gone then, too. Candidates who changed after they were put on
-/// the list stay, with all that they sent.
+/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy does not know
+/// about the release of the hold. Candidates who changed after they were put on the list stay, with all their signups.
+/// Afterwards, nothing of the erased is left in the file and its log.
 ///
 /// # Errors
-/// [`OpenError::Companion`] where the list cannot be read; [`OpenError::Store`] where the file cannot be written.
-pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, ErasedAgain), OpenError> {
-    let entries = Erasures::of(path, false).list.read().map_err(|error| OpenError::Companion(error.to_string()))?;
+/// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.
+pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, RepeatedErasures), OpenError> {
+    let listed = Erasures::read_list(path).map_err(|error| OpenError::Companion(error.to_string()))?;
     // A process that was killed may have left something to wipe behind an erasure.
-    let erasures = Erasures::of(path, !entries.is_empty());
-    if entries.is_empty() {
-        return Ok((erasures, ErasedAgain::default()));
+    let erasures = Erasures::new(path, !listed.is_empty());
+    if listed.is_empty() {
+        return Ok((erasures, RepeatedErasures::default()));
     }
     let connection = connection::open(path, Use::Write)?;
     schema::use_wal(&connection)?;
-    let stay = tx::snapshot(&connection, world.now(), |tx| changed_since(tx, &entries))?;
-    let entries: Vec<Entry> = entries.into_keys().collect();
-    let mut again = ErasedAgain::default();
-    // In the order of their kinds: what was deleted alone makes nobody a candidate of their own, and who is on the list with
-    // all that came under their address leaves nothing of it.
-    for entries in entries.chunks(ENTRIES_OF_SLICE) {
-        let found = tx::snapshot(&connection, world.now(), |tx| still_there(tx, entries, &stay))?;
-        if !found.is_empty() {
-            tx::act(&connection, world.now(), |tx| found.take_away(tx, world))?;
-            again.candidates += found.own.len() + found.candidates.len();
-            again.signups += found.signups.len();
+    let changed = tx::snapshot(&connection, world.now(), |tx| changed_candidates(tx, &listed))?;
+    let listed: Vec<ListedErasure> = listed.into_keys().collect();
+    let mut repeated = RepeatedErasures::default();
+    for slice in listed.chunks(SLICE_ERASURES) {
+        let plan = tx::snapshot(&connection, world.now(), |tx| ReplayPlan::load(tx, slice, &changed))?;
+        if !plan.is_empty() {
+            tx::act(&connection, world.now(), |tx| plan.carry_out(tx, world))?;
+            repeated.candidates += plan.own.len() + plan.candidates.len();
+            repeated.signups += plan.signups.len();
         }
     }
-    if again != ErasedAgain::default() {
+    if repeated != RepeatedErasures::default() {
         document::sweep_detached(&connection)?;
         wipe::whole(&connection)?;
         Checkpoint::run(&connection, Mode::Truncate)?;
     }
-    again.changed = stay.into_iter().collect();
-    Ok((erasures, again))
+    repeated.changed = changed.into_iter().collect();
+    Ok((erasures, repeated))
 }
 
 /// The candidates of this file who are on the list beside it, and were changed or held after their line was written.
-///
-/// # Errors
-/// [`ListError`] where the list cannot be read.
 pub(in super::super) fn reported(tx: &Tx<'_>, path: &Path) -> Result<Result<Vec<CandidateId>, ListError>, Error> {
-    let entries = match list::List::of(path).read() {
-        Ok(entries) => entries,
+    let listed = match Erasures::read_list(path) {
+        Ok(listed) => listed,
         Err(error) => return Ok(Err(error)),
     };
-    Ok(Ok(changed_since(tx, &entries)?.into_iter().collect()))
+    Ok(Ok(changed_candidates(tx, &listed)?.into_iter().collect()))
 }
 
-/// The candidates on the list who are in the file and not erased, and have changed since.
-fn changed_since(tx: &Tx<'_>, entries: &Entries) -> Result<BTreeSet<CandidateId>, Error> {
-    let mut stay = BTreeSet::new();
-    for (entry, recorded) in entries {
-        let (Entry::Own(id) | Entry::Candidate(id)) = entry else { continue };
-        if with_name(tx, id)?.is_some() && is_beyond(tx, id, *recorded)? {
-            stay.insert(id.clone());
+/// The candidates whom a start only reports.
+fn changed_candidates(tx: &Tx<'_>, listed: &ListedErasures) -> Result<BTreeSet<CandidateId>, Error> {
+    let mut changed = BTreeSet::new();
+    for (erasure, recorded) in listed {
+        let (ListedErasure::Own(id) | ListedErasure::Candidate(id)) = erasure else { continue };
+        if find(tx, id)?.is_some() && replay::is_only_reported(*recorded, last_change::load(tx, id)?) {
+            changed.insert(id.clone());
         }
     }
-    Ok(stay)
+    Ok(changed)
 }
 
-fn is_beyond(tx: &Tx<'_>, id: &CandidateId, recorded: Option<LastChange>) -> Result<bool, Error> {
-    let Some(recorded) = recorded else { return Ok(false) };
-    Ok(super::changed::of(tx, id)?.is_beyond(recorded))
-}
-
-/// What is in the file although the list has it.
+/// The erasures of a slice of the list to repeat.
 #[derive(Default)]
-struct Found {
+struct ReplayPlan {
     signups: Vec<SignupId>,
-    own: Vec<Candidate>,
-    candidates: Vec<Candidate>,
+    own: Vec<CandidateRef>,
+    candidates: Vec<CandidateRef>,
 }
 
-impl Found {
+impl ReplayPlan {
+    fn load(tx: &Tx<'_>, slice: &[ListedErasure], reported: &BTreeSet<CandidateId>) -> Result<Self, Error> {
+        let mut plan = Self::default();
+        for erasure in slice {
+            match erasure {
+                ListedErasure::Signup(id) => {
+                    if replay::is_repeated(erasure, &signup_data(tx, id)?, reported) {
+                        plan.signups.push(id.clone());
+                    }
+                }
+                ListedErasure::Own(id) | ListedErasure::Candidate(id) | ListedErasure::Retention(id) => {
+                    let candidate = find(tx, id)?;
+                    let data = candidate.as_ref().map_or(ListedData::Absent, |_| ListedData::Present(Some(id.clone())));
+                    let candidate = candidate.filter(|_| replay::is_repeated(erasure, &data, reported));
+                    let is_own = matches!(erasure, ListedErasure::Own(_));
+                    if is_own { &mut plan.own } else { &mut plan.candidates }.extend(candidate);
+                }
+            }
+        }
+        Ok(plan)
+    }
+
     fn is_empty(&self) -> bool {
         self.signups.is_empty() && self.own.is_empty() && self.candidates.is_empty()
     }
 
-    fn take_away(&self, tx: &Tx<'_>, world: &dyn World) -> Result<(), Error> {
+    fn carry_out(&self, tx: &Tx<'_>, world: &dyn World) -> Result<(), Error> {
         self.signups.iter().try_for_each(|id| acts::delete_again(tx, world, id))?;
-        for candidate in &self.own {
-            let later = claims::let_go(tx, &candidate.id)?;
-            take_away_own(tx, world, candidate, &later)?;
-        }
-        if self.candidates.is_empty() { Ok(()) } else { take_away(tx, world, None, &self.candidates) }
+        self.own.iter().try_for_each(|candidate| candidate::repeat_own(tx, world, candidate))?;
+        candidate::repeat(tx, world, &self.candidates)
     }
 }
 
-fn still_there(tx: &Tx<'_>, entries: &[Entry], stay: &BTreeSet<CandidateId>) -> Result<Found, Error> {
+fn signup_data(tx: &Tx<'_>, id: &SignupId) -> Result<ListedData, Error> {
     let sql = "SELECT a.candidate_id
                FROM signups s
                LEFT JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
                WHERE s.id = $1";
-    let mut found = Found::default();
-    for entry in entries {
-        match entry {
-            Entry::Signup(id) => {
-                let candidate = tx.one(sql, [id.as_str()], |row| Ok(row.get::<_, Option<String>>(0)?))?;
-                let stays = |candidate: &Option<String>| {
-                    candidate.as_deref().is_some_and(|id| stay.iter().any(|one| one.as_str() == id))
-                };
-                found.signups.extend(candidate.filter(|candidate| !stays(candidate)).map(|_| id.clone()));
-            }
-            // An older copy does not know why the candidate was due, so the retention decides anew.
-            Entry::Retention(_) => {}
-            Entry::Own(id) | Entry::Candidate(id) if stay.contains(id) => {}
-            Entry::Own(id) => found.own.extend(with_name(tx, id)?),
-            Entry::Candidate(id) => found.candidates.extend(with_name(tx, id)?),
-        }
-    }
-    Ok(found)
+    let candidate = tx.one(sql, [id.as_str()], |row| Columns::of(row).parse_or_none(CandidateId::parse))?;
+    Ok(candidate.map_or(ListedData::Absent, ListedData::Present))
 }
 
-/// The candidate, where they are in the file and not erased.
-fn with_name(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<Candidate>, Error> {
+/// The candidate; `None` if they are not in the file, or erased in it.
+fn find(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<CandidateRef>, Error> {
     let sql = "SELECT number, organization_id
                FROM candidates
                WHERE id = $1 AND erased_at IS NULL";
     tx.one(sql, [id.as_str()], |row| {
-        let organization_id = tx::word(&row.get::<_, String>(1)?, OrganizationId::parse)?;
-        Ok(Candidate { id: id.clone(), number: row.get(0)?, organization_id })
+        let mut columns = Columns::of(row);
+        Ok(CandidateRef {
+            id: id.clone(),
+            number: columns.read()?,
+            organization_id: columns.parse(OrganizationId::parse)?,
+        })
     })
 }

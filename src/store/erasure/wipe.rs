@@ -2,13 +2,12 @@
 //! the writer wipe those where something is left. Then the write-ahead log is cut, and nothing of who was erased is left.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::db::row::Connection;
 
-use super::Erasures;
+use super::progress::Erasures;
 use crate::db::connection::{self, Use};
 use crate::db::health::{Health, Job};
 use crate::db::job::Grade;
@@ -31,13 +30,6 @@ const WIPED_PAGES: usize = 64;
 /// The first page that is looked at. The one before it has the names of the tables.
 const FIRST: u32 = 2;
 
-impl Erasures {
-    /// Whether every page was wiped and the log cut behind so many transactions.
-    pub(in super::super) fn is_cut(&self, behind: u64) -> bool {
-        self.cut.load(Ordering::SeqCst) >= behind
-    }
-}
-
 /// Starts the thread.
 pub(in super::super) fn start(
     path: &Path,
@@ -49,9 +41,8 @@ pub(in super::super) fn start(
     // Where the next slice begins, and behind how many erasures.
     let mut under_way = None;
     let look = move || {
-        let committed = erasures.behind();
-        if under_way.is_none() && committed > erasures.wiped.load(Ordering::SeqCst) {
-            under_way = Some((FIRST, committed));
+        if under_way.is_none() && erasures.needs_wiping() {
+            under_way = Some((FIRST, erasures.committed_count()));
         }
         let (first, behind) = under_way?;
         // What fails now, because of a full disk or another process's lock, is tried again at the next look.
@@ -61,7 +52,7 @@ pub(in super::super) fn start(
         };
         under_way = next.map(|next| (next, behind));
         if next.is_none() {
-            erasures.wiped.store(behind, Ordering::SeqCst);
+            erasures.note_wiped(behind);
         }
         Some(Ok(()))
     };

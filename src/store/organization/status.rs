@@ -1,15 +1,14 @@
-//! The status cache of organizations: moved with each decision, and compared with a recount.
+//! The status cache of organizations. Each decision updates it, and checks compare it with a recount.
 
-use crate::db::row::Row;
-
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::StatusCounts;
 
-/// Moves the figures of the status cache by what a decision changed.
+/// Adds the change of a decision to the figures of the status cache.
 ///
 /// # Errors
-/// [`Error::Defect`] where there is no row, or a figure would fall below zero.
+/// [`Error::Defect`] without a row, or if a figure would fall below zero.
 pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
     let sql = "UPDATE organization_statuses
                SET open_roles = open_roles + $1,
@@ -25,10 +24,7 @@ pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCou
     if touched == 1 { Ok(()) } else { Err(Error::Defect(format!("organization {organization} has no status row"))) }
 }
 
-/// Writes the status cache of an organization anew from a recount.
-///
-/// # Errors
-/// When SQLite fails.
+/// Writes the status cache of an organization from a recount.
 pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let counts = recount(tx, organization)?;
     let sql = "INSERT INTO organization_statuses
@@ -46,10 +42,7 @@ pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Er
     Ok(())
 }
 
-/// The status cache of an organization; `None` where it has no row.
-///
-/// # Errors
-/// When SQLite fails.
+/// The status cache of an organization; `None` without a row.
 pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<StatusCounts>, Error> {
     let sql = "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn
                FROM organization_statuses
@@ -57,10 +50,7 @@ pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Statu
     tx.one(sql, [organization.as_str()], counts)
 }
 
-/// The same figures, counted from the roles and applications themselves.
-///
-/// # Errors
-/// When SQLite fails.
+/// The same figures, counted from the roles and applications.
 pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCounts, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM roles
@@ -79,12 +69,13 @@ pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCount
 }
 
 fn counts(row: &Row<'_>) -> Result<StatusCounts, Error> {
+    let mut columns = Columns::of(row);
     Ok(StatusCounts {
-        open_roles: row.get(0)?,
-        open_positions: row.get(1)?,
-        in_progress: row.get(2)?,
-        hired: row.get(3)?,
-        not_selected: row.get(4)?,
-        withdrawn: row.get(5)?,
+        open_roles: columns.read()?,
+        open_positions: columns.read()?,
+        in_progress: columns.read()?,
+        hired: columns.read()?,
+        not_selected: columns.read()?,
+        withdrawn: columns.read()?,
     })
 }

@@ -1,8 +1,9 @@
-//! What the HR system is told: the message of a decision, and that of a ping, as JSON text under 20 kB.
+//! The messages to HR systems, of decisions and of pings: JSON text under 20 kB.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::OrganizationId;
@@ -12,104 +13,101 @@ use crate::domain::timestamp::Timestamp;
 /// The version of the payload's shape.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The longest note that a payload carries, in characters, so that the whole stays under 20 kB whatever is in it.
+/// The longest note in a payload, in characters, so that the whole stays under 20 kB whatever the note contains.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
-/// A decision as the messages tell it: what its activity has, and the names of what that names.
-pub(super) struct Told {
+/// The facts of a decision's message: those of its activity, and the names of everything that the activity names.
+pub(super) struct DecisionFacts {
     pub(super) event: DeliveryEvent,
     pub(super) at: Timestamp,
-    pub(super) organization: Named,
-    pub(super) slug: String,
-    pub(super) role: Named,
-    pub(super) candidate: Person,
-    pub(super) application_id: String,
-    pub(super) step: Named,
-    pub(super) decided_by: Person,
-    /// The activity's facts: JSON text.
+    /// The detail of the activity: JSON text.
     pub(super) detail: String,
+    pub(super) application_id: String,
+    /// The slug of the organization.
+    pub(super) slug: String,
+    pub(super) organization: NamedId,
+    pub(super) role: NamedId,
+    pub(super) step: NamedId,
+    pub(super) candidate: PersonFacts,
+    pub(super) decided_by: PersonFacts,
 }
 
-/// An id and the name that goes with it.
-pub(super) struct Named {
+pub(super) struct NamedId {
     pub(super) id: String,
     pub(super) name: String,
 }
 
-/// A person, and the address they are reached at.
-pub(super) struct Person {
+pub(super) struct PersonFacts {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) email: String,
 }
 
-/// The message of a decision. A reversal carries what the hire it undoes was recorded with.
+/// The message of a decision. A reversal carries the record of the hire that it reverses.
 ///
 /// # Errors
-/// [`Error::Defect`] where the activity's facts cannot be read.
-pub(super) fn of_decision(told: &Told) -> Result<String, Error> {
-    let detail: Detail = serde_json::from_str(&told.detail)
-        .map_err(|error| Error::Defect(format!("what an activity tells cannot be read: {error}")))?;
+/// [`Error::Defect`] if the detail of the activity cannot be read.
+pub(super) fn of_decision(facts: &DecisionFacts) -> Result<String, Error> {
+    let detail: Detail = serde_json::from_str(&facts.detail)
+        .map_err(|error| Error::Defect(format!("the detail of an activity cannot be read: {error}")))?;
     let Detail { before, after } = detail;
-    let record = after.hire.or(before.hire).unwrap_or_default();
-    let note = match told.event {
-        DeliveryEvent::Hired => record.notes,
-        _ => after.steps.into_iter().find(|step| step.id == told.step.id).and_then(|step| step.rejection_reason),
+    let hire = after.hire.or(before.hire).unwrap_or_default();
+    let note = match facts.event {
+        DeliveryEvent::Hired => hire.notes,
+        _ => after.steps.into_iter().find(|step| step.id == facts.step.id).and_then(|step| step.rejection_reason),
     };
-    let organization = &told.organization;
+    let organization = &facts.organization;
     let data = WireDecision {
-        organization: WireOrganization { id: &organization.id, slug: &told.slug, name: &organization.name },
-        role: wire_named(&told.role),
-        candidate: wire_person(&told.candidate),
-        application: WireApplication { id: &told.application_id },
-        step: wire_named(&told.step),
-        hired_date: record.hired_date.as_deref(),
-        offer_accepted_date: record.offer_accepted_date.as_deref(),
-        external_position_id: record.external_position_id.as_deref(),
+        organization: WireOrganization { id: &organization.id, slug: &facts.slug, name: &organization.name },
+        role: wire_named(&facts.role),
+        candidate: wire_person(&facts.candidate),
+        application: WireApplication { id: &facts.application_id },
+        step: wire_named(&facts.step),
+        hired_date: hire.hired_date.as_deref(),
+        offer_accepted_date: hire.offer_accepted_date.as_deref(),
+        external_position_id: hire.external_position_id.as_deref(),
         note: note.as_deref().filter(|note| !note.is_empty()).map(|note| text::cut(note, NOTE_CHARACTERS_MAX)),
-        decided_by: wire_person(&told.decided_by),
+        decided_by: wire_person(&facts.decided_by),
     };
-    encode(told.event, told.at, data)
+    encode(facts.event, facts.at, data)
 }
 
-fn wire_named(named: &Named) -> WireNamed<'_> {
+fn wire_named(named: &NamedId) -> WireNamed<'_> {
     WireNamed { id: &named.id, name: &named.name }
 }
 
-fn wire_person(person: &Person) -> WirePerson<'_> {
+fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// The same message with nothing of who the candidate was, but with all ids.
+/// The same message without anything about the candidate but ids. `name` and `email` take the place of theirs.
 ///
 /// # Errors
-/// [`Error::Defect`] where the message cannot be read.
+/// [`Error::Defect`] if the message cannot be read.
 pub(super) fn without_candidate(payload: &str, name: &str, email: &str) -> Result<String, Error> {
     let unreadable = |error: serde_json::Error| Error::Defect(format!("a payload cannot be read: {error}"));
     let mut message: Value = serde_json::from_str(payload).map_err(unreadable)?;
     for (pointer, text) in [("/data/candidate/name", name), ("/data/candidate/email", email)] {
-        let told = message.pointer_mut(pointer);
-        *told.ok_or_else(|| Error::Defect(format!("a payload has no {pointer}")))? = text.into();
+        let member = message.pointer_mut(pointer);
+        *member.ok_or_else(|| Error::Defect(format!("a payload has no {pointer}")))? = text.into();
     }
     for pointer in ["/data/externalPositionId", "/data/note"] {
-        if let Some(told) = message.pointer_mut(pointer) {
-            *told = Value::Null;
+        if let Some(member) = message.pointer_mut(pointer) {
+            *member = Value::Null;
         }
     }
     Ok(message.to_string())
 }
 
-/// The message of a ping; `None` where there is no such organization.
-///
-/// # Errors
-/// When SQLite fails.
+/// The message of a ping; `None` without such an organization.
 pub(super) fn of_ping(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<String>, Error> {
     let sql = "SELECT slug, name
                FROM organizations
                WHERE id = $1";
     tx.one(sql, [organization.as_str()], |row| {
-        let (slug, name): (String, String) = (row.get(0)?, row.get(1)?);
-        let organization = WireOrganization { id: organization.as_str(), slug: &slug, name: &name };
+        let mut columns = Columns::of(row);
+        let (slug, name) = (columns.text()?, columns.text()?);
+        let organization = WireOrganization { id: organization.as_str(), slug, name };
         encode(DeliveryEvent::Ping, tx.now, WirePing { organization })
     })
 }
@@ -120,22 +118,22 @@ fn encode(event: DeliveryEvent, timestamp: Timestamp, data: impl Serialize) -> R
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))
 }
 
-/// What of an activity's facts the messages carry.
+/// The part of an activity's detail that messages carry.
 #[derive(Deserialize)]
 struct Detail {
-    before: Side,
-    after: Side,
+    before: DetailSide,
+    after: DetailSide,
 }
 
 #[derive(Deserialize)]
-struct Side {
-    hire: Option<Record>,
-    steps: Vec<Step>,
+struct DetailSide {
+    hire: Option<HireDetail>,
+    steps: Vec<StepDetail>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record {
+struct HireDetail {
     hired_date: Option<String>,
     offer_accepted_date: Option<String>,
     external_position_id: Option<String>,
@@ -144,7 +142,7 @@ struct Record {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+struct StepDetail {
     id: String,
     rejection_reason: Option<String>,
 }

@@ -1,85 +1,45 @@
-//! Roles as staff see and change them (`/api/v1/roles/{id}`): with whose they are, how many have applied, and the record of
-//! each change.
+//! Roles as staff change them (`/api/v1/roles/{id}`): the role, its organization's figures, and the activity of each change.
 
-use crate::db::row::{Row, ToSql};
 use serde_json::{Map, Number, Value};
 
-use super::{COLUMNS, Error, Record, Tx, insert, record};
+use super::record::{Role, RoleRecord, insert};
+use crate::db::row::{Columns, ToSql};
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::id::{Id, OrganizationId, RoleId};
+use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::role::{CollarType, RoleStatus, SalaryPeriod, Seats, WorkType};
-use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
-use crate::store::{activity, invitation, organization, role_step, tx};
+use crate::store::role_step::PipelineStep;
+use crate::store::{activity, invitation, organization, role_step};
 
-/// A role with whose it is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Role {
-    /// The role itself.
-    pub record: Record,
-    /// Its organization.
-    pub organization_id: OrganizationId,
-    /// When it was last changed.
-    pub updated_at: Timestamp,
-}
-
-/// How many have applied to a role, by where their applications are.
+/// The numbers of a role's applications, by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Applications {
-    /// In progress.
+pub struct ApplicationCounts {
     pub in_progress: i64,
-    /// Hired.
     pub hired: i64,
-    /// Not selected.
     pub not_selected: i64,
-    /// Withdrawn.
     pub withdrawn: i64,
 }
 
-impl Applications {
-    /// All of them.
+impl ApplicationCounts {
     pub fn total(self) -> i64 {
         self.in_progress + self.hired + self.not_selected + self.withdrawn
     }
 }
 
-/// A row of [`COLUMNS`], `organization_id` and `updated_at`.
-pub(super) fn role(row: &Row<'_>) -> Result<Role, Error> {
-    Ok(Role {
-        record: record(row)?,
-        organization_id: tx::word(&row.get::<_, String>(17)?, OrganizationId::parse)?,
-        updated_at: tx::time(row, 18)?,
-    })
-}
-
-/// One of an organization's roles.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Option<Role>, Error> {
-    let sql = format!(
-        "SELECT {COLUMNS}, organization_id, updated_at
-         FROM roles
-         WHERE organization_id = $1 AND id = $2"
-    );
-    tx.one(&sql, (organization.as_str(), id.as_str()), role)
-}
-
-/// How many have applied to a role.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<Applications, Error> {
+/// Counts the applications to a role.
+pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<ApplicationCounts, Error> {
     let sql = "SELECT status, count(*)
                FROM candidate_roles
                WHERE role_id = $1
                GROUP BY status";
     let counts = tx.all(sql, [role.as_str()], |row| {
-        Ok((tx::word(&row.get::<_, String>(0)?, ApplicationStatus::parse)?, row.get(1)?))
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(ApplicationStatus::parse)?, columns.read()?))
     })?;
-    let mut applications = Applications::default();
+    let mut applications = ApplicationCounts::default();
     for (status, count) in counts {
         match status {
             ApplicationStatus::InProgress => applications.in_progress = count,
@@ -91,16 +51,16 @@ pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<Applications, Error> {
     Ok(applications)
 }
 
-/// Adds a role with its steps, its place in the organization's figures and the record of it.
+/// Adds a role with its steps.
 ///
 /// # Errors
-/// When SQLite fails.
+/// [`Error::Defect`] if the role or a step exists.
 pub fn add(
     tx: &Tx<'_>,
     who: &Principal,
     organization: &OrganizationId,
-    record: &Record,
-    steps: &[role_step::Record],
+    record: &RoleRecord,
+    steps: &[PipelineStep],
     stamp: &Stamp,
 ) -> Result<(), Error> {
     let mut is_new = insert(tx, organization, record)?;
@@ -108,7 +68,7 @@ pub fn add(
         is_new &= role_step::insert(tx, &record.id, step)?;
     }
     if !is_new {
-        return Err(Error::Defect(format!("the new role {} is there already", record.id)));
+        return Err(Error::Defect(format!("the new role {} exists", record.id)));
     }
     organization::move_status(tx, organization, StatusCounts::of_role(record.seats))?;
     let subject = Subject::of_role(organization.clone(), record.id.clone());
@@ -116,17 +76,17 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a role that was `before`, with the organization's figures and the record of it. One that stops being open ends its
-/// signup links. Without a difference nothing is written.
+/// Saves a role that was `before`. The signup links of a role that stops being open end. Without a difference, nothing is
+/// written.
 ///
 /// # Errors
-/// [`Error::Defect`] where the role is not as the rule saw it.
+/// [`Error::Defect`] if the role changed since the rule saw it.
 pub fn save(
     tx: &Tx<'_>,
     who: &Principal,
     action: Action,
     before: &Role,
-    after: &Record,
+    after: &RoleRecord,
     stamp: &Stamp,
 ) -> Result<(), Error> {
     if before.record == *after {
@@ -143,8 +103,8 @@ pub fn save(
     activity::append(tx, stamp, Some(who), action, &subject, &detail)
 }
 
-fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
-    // Guarded by what the rule saw: a row that says otherwise was changed behind it.
+fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord) -> Result<(), Error> {
+    // Guarded by the seats that the rule saw.
     let sql = "UPDATE roles
                SET name = $1, description = $2, department = $3, location = $4, work_type = $5, collar_type = $6,
                  salary_min = $7, salary_max = $8, salary_currency = $9, salary_period = $10, status = $11, public = $12,
@@ -166,7 +126,7 @@ fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
         &after.seats.positions,
         &after.close_reason,
         &tx.now.micros(),
-        &shows_otherwise(&before.record, after),
+        &changes_portal(&before.record, after),
         &before.organization_id.as_str(),
         &after.id.as_str(),
         &before.record.seats.status.as_str(),
@@ -176,36 +136,24 @@ fn update(tx: &Tx<'_>, before: &Role, after: &Record) -> Result<(), Error> {
     if tx.run(sql, &params[..])? == 1 {
         Ok(())
     } else {
-        Err(Error::Defect(format!("role {} is not as the rule saw it", after.id)))
+        Err(Error::Defect(format!("role {} changed since the rule saw it", after.id)))
     }
 }
 
-/// Whether the portal shows something else than before.
-fn shows_otherwise(before: &Record, after: &Record) -> bool {
-    let unseen = Record {
+/// Whether the portal shows the change. It shows neither hires nor positions nor the reason for closing.
+fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
+    let hidden_changes = RoleRecord {
         seats: Seats { status: after.seats.status, ..before.seats },
         close_reason: before.close_reason.clone(),
         ..after.clone()
     };
-    *before != unseen
+    *before != hidden_changes
 }
 
-/// Notes that a role was changed in what is not its own row: its steps.
+/// Deletes a draft without applications, with its steps. Its activity stays.
 ///
 /// # Errors
-/// When SQLite fails.
-pub fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<(), Error> {
-    let sql = "UPDATE roles
-               SET updated_at = $1
-               WHERE organization_id = $2 AND id = $3";
-    tx.run(sql, (tx.now.micros(), organization.as_str(), role.as_str()))?;
-    Ok(())
-}
-
-/// Deletes a draft that nobody has applied to, with its steps; the record of it stays.
-///
-/// # Errors
-/// [`Error::Defect`] where it is no draft, or somebody has applied to it.
+/// [`Error::Defect`] if the role is no draft, or has applications.
 pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Result<(), Error> {
     let id = role.record.id.as_str();
     let steps = role_step::of_role(tx, &role.record.id)?;
@@ -215,7 +163,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
     let sql = "DELETE FROM roles
                WHERE organization_id = $1 AND id = $2 AND status = 'draft'";
     if tx.run(sql, (role.organization_id.as_str(), id))? != 1 {
-        return Err(Error::Defect(format!("role {id} is not as the rule saw it")));
+        return Err(Error::Defect(format!("role {id} changed since the rule saw it")));
     }
     let difference = StatusCounts::default().minus(StatusCounts::of_role(role.record.seats));
     organization::move_status(tx, &role.organization_id, difference)?;
@@ -224,8 +172,8 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
     activity::append(tx, stamp, Some(who), Action::RoleDeleted, &subject, &detail)
 }
 
-/// A role as the record of a change has it.
-fn detail(role: &Record) -> Result<Map<String, Value>, Error> {
+/// The detail of a role in its activity.
+fn detail(role: &RoleRecord) -> Result<Map<String, Value>, Error> {
     let text = |text: &str| Value::from(text);
     let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Value::Number);
     let description = serde_json::from_str(&role.description)
@@ -250,16 +198,16 @@ fn detail(role: &Record) -> Result<Map<String, Value>, Error> {
     Ok(members.collect())
 }
 
-/// A role that is new, or deleted, as the record has it.
-fn detail_with_steps(role: &Record, steps: &[role_step::Record]) -> Result<Map<String, Value>, Error> {
+/// The detail of a role that was added or deleted.
+fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<String, Value>, Error> {
     let mut members = detail(role)?;
     let steps = serde_json::to_value(role_step::details(steps))
-        .map_err(|error| Error::Defect(format!("what was done cannot be written: {error}")))?;
+        .map_err(|error| Error::Defect(format!("an activity cannot be encoded: {error}")))?;
     members.insert("steps".to_owned(), steps);
     Ok(members)
 }
 
-/// What differs, on both sides: JSON text.
+/// The detail of a change: the members that differ, on both sides. JSON text.
 fn difference_of(before: &Map<String, Value>, after: &Map<String, Value>) -> Result<String, Error> {
     let differing = |of: &Map<String, Value>, other: &Map<String, Value>| -> Map<String, Value> {
         let members = of.iter().filter(|(name, value)| other.get(*name) != Some(*value));

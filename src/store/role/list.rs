@@ -1,105 +1,96 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
-//! A page costs the same whatever is in the file: it is found by an index that begins with one of the filters, and it looks
-//! at so many roles and no more. A page that ends there has fewer rows than it could have, and the next one goes on.
+//! The cost of a page has a limit, whatever is in the file: an index that begins with one of the filters finds the roles, and
+//! a page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next one continues.
 
 use std::ops::ControlFlow;
 
-use crate::db::row::Row;
-use crate::db::row::Value;
-
-use super::change::{Role, role};
-use super::{COLUMNS, Error, Tx};
-use crate::db::tx;
+use super::record::{self, Role};
+use crate::db::row::{Columns, Row, Value};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;
 use crate::domain::timestamp::Timestamp;
 
-/// Roles that one page looks at: more than nearly every organization has, at less than a microsecond each where none fits.
-pub const LOOKED_AT_MAX: usize = 500;
+/// Roles that one page scans: more than nearly every organization has, at less than a microsecond for each that does not match.
+const SCANNED_MAX: usize = 500;
 
-/// Which roles are asked for; everything that is given must fit.
+/// Filters roles. A role matches if it matches every filter that is set.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// In this status.
+pub struct RoleFilter {
     pub status: Option<RoleStatus>,
-    /// Public, or not.
     pub public: Option<bool>,
-    /// Of exactly this department.
+    /// The exact department.
     pub department: Option<String>,
-    /// At exactly this location.
+    /// The exact location.
     pub location: Option<String>,
-    /// Of this work type.
     pub work_type: Option<WorkType>,
-    /// With this text in their names, whatever the case and the accents.
+    /// A part of the name, without regard to case and accents.
     pub name_part: Option<String>,
 }
 
-/// A page of roles, newest first. Their descriptions are not read.
+/// A page of roles, newest first. Their descriptions are empty, because they are not read.
 #[derive(Debug)]
-pub struct Found {
-    /// The roles.
+pub struct RolePage {
     pub roles: Vec<Role>,
-    /// The last one that was looked at, where there may be more behind it.
+    /// The cursor for the next page: the last role that was scanned. `None` if the list ends here.
     pub end: Option<(Timestamp, RoleId)>,
 }
 
-/// The roles that fit, behind the one `after`.
-///
-/// # Errors
-/// When SQLite fails.
+/// The matching roles behind the cursor `after`.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
-    filter: &Filter,
+    filter: &RoleFilter,
     after: Option<&(Timestamp, RoleId)>,
     rows_max: usize,
-) -> Result<Found, Error> {
+) -> Result<RolePage, Error> {
     let sql = format!(
         "SELECT {}, organization_id, updated_at
          FROM roles
          WHERE organization_id = $1 AND id = $2",
-        listed()
+        columns_without_description()
     );
     let part = filter.name_part.as_deref().map(search::fold);
     let mut roles = Vec::new();
-    let (mut looked_at, mut last, mut is_whole) = (0, (0, String::new()), true);
-    narrow(tx, organization, filter, after, |row| {
-        if roles.len() == rows_max || looked_at == LOOKED_AT_MAX {
-            is_whole = false;
+    let (mut scanned, mut last, mut is_complete) = (0, (0, String::new()), true);
+    scan(tx, organization, filter, after, |row| {
+        if roles.len() == rows_max || scanned == SCANNED_MAX {
+            is_complete = false;
             return Ok(ControlFlow::Break(()));
         }
-        looked_at += 1;
-        last.0 = row.get(0)?;
+        scanned += 1;
+        let mut columns = Columns::of(row);
+        last.0 = columns.read()?;
         last.1.clear();
-        last.1.push_str(text(row, 1)?);
-        if filter.fits(row, part.as_deref())? {
-            roles.extend(tx.one(&sql, (organization.as_str(), &last.1), role)?);
+        last.1.push_str(columns.text()?);
+        if filter.matches(&mut columns, part.as_deref())? {
+            roles.extend(tx.one(&sql, (organization.as_str(), &last.1), record::role)?);
         }
         Ok(ControlFlow::Continue(()))
     })?;
     let end = match last {
-        (at, id) if !is_whole => Some((Timestamp::from_micros(at), tx::word(&id, RoleId::parse)?)),
+        (at, id) if !is_complete => Some((Timestamp::from_micros(at), tx::word(&id, RoleId::parse)?)),
         _ => None,
     };
-    Ok(Found { roles, end })
+    Ok(RolePage { roles, end })
 }
 
-/// The roles behind `after`, newest first, of which the filter that narrows them most holds: `created_at`, `id`, and what
-/// [`Filter::fits`] reads of them.
-fn narrow(
+/// Scans the roles behind `after`, newest first, that match the leading filter. A row has `created_at`, `id`, and the columns
+/// that [`RoleFilter::matches`] reads.
+fn scan(
     tx: &Tx<'_>,
     organization: &OrganizationId,
-    filter: &Filter,
+    filter: &RoleFilter,
     after: Option<&(Timestamp, RoleId)>,
     see: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
-    // What does not count is not read: then the index has all there is to see.
+    // With these columns only, the index covers the query where the filter allows it.
     let columns = match filter.reads() {
-        Reads::Nothing => "''",
-        Reads::Name => "name",
-        Reads::All => "name, status, public, department, location, coalesce(work_type, '')",
+        FilterReads::Nothing => "''",
+        FilterReads::Name => "name",
+        FilterReads::All => "name, status, public, department, location, coalesce(work_type, '')",
     };
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id.as_str()));
     let Some((column, value)) = filter.leading() else {
@@ -120,20 +111,18 @@ fn narrow(
     tx.each(&sql, (organization.as_str(), value, at, id), see)
 }
 
-/// What has to be read of a role to see whether it fits.
+/// The columns of a role that a filter must read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    /// The index has decided already.
+enum FilterReads {
+    /// None: the index has matched the role.
     Nothing,
-    /// Its name.
     Name,
-    /// Everything that there is a filter for.
+    /// Every column with a filter.
     All,
 }
 
-impl Filter {
-    /// The filters that must be met exactly, with their values: first the one that is likely to leave the fewest roles.
-    /// Each has an index.
+impl RoleFilter {
+    /// The exact filters that are set, with their values. The first is likely to leave the fewest roles. Each has an index.
     fn exact(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let text = |text: &str| Value::Text(text.to_owned());
         [
@@ -151,50 +140,47 @@ impl Filter {
         self.exact().next()
     }
 
-    fn reads(&self) -> Reads {
+    fn reads(&self) -> FilterReads {
         match (self.exact().count(), &self.name_part) {
-            (0 | 1, None) => Reads::Nothing,
-            (0 | 1, Some(_)) => Reads::Name,
-            _ => Reads::All,
+            (0 | 1, None) => FilterReads::Nothing,
+            (0 | 1, Some(_)) => FilterReads::Name,
+            _ => FilterReads::All,
         }
     }
 
-    /// Whether a row of [`narrow`] fits. `part` is the part of the name, folded.
-    fn fits(&self, row: &Row<'_>, part: Option<&str>) -> Result<bool, Error> {
+    /// Whether a row of [`scan`] matches. `columns` are those behind `id`; `folded_part` is the part of the name, folded.
+    fn matches(&self, columns: &mut Columns<'_>, folded_part: Option<&str>) -> Result<bool, Error> {
         let reads = self.reads();
-        if reads != Reads::Nothing
-            && let Some(part) = part
-            && !contains(text(row, 2)?, part)
-        {
-            return Ok(false);
-        }
-        if reads != Reads::All {
+        if reads == FilterReads::Nothing {
             return Ok(true);
         }
-        Ok(self.status.is_none_or(|status| text(row, 3).is_ok_and(|found| found == status.as_str()))
-            && self.public.is_none_or(|public| row.get(4).is_ok_and(|found: bool| found == public))
-            && self.department.as_ref().is_none_or(|department| text(row, 5).is_ok_and(|found| found == department))
-            && self.location.as_ref().is_none_or(|location| text(row, 6).is_ok_and(|found| found == location))
-            && self.work_type.is_none_or(|word| text(row, 7).is_ok_and(|found| found == word.as_str())))
+        let name = columns.text()?;
+        let has_name = folded_part.is_none_or(|part| contains(name, part));
+        if !has_name || reads == FilterReads::Name {
+            return Ok(has_name);
+        }
+        let (status, public) = (columns.text()?, columns.read::<bool>()?);
+        let (department, location, work_type) = (columns.text()?, columns.text()?, columns.text()?);
+        Ok(self.status.is_none_or(|wanted| status == wanted.as_str())
+            && self.public.is_none_or(|wanted| public == wanted)
+            && self.department.as_deref().is_none_or(|wanted| department == wanted)
+            && self.location.as_deref().is_none_or(|wanted| location == wanted)
+            && self.work_type.is_none_or(|wanted| work_type == wanted.as_str()))
     }
 }
 
-/// Whether a name has this part, which is folded.
+/// Whether a name contains the part, which is folded.
 fn contains(name: &str, folded_part: &str) -> bool {
     if name.is_ascii() {
-        let mut places = name.as_bytes().windows(folded_part.len().max(1));
-        return folded_part.is_empty() || places.any(|place| place.eq_ignore_ascii_case(folded_part.as_bytes()));
+        let mut windows = name.as_bytes().windows(folded_part.len().max(1));
+        return folded_part.is_empty() || windows.any(|window| window.eq_ignore_ascii_case(folded_part.as_bytes()));
     }
     search::fold(name).contains(folded_part)
 }
 
-fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, Error> {
-    row.get_ref(column)?.as_str().map_err(|_| Error::Defect(format!("column {column} of a role is no text")))
-}
-
-/// The columns of a role without its description, which may be long.
-fn listed() -> String {
-    COLUMNS.replace("description", "'{}'")
+/// The columns of a role with an empty description, because descriptions may be long.
+fn columns_without_description() -> String {
+    record::COLUMNS.replace("description", "'{}'")
 }
 
 #[cfg(test)]
@@ -202,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_name_is_found_whatever_the_case() {
+    fn names_match_their_parts_without_regard_to_case_and_accents() {
         for (name, part) in [
             ("Engineer", "gin"),
             ("ENGINEER", "engineer"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::db::row::Connection;
 
-use super::super::erasure::Erasures;
+use super::super::erasure::progress::Erasures;
 use super::{WORK_MAX, bring_some, drop_some, dropped, forget_dropped, undecided};
 use crate::db::connection::{self, Use};
 use crate::db::health::{Health, Job};
@@ -98,7 +98,7 @@ impl Worker {
     /// Asks for the file to be wiped of the rows of imports that were dropped, and forgets those imports once it is.
     fn wipe_behind_dropped(&mut self) -> Result<(), Error> {
         match self.wiped.take() {
-            Some((imports, behind)) if self.erasures.is_cut(behind) => {
+            Some((imports, behind)) if self.erasures.is_log_truncated(behind) => {
                 self.writer.run(move |tx| forget_dropped(tx, &imports))
             }
             Some(waiting) => {
@@ -108,8 +108,8 @@ impl Worker {
             None => {
                 let imports = tx::snapshot(&self.connection, self.world.now(), dropped)?;
                 if !imports.is_empty() {
-                    self.erasures.left_more();
-                    self.wiped = Some((imports, self.erasures.behind()));
+                    self.erasures.add_work();
+                    self.wiped = Some((imports, self.erasures.committed_count()));
                 }
                 Ok(())
             }

@@ -10,10 +10,13 @@ use super::{About, StatusPage};
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::{CandidateRef, deferred as deferred_erasure};
 use crate::domain::id::{ApplicationId, SignupId};
 use crate::domain::user::Principal;
 use crate::store::candidate::acts;
-use crate::store::erasure::{self, Erasures};
+use crate::store::erasure::candidate::erase_own;
+use crate::store::erasure::progress::Erasures;
+use crate::store::erasure::{deferred, signup};
 use crate::store::{activity, idempotency_key};
 use crate::world::World;
 
@@ -94,7 +97,7 @@ impl Deleted<'_> {
         let (tx, id) = (self.tx, &applied.application.record.id);
         if claims::are_there(tx, &applied.candidate.id, Some(id))? {
             if let Some(sent) = &self.shown.sent {
-                self.erasures.taken_away(&sent.id)?;
+                self.erasures.record_signup(&sent.id)?;
             }
             beside_others(tx, self.world, self.shown, applied)
         } else {
@@ -104,7 +107,7 @@ impl Deleted<'_> {
 
     /// A signup that came later. It may be the last that its candidate was kept for.
     fn later(&self, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
-        self.erasures.taken_away(id)?;
+        self.erasures.record_signup(id)?;
         forget_later(self.tx, id, former)?;
         let Some(former) = former else { return Ok(()) };
         if claims::are_there(self.tx, &former.id, None)? { Ok(()) } else { self.erase(former, None) }
@@ -115,18 +118,19 @@ impl Deleted<'_> {
     fn erase(&self, candidate: &Candidate, applied: Option<&Applied>) -> Result<(), Error> {
         let Shown { organization, .. } = self.shown;
         let (id, organization_id) = (candidate.id.clone(), organization.id.clone());
-        let candidate = erasure::Candidate { id, number: candidate.number, organization_id };
+        let candidate = CandidateRef { id, number: candidate.number, organization_id };
         let (tx, hours) = (self.tx, organization.visible_after_hours);
-        if erasure::asked::has_hidden_hire(tx, &organization.id, &candidate.id, hours)? {
+        let hires = deferred::hires(tx, &organization.id, &candidate.id)?;
+        if deferred_erasure::has_hidden_hire(&hires, hours, tx.now) {
             return self.ask(&candidate, applied);
         }
-        erasure::erase_own(tx, self.erasures, self.world, &candidate)
+        erase_own(tx, self.erasures, self.world, &candidate)
     }
 
     /// The page goes as it would with an erasure, and that the candidate asked is on record.
-    fn ask(&self, candidate: &erasure::Candidate, applied: Option<&Applied>) -> Result<(), Error> {
+    fn ask(&self, candidate: &CandidateRef, applied: Option<&Applied>) -> Result<(), Error> {
         let Self { tx, world, shown, .. } = *self;
-        erasure::asked::insert(tx, candidate, applied.map(|applied| &applied.application.record.id))?;
+        deferred::insert(tx, candidate, applied.map(|applied| &applied.application.record.id))?;
         let Some(applied) = applied else {
             let subject = Subject::of_candidate(candidate.organization_id.clone(), candidate.id.clone());
             let detail = activity::detail(&None::<Status>, &None::<Status>)?;
@@ -148,11 +152,11 @@ pub(in crate::store) fn carry_out(
     tx: &Tx<'_>,
     erasures: &Erasures,
     world: &dyn World,
-    candidate: &erasure::Candidate,
+    candidate: &CandidateRef,
     application: Option<&ApplicationId>,
 ) -> Result<(), Error> {
     if !claims::are_there(tx, &candidate.id, application)? {
-        return erasure::erase_own(tx, erasures, world, candidate);
+        return erase_own(tx, erasures, world, candidate);
     }
     let Some(application) = application else { return Ok(()) };
     let shown = shown::about(tx, &About::Application(application.clone()))?;
@@ -160,7 +164,7 @@ pub(in crate::store) fn carry_out(
         return Ok(());
     };
     if let Some(sent) = &shown.sent {
-        erasures.taken_away(&sent.id)?;
+        erasures.record_signup(&sent.id)?;
     }
     beside_others(tx, world, shown, applied)
 }
@@ -181,7 +185,7 @@ fn beside_others(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applie
     // On record first: only behind this row may the details of earlier ones be emptied.
     note(tx, world, shown, applied, Action::CandidateRoleSignupDeleted)?;
     if let Some(sent) = &shown.sent {
-        erasure::signup::forget(tx, &sent.id)?;
+        signup::delete(tx, &sent.id)?;
         claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
     }
     // Stored responses contain what was sent.
@@ -190,7 +194,7 @@ fn beside_others(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applie
 
 /// The same of a signup that came later.
 fn forget_later(tx: &Tx<'_>, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
-    erasure::signup::forget(tx, id)?;
+    signup::delete(tx, id)?;
     former.map_or(Ok(()), |former| idempotency_key::forget_candidate(tx, &former.id))
 }
 

@@ -22,7 +22,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::interchange::json;
-use crate::store::organization::{Organization, Record};
+use crate::store::organization::{Organization, OrganizationRecord};
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -109,8 +109,8 @@ impl OrganizationInput {
     ///
     /// # Errors
     /// `validation_error` where its theme becomes too large.
-    fn applied_to(&self, before: Record) -> Result<Record, Error> {
-        Ok(Record {
+    fn applied_to(&self, before: OrganizationRecord) -> Result<OrganizationRecord, Error> {
+        Ok(OrganizationRecord {
             id: before.id,
             slug: self.slug.clone().unwrap_or(before.slug),
             name: self.name.clone().unwrap_or(before.name),
@@ -218,7 +218,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &OrganizationInput) -> Res
     let (Some(slug), Some(name)) = (input.slug.clone(), input.name.clone()) else {
         return Err(Error::Defect("an organization without slug or name was let through".to_owned()));
     };
-    let organization = input.applied_to(Record::new(ctx.world.id(), slug, name))?;
+    let organization = input.applied_to(OrganizationRecord::new(ctx.world.id(), slug, name))?;
     let stamp = store::activity::stamp(&*ctx.world);
     store::organization::create(tx, &stamp, Some(who.principal()), &organization)?;
     found(tx, &organization.id)

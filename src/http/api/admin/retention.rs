@@ -115,18 +115,18 @@ fn require_same_time(said: Timestamp, now: Timestamp) -> Result<(), Refusal> {
 }
 
 fn found(ctx: &Ctx, tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
-    let standing = retention::standing(tx, &*ctx.world, id)?.ok_or(NO_ORGANIZATION)?;
+    let state = retention::state(tx, &*ctx.world, id)?.ok_or(NO_ORGANIZATION)?;
     let reading = ctx.store.clock().read();
-    let waits_for = match (standing.days, reading.doubt()) {
+    let waits_for = match (state.days, reading.doubt()) {
         (None, _) => None,
         (Some(_), Some(doubt)) => Some(doubt.as_str()),
-        (Some(_), None) => (standing.waiting > 0).then_some("confirmation"),
+        (Some(_), None) => (state.waiting > 0).then_some("confirmation"),
     };
     let data = WireRetention {
-        retention_days: standing.days,
-        due_count: standing.due,
-        due_since: standing.due_since.map(|at| at.to_string()),
-        waiting_count: standing.waiting,
+        retention_days: state.days,
+        due_count: state.due,
+        due_since: state.due_since.map(|at| at.to_string()),
+        waiting_count: state.waiting,
         waits_for,
         clock: WireClock {
             now: reading.wall.to_string(),

@@ -8,7 +8,7 @@ use crate::domain::role::{
 use crate::domain::role_step::STEPS_MAX;
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::http::server::fields::Fields;
-use crate::store::role::Record;
+use crate::store::role::RoleRecord;
 
 const MIN_OVER_MAX: &str = "must not be less than salaryMin";
 
@@ -63,7 +63,7 @@ impl Change {
     /// # Errors
     /// `conflict` for fewer positions than are hired; `validation_error` for a salary whose one end, which was given, does
     /// not go with the other, which was not.
-    pub(super) fn apply(&self, before: &Record) -> Result<Record, Refusal> {
+    pub(super) fn apply(&self, before: &RoleRecord) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {
             min: self.salary_min.unwrap_or(before.salary.min),
@@ -78,7 +78,7 @@ impl Change {
             None => had.to_owned(),
             Some(given) => given.clone().unwrap_or_else(|| cleared.to_owned()),
         };
-        Ok(Record {
+        Ok(RoleRecord {
             id: before.id.clone(),
             name: self.name.clone().unwrap_or_else(|| before.name.clone()),
             description: text(&self.description, &before.description, "{}"),

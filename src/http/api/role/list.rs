@@ -16,7 +16,7 @@ use crate::http::server::pagination::Page;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::role::Filter;
+use crate::store::role::RoleFilter;
 use crate::store::{self, Error, Tx};
 
 pub(super) fn route(path: &'static str) -> Route {
@@ -32,7 +32,7 @@ pub(super) fn route(path: &'static str) -> Route {
 
 struct RoleListInput {
     organization: Option<OrganizationId>,
-    filter: Filter,
+    filter: RoleFilter,
     page: Page,
     after: Option<TimeCursor<RoleId>>,
 }
@@ -51,7 +51,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let words = Refusal::both(Refusal::both(status, work_type), Refusal::both(public, name_part(request)));
     let (filters, (after, page)) = Refusal::both(Refusal::both(words, texts), page)?;
     let (((status, work_type), (public, name_part)), (department, location)) = filters;
-    let filter = Filter { status, public, department, location, work_type, name_part };
+    let filter = RoleFilter { status, public, department, location, work_type, name_part };
     Ok(RoleListInput { organization: OrganizationId::parse(request.param("id")), filter, page, after })
 }
 

@@ -25,7 +25,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
-use crate::store::role::{Record, Role};
+use crate::store::role::{Role, RoleRecord};
 use crate::store::{self, Error, Grade, Tx};
 pub(in crate::http) use input::{StepInput, step_type};
 pub(in crate::http) use wire::WireStep;
@@ -158,11 +158,11 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCreateInput) -> R
     let organization = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
     store::access::to_organization(tx, who, organization)?.ok_or(NO_ORGANIZATION)?.require_manager()?;
     let record = input.role.apply(&blank(ctx.world.id(), tx.now))?;
-    let steps: Vec<store::role_step::Record> = (1..)
+    let steps: Vec<store::role_step::PipelineStep> = (1..)
         .zip(&input.steps)
         .map(|(order, step)| {
             let id: RoleStepId = ctx.world.id();
-            store::role_step::Record { id, name: step.name.clone(), order, step_type: step.step_type }
+            store::role_step::PipelineStep { id, name: step.name.clone(), order, step_type: step.step_type }
         })
         .collect();
     store::role::add(tx, who, organization, &record, &steps, &store::activity::stamp(&*ctx.world))?;
@@ -170,8 +170,8 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCreateInput) -> R
 }
 
 /// A draft of nothing.
-fn blank(id: RoleId, now: Timestamp) -> Record {
-    Record {
+fn blank(id: RoleId, now: Timestamp) -> RoleRecord {
+    RoleRecord {
         id,
         name: String::new(),
         description: "{}".to_owned(),
@@ -253,7 +253,7 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<RoleId>) -> Resul
 fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<RoleId>) -> Result<Reply, Error> {
     let before = managed(tx, who, id.as_ref())?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
-    let after = Record { seats: before.record.seats.opened(steps)?, ..before.record.clone() };
+    let after = RoleRecord { seats: before.record.seats.opened(steps)?, ..before.record.clone() };
     saved(ctx, tx, who, Action::RoleOpened, &before, &after)
 }
 
@@ -281,7 +281,7 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
 fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCloseInput) -> Result<Reply, Error> {
     let before = managed(tx, who, input.id.as_ref())?;
     let seats = before.record.seats.closed()?;
-    let after = Record { seats, close_reason: Some(input.reason.clone()), ..before.record.clone() };
+    let after = RoleRecord { seats, close_reason: Some(input.reason.clone()), ..before.record.clone() };
     saved(ctx, tx, who, Action::RoleClosed, &before, &after)
 }
 
@@ -293,7 +293,7 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleCloseInput) -> Res
 fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<RoleId>) -> Result<Reply, Error> {
     let before = managed(tx, who, id.as_ref())?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
-    let after = Record { seats: before.record.seats.reopened(steps)?, close_reason: None, ..before.record.clone() };
+    let after = RoleRecord { seats: before.record.seats.reopened(steps)?, close_reason: None, ..before.record.clone() };
     saved(ctx, tx, who, Action::RoleReopened, &before, &after)
 }
 
@@ -303,7 +303,7 @@ fn saved(
     who: &Principal,
     action: Action,
     before: &Role,
-    after: &Record,
+    after: &RoleRecord,
 ) -> Result<Reply, Error> {
     store::role::save(tx, who, action, before, after, &store::activity::stamp(&*ctx.world))?;
     changed(tx, &before.organization_id, &after.id)
@@ -322,7 +322,7 @@ fn warnings(tx: &Tx<'_>, role: &Role) -> Result<Vec<WireWarning>, Error> {
         return Ok(Vec::new());
     }
     let shows_salary = portal::shows_salary(&organization.portal_theme)?;
-    let Record { seats, public, salary, .. } = &role.record;
+    let RoleRecord { seats, public, salary, .. } = &role.record;
     let hidden = role::hidden_pay(seats.status, *public, shows_salary, salary);
     Ok(hidden.map(|detail| WireWarning { code: "pay_transparency", detail }).into_iter().collect())
 }

@@ -6,8 +6,8 @@ use serde_json::{Number, Value};
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::interchange::json;
 use crate::store::Error;
-use crate::store::role::{Applications, Role};
-use crate::store::role_step::Step;
+use crate::store::role::{ApplicationCounts, Role};
+use crate::store::role_step::RoleStep;
 
 /// A role in a list.
 #[derive(Serialize)]
@@ -72,10 +72,10 @@ pub(super) struct WireRoleInFull {
 impl WireRoleInFull {
     /// # Errors
     /// When the description that the file has is no JSON.
-    pub(super) fn new(role: Role, steps: Vec<Step>, applications: Applications) -> Result<Self, Error> {
+    pub(super) fn new(role: Role, steps: Vec<RoleStep>, applications: ApplicationCounts) -> Result<Self, Error> {
         let description = serde_json::from_str(&role.record.description)
             .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
-        let Applications { in_progress, hired, not_selected, withdrawn } = applications;
+        let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
         Ok(Self {
             role: WireRole::new(role),
             description,
@@ -107,7 +107,7 @@ pub(in crate::http) struct WireStep {
 }
 
 impl WireStep {
-    pub(in crate::http) fn new(step: Step) -> Self {
+    pub(in crate::http) fn new(step: RoleStep) -> Self {
         Self {
             id: step.id.into(),
             name: step.name,

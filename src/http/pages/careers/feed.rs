@@ -14,8 +14,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
-use crate::store::feed::{self, Entry};
-use crate::store::portal::Organization;
+use crate::store::feed::{self, FeedEntry};
+use crate::store::portal::PortalOrganization;
 use crate::store::{self, Error, Tx};
 
 /// Roles of the feed: whoever reads it once a day misses none.
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// A feed that is kept until its portal shows something else.
 pub(super) fn reply(
     tx: &Tx<'_>,
-    organization: &Organization,
+    organization: &PortalOrganization,
     kind: &'static str,
     body: String,
 ) -> Result<Reply, Error> {
@@ -52,7 +52,7 @@ fn atom(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     reply(tx, &organization, "application/atom+xml; charset=utf-8", document)
 }
 
-fn document(base: &str, organization: &Organization, entries: &[Entry]) -> String {
+fn document(base: &str, organization: &PortalOrganization, entries: &[FeedEntry]) -> String {
     let newest = entries.iter().map(|entry| entry.shown_since).max();
     let updated = moment(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let name = xml::text(&organization.name);
@@ -70,7 +70,7 @@ fn document(base: &str, organization: &Organization, entries: &[Entry]) -> Strin
     )
 }
 
-fn element(base: &str, organization: &Organization, entry: &Entry) -> String {
+fn element(base: &str, organization: &PortalOrganization, entry: &FeedEntry) -> String {
     let role = &entry.role;
     let id = urn(role.id.as_str());
     let title = xml::text(&role.name);

@@ -14,9 +14,9 @@ use crate::http::server::reply::Reply;
 use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
-use crate::store::feed::{Entry, entries};
-use crate::store::portal::Organization;
-use crate::store::role::Record;
+use crate::store::feed::{FeedEntry, entries};
+use crate::store::portal::PortalOrganization;
+use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
 
 /// Roles of the feed: far more than an organization of this size has.
@@ -48,7 +48,12 @@ fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     feed::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-fn job(base: &str, organization: &Organization, Entry { role, shown_since }: &Entry, shows_salary: bool) -> String {
+fn job(
+    base: &str,
+    organization: &PortalOrganization,
+    FeedEntry { role, shown_since }: &FeedEntry,
+    shows_salary: bool,
+) -> String {
     let place = Place::read(&role.location).unwrap_or_default();
     let markdown = markdown::of_description(&role.description);
     // Readers expect these, with nothing in them where nothing is known.
@@ -89,7 +94,7 @@ fn salary(salary: &Salary) -> Option<String> {
 }
 
 /// How much of the work is done from anywhere, in the words that readers know.
-fn remote(role: &Record) -> Option<&'static str> {
+fn remote(role: &RoleRecord) -> Option<&'static str> {
     match role.work_type? {
         WorkType::Remote => Some("Fully remote"),
         WorkType::Hybrid => Some("Hybrid remote"),

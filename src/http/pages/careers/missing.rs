@@ -8,7 +8,7 @@ use crate::http::api::portal::{self, NO_PORTAL, NO_ROLE};
 use crate::http::pages::frame::{self, Frame};
 use crate::http::pages::texts::fill;
 use crate::http::server::reply::Reply;
-use crate::store::portal::Organization;
+use crate::store::portal::PortalOrganization;
 use crate::store::{self, Error, Tx};
 
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
@@ -44,7 +44,7 @@ pub(super) fn portal(visit: &Visit) -> Result<Reply, Error> {
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &Visit,
-    organization: &Organization,
+    organization: &PortalOrganization,
     name: Option<&str>,
 ) -> Result<Reply, Error> {
     let texts = visit.texts;

@@ -11,7 +11,7 @@ use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::http::pages::markdown;
 use crate::http::server::html;
 use crate::interchange::json;
-use crate::store::role::Record;
+use crate::store::role::RoleRecord;
 
 /// Who a role is with.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +39,11 @@ impl Employer<'_> {
 
 /// A role as JSON-LD: to stand in a `script` element, as it is. `posted` is the day that the page shows, which is the
 /// organization's and not that of UTC.
-pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&str>) -> String {
+pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> String {
     inert(&posting(base, employer, role, posted).to_string())
 }
 
-fn posting(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&str>) -> Value {
+fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> Value {
     let mut posting = json!({
         "@context": "https://schema.org",
         "@type": "JobPosting",
@@ -64,7 +64,7 @@ fn posting(base: &str, employer: &Employer<'_>, role: &Record, posted: Option<&s
 }
 
 /// The description as HTML; a role without one is at least named.
-fn description(role: &Record) -> String {
+fn description(role: &RoleRecord) -> String {
     let html = markdown::to_html(&markdown::of_description(&role.description));
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
 }
@@ -86,7 +86,7 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
 
 /// Where the work is done. Work from anywhere has no place of its own where its line names countries: those are where
 /// people may be.
-fn insert_place(members: &mut Map<String, Value>, role: &Record) {
+fn insert_place(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
     let mut is_placed = true;
     if is_remote {
@@ -175,9 +175,9 @@ mod tests {
         Employer { name: "Acme", slug: "acme", domain: "acme.example", logo, has_logo: false, shows_salary: true }
     }
 
-    fn role(location: &str, work_type: Option<WorkType>) -> Record {
+    fn role(location: &str, work_type: Option<WorkType>) -> RoleRecord {
         let salary = |min, max| Salary { min, max, currency: Some("EUR".to_owned()), period: Some(SalaryPeriod::Year) };
-        Record {
+        RoleRecord {
             id: RoleId::parse("role_1").unwrap(),
             name: "Engineer".to_owned(),
             description: r##"{"format":"markdown","body":"# You\n\nbuild."}"##.to_owned(),

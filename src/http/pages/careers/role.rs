@@ -13,8 +13,8 @@ use crate::http::pages::texts::fill;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::portal::Organization;
-use crate::store::role::Record;
+use crate::store::portal::PortalOrganization;
+use crate::store::role::RoleRecord;
 use crate::store::{self, Error, Tx};
 
 pub(super) struct RolePageInput {
@@ -32,7 +32,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<RolePageInput, Erro
 
 /// A role's page, or the page that says why there is none.
 enum Found {
-    Role(Box<Record>, Organization),
+    Role(Box<RoleRecord>, PortalOrganization),
     Missing(Reply),
 }
 
@@ -88,8 +88,8 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
 }
 
 /// The organization as search engines read of it.
-fn employer(organization: &Organization, shows_salary: bool) -> Employer<'_> {
-    let Organization { name, slug, domain, logo, has_logo, .. } = organization;
+fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'_> {
+    let PortalOrganization { name, slug, domain, logo, has_logo, .. } = organization;
     Employer { name, slug, domain, logo, has_logo: *has_logo, shows_salary }
 }
 
@@ -116,7 +116,7 @@ struct Role<'a> {
     /// The absolute URL of the organization's picture.
     logo: Option<String>,
     excerpt: String,
-    role: &'a Record,
+    role: &'a RoleRecord,
     work_type: Option<&'static str>,
     salary: Option<String>,
     /// The day, for machines and for people.

@@ -15,7 +15,7 @@ use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::Pool;
 use crate::http::server::route::Route;
-use crate::store::portal::Organization;
+use crate::store::portal::PortalOrganization;
 use crate::store::{self, Error, Tx};
 
 /// A file of an organization that machines read.
@@ -46,14 +46,14 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Visit, Error> {
 }
 
 /// The organization whose portal it is; `None` where there is none with this slug, or its portal is off.
-pub(super) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Option<Organization>, Error> {
+pub(super) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<Option<PortalOrganization>, Error> {
     slug.map_or(Ok(None), |slug| store::portal::organization(tx, slug))
 }
 
 impl Visit {
     /// The frame of a page of this organization. `url` is the page's own, without the language.
-    pub(super) fn frame<'a>(&self, organization: &'a Organization, title: String, url: &str) -> Frame<'a> {
-        let Organization { name, slug, has_logo, .. } = organization;
+    pub(super) fn frame<'a>(&self, organization: &'a PortalOrganization, title: String, url: &str) -> Frame<'a> {
+        let PortalOrganization { name, slug, has_logo, .. } = organization;
         Frame {
             texts: self.texts,
             title,
@@ -68,7 +68,7 @@ impl Visit {
 pub(super) fn valid_until_change(
     reply: Reply,
     texts: &Texts,
-    organization: &Organization,
+    organization: &PortalOrganization,
     tx: &Tx<'_>,
 ) -> Result<Reply, Error> {
     let read_at = store::change::portals(tx)?;

@@ -1,74 +1,55 @@
-//! Who is due: an organization's candidates beside what the file has noted of them.
+//! The facts of candidates that the retention needs, and the tables of due candidates and of daily erasures.
 
-use super::super::Candidate;
-use crate::db::tx::{self, Error, Tx};
+use std::ops::ControlFlow;
+
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::erasure::CandidateRef;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
-use crate::domain::retention::{DueCandidate, RetentionDay};
+use crate::domain::retention::{ApplicationFacts, CandidateFacts, DueCandidate, RetentionDay};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// A candidate as the retention sees them.
+/// A candidate in a scan of the retention.
 #[derive(Debug, Clone)]
-pub(super) struct Looked {
-    pub(super) candidate: Candidate,
-    /// Since when their time counts, where it is over.
+pub(super) struct ScannedCandidate {
+    pub(super) candidate: CandidateRef,
+    /// The start of the candidate's retention time, if they are due.
     pub(super) counted_from: Option<Timestamp>,
-    /// What is noted of them, where they were found due before.
-    pub(super) noted: Option<DueCandidate>,
+    /// The record of an earlier scan that found the candidate due.
+    pub(super) recorded: Option<DueCandidate>,
 }
 
-/// The organizations that want their candidates erased.
-pub(super) fn wanting(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
+/// The organizations with a retention time.
+pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
     let sql = "SELECT id
                FROM organizations
                WHERE retention_days IS NOT NULL
                ORDER BY id";
-    tx.all(sql, [], |row| tx::word(&row.get::<_, String>(0)?, OrganizationId::parse))
+    tx.all(sql, [], |row| Columns::of(row).parse(OrganizationId::parse))
 }
 
-/// The organization's next candidates. One is due who is neither erased nor held, whose every application has ended, and where
-/// the last decision, what came last under the address, or without an application the last change, lies before the days that
-/// are kept. An application that was imported with its decision counts from the date that came with it, if that was over by
-/// then.
-pub(super) fn look_from(
+/// The organization's next candidates after the number `after`. Empty if the organization has no retention time.
+pub(super) fn scan(
     tx: &Tx<'_>,
     world: &dyn World,
     organization: &OrganizationId,
     after: i64,
     candidates_max: usize,
-) -> Result<Vec<Looked>, Error> {
+) -> Result<Vec<ScannedCandidate>, Error> {
     let Some(kept_since) = kept_since(tx, world, organization)? else { return Ok(Vec::new()) };
-    let sql = "SELECT c.number, c.id,
-                 c.erased_at IS NULL AND c.hold_reason IS NULL AND NOT EXISTS (
-                   SELECT 1 FROM candidate_roles a WHERE a.candidate_id = c.id AND a.status = 'In Progress'
+    let sql = "SELECT c.number, c.id, c.erased_at IS NOT NULL, c.hold_reason IS NOT NULL, c.updated_at,
+                 d.due_since, d.counted_from, d.confirmed,
+                 a.status, a.updated_at, EXISTS (
+                   SELECT 1 FROM activities t
+                   WHERE t.candidate_id = c.id AND t.candidate_role_id = a.id
+                     AND t.action IN ('candidate_step.validated', 'candidate_step.rejected', 'candidate_step.reopened',
+                       'candidate_step.hired', 'candidate_step.hire_reversed', 'candidate_role.withdrawn')
                  ),
-                 coalesce((
-                   SELECT max(CASE WHEN told.at < told.updated_at THEN told.at ELSE told.updated_at END)
-                   FROM (
-                     SELECT a.updated_at, CASE
-                       WHEN EXISTS (
-                         SELECT 1 FROM activities t
-                         WHERE t.candidate_id = c.id AND t.candidate_role_id = a.id
-                           AND t.action IN ('candidate_step.validated', 'candidate_step.rejected', 'candidate_step.reopened',
-                             'candidate_step.hired', 'candidate_step.hire_reversed', 'candidate_role.withdrawn')
-                       ) THEN a.updated_at
-                       ELSE coalesce(
-                         a.hired_date,
-                         (SELECT max(s.rejected_at) FROM candidate_role_steps s WHERE s.candidate_role_id = a.id),
-                         a.updated_at
-                       )
-                     END AS at
-                     FROM candidate_roles a
-                     WHERE a.candidate_id = c.id
-                   ) told
-                 ), c.updated_at),
-                 (
-                   SELECT max(s.created_at)
-                   FROM candidate_roles a
-                   JOIN signups s ON s.later_of = a.id
-                   WHERE a.candidate_id = c.id
-                 ),
-                 d.due_since, d.counted_from, d.confirmed
+                 a.hired_date,
+                 (SELECT max(s.rejected_at) FROM candidate_role_steps s WHERE s.candidate_role_id = a.id),
+                 (SELECT max(s.created_at) FROM signups s WHERE s.later_of = a.id)
                FROM (
                  SELECT number, id, hold_reason, erased_at, updated_at
                  FROM candidates
@@ -77,44 +58,96 @@ pub(super) fn look_from(
                  LIMIT $3
                ) c
                LEFT JOIN retention_due d ON d.candidate_number = c.number
+               LEFT JOIN candidate_roles a ON a.candidate_id = c.id
                ORDER BY c.number";
     let rows_max = i64::try_from(candidates_max).unwrap_or(i64::MAX);
-    tx.all(sql, (organization.as_str(), after, rows_max), |row| {
-        let id = tx::word(&row.get::<_, String>(1)?, CandidateId::parse)?;
-        let candidate = Candidate { id, number: row.get(0)?, organization_id: organization.clone() };
-        let (decided, later) = (tx::time(row, 3)?, tx::time_or_none(row, 4)?);
-        let counted_from = later.map_or(decided, |later| later.max(decided));
-        let is_due = row.get::<_, bool>(2)? && counted_from < kept_since;
-        let noted = tx::time_or_none(row, 5)?.map(|due_since| -> Result<DueCandidate, Error> {
-            Ok(DueCandidate { due_since, counted_from: tx::time(row, 6)?, is_confirmed: row.get(7)? })
-        });
-        Ok(Looked { candidate, counted_from: is_due.then_some(counted_from), noted: noted.transpose()? })
-    })
+    let mut rows: Vec<CandidateRow> = Vec::new();
+    tx.each(sql, (organization.as_str(), after, rows_max), |row| {
+        let mut columns = Columns::of(row);
+        let row = candidate_row(&mut columns)?;
+        let application = application_facts(&mut columns)?;
+        if rows.last().is_none_or(|last| last.number != row.number) {
+            rows.push(row);
+        }
+        if let Some(last) = rows.last_mut() {
+            last.facts.applications.extend(application);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let scanned = rows.into_iter().map(|CandidateRow { number, id, facts, recorded }| ScannedCandidate {
+        candidate: CandidateRef { id, number, organization_id: organization.clone() },
+        counted_from: facts.due(kept_since),
+        recorded,
+    });
+    Ok(scanned.collect())
 }
 
-/// The beginning of the first day that an organization keeps; `None` where it keeps all.
+struct CandidateRow {
+    number: i64,
+    id: CandidateId,
+    facts: CandidateFacts,
+    recorded: Option<DueCandidate>,
+}
+
+/// Reads the columns of a candidate, from `c.number` to `d.confirmed`.
+fn candidate_row(columns: &mut Columns<'_>) -> Result<CandidateRow, Error> {
+    let (number, id) = (columns.read()?, columns.parse(CandidateId::parse)?);
+    let facts = CandidateFacts {
+        is_erased: columns.read()?,
+        is_held: columns.read()?,
+        updated_at: columns.time()?,
+        applications: Vec::new(),
+    };
+    let (due_since, counted_from) = (columns.time_or_none()?, columns.time_or_none()?);
+    let is_confirmed = columns.read::<Option<bool>>()?.unwrap_or(false);
+    let recorded = due_since.zip(counted_from).map(|(due_since, counted_from)| DueCandidate {
+        due_since,
+        counted_from,
+        is_confirmed,
+    });
+    Ok(CandidateRow { number, id, facts, recorded })
+}
+
+/// Reads the columns of an application, from `a.status` on; `None` for a candidate without applications.
+fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFacts>, Error> {
+    let Some(status) = columns.parse_or_none(ApplicationStatus::parse)? else { return Ok(None) };
+    Ok(Some(ApplicationFacts {
+        is_in_progress: status == ApplicationStatus::InProgress,
+        updated_at: columns.time()?,
+        is_decided_here: columns.read()?,
+        hired_at: columns.time_or_none()?,
+        rejected_at: columns.time_or_none()?,
+        later_signup_at: columns.time_or_none()?,
+    }))
+}
+
+/// The beginning of the first day that an organization retains; `None` if it retains everything.
 fn kept_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);
-    // A zone that this machine does not know: late by a day rather than early.
+    // For a zone that this machine does not know, late by a day rather than early.
     Ok(in_zone.or_else(|| world.days_before("UTC", tx.now, days + 1)))
 }
 
-/// The beginning of the organization's day.
+/// The beginning of the organization's local day.
 pub(super) fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((_, zone)) = settings(tx, organization)? else { return Ok(None) };
     Ok(world.days_before(&zone, tx.now, 0).or_else(|| world.days_before("UTC", tx.now, 0)))
 }
 
+/// The retention time in days and the time zone of an organization.
 fn settings(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Option<i64>, String)>, Error> {
     let sql = "SELECT retention_days, time_zone
                FROM organizations
                WHERE id = $1";
-    tx.one(sql, [organization.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.one(sql, [organization.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
+    })
 }
 
-/// Notes who was found due now, and since when their time counts.
-pub(super) fn note(tx: &Tx<'_>, candidate: &Candidate, counted_from: Timestamp) -> Result<(), Error> {
+/// Records a candidate as due since now. Their retention time began at `counted_from`.
+pub(super) fn insert(tx: &Tx<'_>, candidate: &CandidateRef, counted_from: Timestamp) -> Result<(), Error> {
     let sql = "INSERT INTO retention_due (candidate_number, organization_id, due_since, counted_from, confirmed)
                VALUES ($1, $2, $3, $4, 0)
                ON CONFLICT (candidate_number) DO UPDATE
@@ -124,30 +157,38 @@ pub(super) fn note(tx: &Tx<'_>, candidate: &Candidate, counted_from: Timestamp) 
     Ok(())
 }
 
-/// A candidate is not due, or not any more for the same reason.
-///
-/// # Errors
-/// When SQLite fails.
-pub(in super::super) fn take_off(tx: &Tx<'_>, candidate_number: i64) -> Result<(), Error> {
+/// Records that a candidate is not due, or no longer for the same reason.
+pub(in super::super) fn remove(tx: &Tx<'_>, candidate_number: i64) -> Result<(), Error> {
     let sql = "DELETE FROM retention_due
                WHERE candidate_number = $1";
     tx.run(sql, [candidate_number])?;
     Ok(())
 }
 
-/// Nobody of an organization is due any more: it keeps its candidates for another time.
-///
-/// # Errors
-/// When SQLite fails.
-pub(in super::super::super) fn take_off_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
+/// Records that no candidate of an organization is due, because its retention time has changed.
+pub(in super::super::super) fn remove_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "DELETE FROM retention_due
                WHERE organization_id = $1";
     tx.run(sql, [organization.as_str()])?;
     Ok(())
 }
 
-/// The next who were noted before `today`, by their numbers; the unconfirmed only where they are wanted.
-pub(super) fn ripe(
+/// Confirms the erasure of all due candidates of an organization.
+pub(super) fn confirm_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
+    let sql = "UPDATE retention_due
+               SET confirmed = 1
+               WHERE organization_id = $1";
+    tx.run(sql, [organization.as_str()])?;
+    Ok(())
+}
+
+/// The number of due candidates of all organizations.
+pub(super) fn count(tx: &Tx<'_>) -> Result<i64, Error> {
+    Ok(tx.value("SELECT count(*) FROM retention_due", [])?.unwrap_or(0))
+}
+
+/// The numbers of the next candidates who became due before `today`, after the number `after`.
+pub(super) fn due_before(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     today: Timestamp,
@@ -161,8 +202,7 @@ pub(super) fn ripe(
                ORDER BY candidate_number
                LIMIT $5";
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    let params = (organization.as_str(), after, today.micros(), with_unconfirmed, rows_max);
-    tx.all(sql, params, |row| Ok(row.get(0)?))
+    tx.values(sql, (organization.as_str(), after, today.micros(), with_unconfirmed, rows_max))
 }
 
 /// The figures of the organization's day that began at `today`.
@@ -171,14 +211,20 @@ pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) 
                  (SELECT count(*) FROM candidates WHERE organization_id = $1 AND erased_at IS NULL),
                  (SELECT count(*) FROM retention_due WHERE organization_id = $1 AND due_since < $2 AND confirmed = 0),
                  coalesce((SELECT erased FROM retention_days WHERE organization_id = $1 AND day = $2), 0)";
-    let found = tx.one(sql, (organization.as_str(), today.micros()), |row| {
-        Ok(RetentionDay { candidates: row.get(0)?, unconfirmed: row.get(1)?, erased: row.get(2)? })
+    let day = tx.one(sql, (organization.as_str(), today.micros()), |row| {
+        let mut columns = Columns::of(row);
+        Ok(RetentionDay { candidates: columns.read()?, unconfirmed: columns.read()?, erased: columns.read()? })
     })?;
-    Ok(found.unwrap_or_default())
+    Ok(day.unwrap_or_default())
 }
 
-/// Counts who were erased without an admin's word in the day that began at `today`.
-pub(super) fn count(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp, erased: i64) -> Result<(), Error> {
+/// Adds candidates who were erased without confirmation to the figures of the day that began at `today`.
+pub(super) fn add_erased(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    today: Timestamp,
+    erased: i64,
+) -> Result<(), Error> {
     let sql = "INSERT INTO retention_days (organization_id, day, erased)
                VALUES ($1, $2, $3)
                ON CONFLICT (organization_id) DO UPDATE

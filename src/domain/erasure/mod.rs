@@ -1,7 +1,12 @@
 //! Rules for erasures and legal holds, and the values that replace an erased name and address.
+//!
+//! `replay` has the rule for the erasure list at a start, and `deferred` the rule for erasures that wait for a hidden hire.
+
+pub mod deferred;
+pub mod replay;
 
 use super::candidate_step::ApplicationStatus;
-use super::id::CandidateId;
+use super::id::{CandidateId, OrganizationId};
 use super::refusal::Refusal;
 use super::text::Email;
 use super::timestamp::Timestamp;
@@ -46,6 +51,15 @@ impl Privacy {
     }
 }
 
+/// A candidate to erase, hold or release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CandidateRef {
+    pub id: CandidateId,
+    /// The candidate's number in the file.
+    pub number: i64,
+    pub organization_id: OrganizationId,
+}
+
 /// The facts for an erasure or a legal hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureFacts {
@@ -55,29 +69,6 @@ pub struct ErasureFacts {
     pub hold_reason: Option<String>,
     /// The time of the erasure, if the candidate was erased.
     pub erased_at: Option<Timestamp>,
-}
-
-/// The last change of a candidate, by time and by activity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastChange {
-    /// The time of the last change.
-    pub at: Timestamp,
-    /// The number of the last activity; 0 without one. A wrong clock does not affect it.
-    pub activity: i64,
-}
-
-impl LastChange {
-    /// The later value of each part.
-    pub fn or_later(self, other: Self) -> Self {
-        Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
-    }
-
-    /// Whether the candidate has changed since the recorded erasure. In an older copy of the file they have not, so the
-    /// service erases them again. Otherwise staff acted after the erasure was recorded, and a person must decide which of
-    /// the two is right.
-    pub fn is_beyond(self, recorded: Self) -> bool {
-        self.at > recorded.at || self.activity > recorded.activity
-    }
 }
 
 /// The decision about an erasure.
@@ -145,16 +136,6 @@ mod tests {
         assert_eq!(erase(&facts(None, None)), Ok(ErasureDecision::Now));
         assert_eq!(erase(&facts(None, Some(5))), Ok(ErasureDecision::Before(Timestamp::from_micros(5))));
         assert!(matches!(erase(&facts(Some("a case"), None)), Err(Refusal::Conflict(_))));
-    }
-
-    #[test]
-    fn later_times_and_later_activities_are_changes() {
-        let changed = |at, activity| LastChange { at: Timestamp::from_micros(at), activity };
-        let recorded = changed(5, 7);
-        for (now, is_beyond) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
-            assert_eq!(changed(now.0, now.1).is_beyond(recorded), is_beyond, "{now:?}");
-        }
-        assert_eq!(changed(5, 1).or_later(changed(3, 9)), changed(5, 9));
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! The erasure list at a start: which of its erasures the service repeats.
+//!
+//! An older copy of the file still has the data of everybody who was erased after it was made. The list beside the file
+//! names them, so the next start can erase them again.
+
+use std::collections::BTreeSet;
+
+use crate::domain::id::{CandidateId, SignupId};
+use crate::domain::timestamp::Timestamp;
+
+/// One erasure on the list. The order is the order of the replay: a deleted signup must not make anybody a candidate, and
+/// the erasure of a candidate with all signups comes after those that leave the signups of others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListedErasure {
+    /// A signup whose sender deleted it.
+    Signup(SignupId),
+    /// A candidate who erased themselves. The signups of others under the same address stay.
+    Own(CandidateId),
+    /// A candidate with all signups under their address.
+    Candidate(CandidateId),
+    /// A candidate whom the retention erased. The list only records them.
+    Retention(CandidateId),
+}
+
+/// The last change of a candidate, by time and by activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastChange {
+    /// The time of the last change.
+    pub at: Timestamp,
+    /// The number of the last activity; 0 without one. A wrong clock does not affect it.
+    pub activity: i64,
+}
+
+impl LastChange {
+    /// The later value of each part.
+    pub fn or_later(self, other: Self) -> Self {
+        Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
+    }
+
+    fn is_beyond(self, recorded: Self) -> bool {
+        self.at > recorded.at || self.activity > recorded.activity
+    }
+}
+
+/// Whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the file they
+/// have not, so the service erases them again. Otherwise staff acted after the erasure was recorded: a person must decide
+/// which of the two is right, and the service only reports the candidate.
+///
+/// `recorded` is the change that the list names. Lines of earlier versions name none; they are repeated in any case.
+pub fn is_only_reported(recorded: Option<LastChange>, current: LastChange) -> bool {
+    recorded.is_some_and(|recorded| current.is_beyond(recorded))
+}
+
+/// The data that the file has of a listed erasure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListedData {
+    /// None: the erasure is complete in this file, or the file is older than the data.
+    Absent,
+    /// Data of this candidate. A signup without a candidate has `None`.
+    Present(Option<CandidateId>),
+}
+
+/// Whether a start repeats an erasure. `reported` are the candidates whom it only reports; they stay with all their signups.
+pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
+    match (erasure, data) {
+        // An older copy does not know why the candidate was due, so the retention decides again, on a clock that it trusts.
+        (ListedErasure::Retention(_), _) | (_, ListedData::Absent) => false,
+        (_, ListedData::Present(Some(candidate))) => !reported.contains(candidate),
+        (_, ListedData::Present(None)) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::Id;
+
+    fn change(at: i64, activity: i64) -> LastChange {
+        LastChange { at: Timestamp::from_micros(at), activity }
+    }
+
+    #[test]
+    fn candidates_with_a_later_time_or_activity_are_only_reported() {
+        for (current, expected) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
+            assert_eq!(is_only_reported(Some(change(5, 7)), change(current.0, current.1)), expected, "{current:?}");
+            assert!(!is_only_reported(None, change(current.0, current.1)), "{current:?}");
+        }
+    }
+
+    #[test]
+    fn the_later_part_of_two_changes_counts() {
+        assert_eq!(change(5, 1).or_later(change(3, 9)), change(5, 9));
+    }
+
+    #[test]
+    fn erasures_are_repeated_where_data_is_left_and_nobody_changed_it() {
+        let candidate = |id: &str| CandidateId::parse(id).unwrap();
+        let reported = BTreeSet::from([candidate("reported")]);
+        let own = |id: &str| ListedErasure::Own(candidate(id));
+        let full = |id: &str| ListedErasure::Candidate(candidate(id));
+        let signup = || ListedErasure::Signup(SignupId::parse("signup").unwrap());
+        let of = |id: &str| ListedData::Present(Some(candidate(id)));
+        for (erasure, data, expected) in [
+            (own("a"), of("a"), true),
+            (full("a"), of("a"), true),
+            (own("a"), ListedData::Absent, false),
+            (full("a"), ListedData::Absent, false),
+            (own("reported"), of("reported"), false),
+            (full("reported"), of("reported"), false),
+            (ListedErasure::Retention(candidate("a")), of("a"), false),
+            (signup(), ListedData::Present(None), true),
+            (signup(), of("a"), true),
+            (signup(), of("reported"), false),
+            (signup(), ListedData::Absent, false),
+        ] {
+            assert_eq!(is_repeated(&erasure, &data, &reported), expected, "{erasure:?} {data:?}");
+        }
+    }
+
+    #[test]
+    fn deleted_signups_come_first_and_whole_candidates_after_own_erasures() {
+        let candidate = CandidateId::parse("a").unwrap();
+        let signup = ListedErasure::Signup(SignupId::parse("z").unwrap());
+        assert!(signup < ListedErasure::Own(candidate.clone()));
+        assert!(ListedErasure::Own(candidate.clone()) < ListedErasure::Candidate(candidate));
+    }
+}

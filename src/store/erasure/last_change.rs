@@ -1,0 +1,32 @@
+//! The last change of a candidate, which the erasure list records. At a later start it tells an older copy of the file from
+//! a file in which staff have acted on the candidate since.
+
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::erasure::replay::{LastChange, ListedErasure};
+use crate::domain::id::CandidateId;
+
+use super::list::ListLine;
+
+/// The line for a candidate who is erased now. Its time is not before the last change that this transaction sees, whatever
+/// the clock says. Otherwise the candidate would seem changed in an older copy of the file.
+pub(super) fn line(tx: &Tx<'_>, erasure: ListedErasure, id: &CandidateId) -> Result<ListLine, Error> {
+    let LastChange { at, activity } = load(tx, id)?;
+    Ok(ListLine { erasure, changed: Some(LastChange { at: at.max(tx.now), activity }) })
+}
+
+pub(super) fn load(tx: &Tx<'_>, id: &CandidateId) -> Result<LastChange, Error> {
+    let sql = "SELECT max(c.updated_at,
+                 coalesce((SELECT max(a.updated_at) FROM candidate_roles a WHERE a.candidate_id = c.id), c.updated_at),
+                 coalesce((SELECT max(at) FROM activities WHERE candidate_id = c.id), c.updated_at),
+                 coalesce((SELECT max(s.created_at) FROM candidate_roles a JOIN signups s ON s.later_of = a.id
+                   WHERE a.candidate_id = c.id), c.updated_at)),
+                 coalesce((SELECT max(number) FROM activities WHERE candidate_id = c.id), 0)
+               FROM candidates c
+               WHERE c.id = $1";
+    let change = tx.one(sql, [id.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(LastChange { at: columns.time()?, activity: columns.read()? })
+    })?;
+    change.ok_or_else(|| Error::Defect(format!("candidate {id} is gone")))
+}

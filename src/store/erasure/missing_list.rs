@@ -1,0 +1,47 @@
+//! A file that records erasures but has no erasure list beside it: a backup that was restored without its list.
+
+use std::path::Path;
+
+use super::last_change;
+use super::list::{ErasureList, ListLine};
+use crate::db::OpenError;
+use crate::db::connection::{self, Use};
+use crate::db::row::Columns;
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::erasure::replay::ListedErasure;
+use crate::domain::id::{CandidateId, Id};
+use crate::domain::timestamp::Timestamp;
+
+/// Writes a missing list from the erasures that the file records. Returns the number of candidates on it. The missing list
+/// may have had more; those are in the file with all their data.
+pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
+    let list = ErasureList::beside(path);
+    if list.exists() {
+        return Ok(0);
+    }
+    let connection = connection::open(path, Use::Read)?;
+    let lines = tx::snapshot(&connection, Timestamp::from_micros(0), recorded_erasures)?;
+    if !lines.is_empty() {
+        list.append(0, &lines)?;
+    }
+    Ok(lines.len())
+}
+
+/// The erased candidates of the file. If no user erased a candidate, the candidate or the retention did. Such a line leaves
+/// the signups of others under the same address, as the candidate's own erasure does.
+fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
+    let sql = "SELECT c.id, EXISTS (
+                 SELECT 1 FROM activities a
+                 WHERE a.candidate_id = c.id AND a.action = 'candidate.erased' AND a.user_id IS NOT NULL
+               )
+               FROM candidates c
+               WHERE c.erased_at IS NOT NULL
+               ORDER BY c.number";
+    tx.all(sql, [], |row| {
+        let mut columns = Columns::of(row);
+        let (id, is_by_user) = (columns.parse(CandidateId::parse)?, columns.read()?);
+        let changed = Some(last_change::load(tx, &id)?);
+        let erasure = if is_by_user { ListedErasure::Candidate(id) } else { ListedErasure::Own(id) };
+        Ok(ListLine { erasure, changed })
+    })
+}

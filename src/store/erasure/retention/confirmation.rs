@@ -1,0 +1,94 @@
+//! The state of an organization's retention, and the confirmation of an admin.
+
+use serde::Serialize;
+
+use super::due;
+use crate::db::clock;
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::activity::{Action, Stamp, Subject};
+use crate::domain::id::OrganizationId;
+use crate::domain::refusal::Refusal;
+use crate::domain::retention::RetentionDay;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::store::activity;
+use crate::world::World;
+
+/// The state of an organization's retention.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetentionState {
+    /// The retention time in days; `None` if the organization retains its candidates for ever.
+    pub days: Option<i64>,
+    /// Number of due candidates.
+    pub due: i64,
+    /// When the first of them was found due.
+    pub due_since: Option<Timestamp>,
+    /// Number of candidates whose erasure waits for the confirmation of an admin.
+    pub waiting: i64,
+}
+
+/// The state of an organization's retention; `None` without such an organization.
+pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<RetentionState>, Error> {
+    let sql = "SELECT o.retention_days, count(d.candidate_number), min(d.due_since)
+               FROM organizations o
+               LEFT JOIN retention_due d ON d.organization_id = o.id
+               WHERE o.id = $1
+               GROUP BY o.id, o.retention_days";
+    let row = tx.one(sql, [organization.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?, columns.time_or_none()?))
+    })?;
+    let Some((days, due, due_since)) = row else { return Ok(None) };
+    let day = due::today(tx, world, organization)?.map(|today| due::day(tx, organization, today)).transpose()?;
+    let waiting = day.as_ref().map_or(0, RetentionDay::waiting);
+    Ok(Some(RetentionState { days, due, due_since, waiting }))
+}
+
+/// The confirmation of an admin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetentionConfirmation {
+    /// The retention may erase all due candidates. The admin has seen this number of them.
+    pub due: Option<i64>,
+    /// The clock is right.
+    pub clock: bool,
+}
+
+/// Confirms the erasure of an organization's due candidates, or the clock, or both.
+///
+/// # Errors
+/// `conflict` if the number of due candidates is not the one that the admin has seen.
+pub fn confirm(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    stamp: &Stamp,
+    who: Option<&Principal>,
+    organization: &OrganizationId,
+    confirmation: RetentionConfirmation,
+) -> Result<(), Error> {
+    if let Some(seen) = confirmation.due {
+        let due = state(tx, world, organization)?.map_or(0, |state| state.due);
+        if due != seen {
+            let what = format!("{due} candidates are due now, not {seen}; look again before confirming them");
+            return Err(Refusal::ConflictWith(what).into());
+        }
+        due::confirm_all(tx, organization)?;
+    }
+    if confirmation.clock {
+        clock::confirm(tx)?;
+    }
+    let after =
+        ConfirmationDetail { due_count: confirmation.due, clock: confirmation.clock.then(|| tx.now.to_string()) };
+    let detail = activity::detail(&None::<ConfirmationDetail>, &after)?;
+    let subject = Subject::of_organization(organization.clone());
+    activity::append(tx, stamp, who, Action::RetentionConfirmed, &subject, &detail)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfirmationDetail {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due_count: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<String>,
+}

@@ -1,0 +1,311 @@
+//! The background job of the retention. Every ten minutes a run scans the candidates of every organization with a retention
+//! time. It records due candidates on one day and erases them on a later day, if they are still due for the same reason. If
+//! many are due at once, they wait for the confirmation of an admin. While the clock is in doubt, a run does nothing.
+//!
+//! A run goes in small steps, so that neither the writer nor the end of the service waits for it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::super::candidate::erase_by_retention;
+use super::super::progress::Erasures;
+use super::due::{self, ScannedCandidate};
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::job::Grade;
+use crate::db::notice::Notices;
+use crate::db::row::Connection;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
+use crate::domain::clock::{ClockDoubt, ClockReading};
+use crate::domain::id::OrganizationId;
+use crate::domain::retention::{self as rule, DueDecision, ScanResult};
+use crate::domain::timestamp::Timestamp;
+use crate::world::World;
+
+/// The time between the starts of two runs.
+const RUN_EVERY: Duration = Duration::from_secs(600);
+
+/// The time before the next run after one that failed.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// The pause between two steps of a run.
+const STEP_EVERY: Duration = Duration::from_millis(50);
+
+/// Candidates that one step scans: a few milliseconds of a reader.
+const SCANNED_MAX: usize = 1_000;
+
+/// Changed candidates that one transaction records.
+const RECORDED_MAX: usize = 256;
+
+/// Candidates that one transaction erases: a few milliseconds of the writer, which other jobs wait for.
+const ERASED_MAX: usize = 8;
+
+/// The runs of this process.
+#[derive(Default)]
+pub struct Runs {
+    erased: AtomicU64,
+    last: Mutex<Option<Run>>,
+}
+
+/// A run that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// When the run ended.
+    pub at: Timestamp,
+    /// Why the run did nothing, if it did nothing.
+    pub doubt: Option<ClockDoubt>,
+    /// Number of due candidates, of all organizations.
+    pub due: i64,
+    /// Number of those who wait for the confirmation of an admin.
+    pub waiting: i64,
+}
+
+impl Runs {
+    /// Number of candidates erased since the start of the process.
+    pub fn erased(&self) -> u64 {
+        self.erased.load(Ordering::Relaxed)
+    }
+
+    /// The last run; `None` before the first has ended.
+    pub fn last(&self) -> Option<Run> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The parts of the store that the thread works with.
+pub(in crate::store) struct Parts {
+    pub(in crate::store) world: Arc<dyn World>,
+    pub(in crate::store) clock: Arc<Clock>,
+    pub(in crate::store) erasures: Arc<Erasures>,
+    pub(in crate::store) writer: Arc<Writer>,
+    pub(in crate::store) notices: Arc<Notices>,
+    pub(in crate::store) runs: Arc<Runs>,
+    pub(in crate::store) health: Arc<Health>,
+}
+
+/// Starts the thread.
+pub(in crate::store) fn start(path: &Path, parts: Parts) -> Result<Periodic, Error> {
+    let connection = connection::open(path, Use::Read)?;
+    let mut worker = Worker { connection, parts, begun_at: None, under_way: None, has_failed: false };
+    Periodic::start("retention", STEP_EVERY, move || worker.step())
+}
+
+struct Worker {
+    connection: Connection,
+    parts: Parts,
+    begun_at: Option<Duration>,
+    under_way: Option<RunUnderWay>,
+    /// A part of the run failed, so the next run begins soon.
+    has_failed: bool,
+}
+
+struct RunUnderWay {
+    organizations: VecDeque<OrganizationId>,
+    /// The stage in the first of these organizations.
+    stage: Stage,
+    erased: u64,
+    waiting: i64,
+}
+
+/// The stage of a run in an organization. `after` is the number of the last candidate that it came to.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Records which candidates are due.
+    Scan { after: i64 },
+    /// Erases candidates who became due before today.
+    Erase { after: i64, today: Timestamp, with_unconfirmed: bool },
+}
+
+impl Worker {
+    fn step(&mut self) {
+        let now = self.parts.world.monotonic();
+        let Some(mut run) = self.under_way.take() else {
+            let wait = if self.has_failed { RETRY_AFTER } else { RUN_EVERY };
+            if self.begun_at.is_none_or(|at| now.saturating_sub(at) >= wait) {
+                self.begun_at = Some(now);
+                self.has_failed = false;
+                self.begin();
+            }
+            return;
+        };
+        let Some(organization) = run.organizations.front().cloned() else {
+            return self.end(None, run.erased, run.waiting);
+        };
+        let next = match run.stage {
+            Stage::Scan { after } => self.scan(&mut run, &organization, after),
+            Stage::Erase { after, today, with_unconfirmed } => {
+                self.erase(&mut run, &organization, after, today, with_unconfirmed)
+            }
+        };
+        match next {
+            Ok(Some(stage)) => run.stage = stage,
+            // A failure, because of a full disk or another process's lock, is retried by the next run.
+            next => {
+                if let Err(error) = next {
+                    self.fail(error);
+                }
+                run.organizations.pop_front();
+                run.stage = Stage::Scan { after: 0 };
+            }
+        }
+        self.under_way = Some(run);
+    }
+
+    fn begin(&mut self) {
+        let organizations = match tx::snapshot(&self.connection, self.parts.world.now(), due::organizations) {
+            Ok(organizations) => organizations,
+            Err(error) => return self.fail(error),
+        };
+        let reading = self.parts.clock.read();
+        if let Some(doubt) = reading.doubt() {
+            if !organizations.is_empty() {
+                self.parts.notices.say(describe_wait(doubt, &reading));
+            }
+            return self.end(Some(doubt), 0, 0);
+        }
+        let (organizations, stage) = (organizations.into(), Stage::Scan { after: 0 });
+        self.under_way = Some(RunUnderWay { organizations, stage, erased: 0, waiting: 0 });
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.has_failed = true;
+        self.parts.health.report(Job::Retention, &Err::<(), _>(error));
+    }
+
+    fn end(&mut self, doubt: Option<ClockDoubt>, erased: u64, waiting: i64) {
+        if !self.has_failed {
+            self.parts.health.report(Job::Retention, &Ok(()));
+        }
+        let at = self.parts.world.now();
+        let due = tx::snapshot(&self.connection, at, due::count).unwrap_or_default();
+        if erased > 0 || waiting > 0 {
+            self.parts.notices.say(format!(
+                "retention erased {erased} candidates; {due} are due, {waiting} of them wait for an admin's confirmation"
+            ));
+        }
+        let run = Run { at, doubt, due, waiting };
+        *self.parts.runs.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+    }
+
+    /// Scans the organization's next candidates, and records who has become due and who is no longer due. Returns the next
+    /// stage in the organization.
+    fn scan(&self, run: &mut RunUnderWay, organization: &OrganizationId, after: i64) -> Result<Option<Stage>, Error> {
+        let world = self.parts.world.as_ref();
+        let scan = |tx: &Tx<'_>| due::scan(tx, world, organization, after, SCANNED_MAX);
+        let scanned = tx::snapshot(&self.connection, world.now(), scan)?;
+        let Some(last) = scanned.last().map(|one| one.candidate.number) else {
+            return self.plan(run, organization);
+        };
+        let changed: Vec<_> = scanned.into_iter().filter(|one| scan_result(one) != ScanResult::Unchanged).collect();
+        for some in changed.chunks(RECORDED_MAX) {
+            let (some, clock) = (some.to_vec(), Arc::clone(&self.parts.clock));
+            // If the clock has jumped since the run began, nothing is recorded.
+            let is_believed = move || clock.read().doubt().is_none();
+            let job = move |tx: &Tx<'_>| {
+                if is_believed() { some.iter().try_for_each(|one| record_result(tx, one)) } else { Ok(()) }
+            };
+            self.parts.writer.run(job)?;
+        }
+        Ok(Some(Stage::Scan { after: last }))
+    }
+
+    /// Decides which of the due candidates to erase.
+    fn plan(&self, run: &mut RunUnderWay, organization: &OrganizationId) -> Result<Option<Stage>, Error> {
+        let world = self.parts.world.as_ref();
+        let load = |tx: &Tx<'_>| {
+            let Some(today) = due::today(tx, world, organization)? else { return Ok(None) };
+            Ok(Some((today, due::day(tx, organization, today)?)))
+        };
+        let Some((today, day)) = tx::snapshot(&self.connection, world.now(), load)? else { return Ok(None) };
+        run.waiting += day.waiting();
+        Ok(Some(Stage::Erase { after: 0, today, with_unconfirmed: day.waiting() == 0 }))
+    }
+
+    fn erase(
+        &self,
+        run: &mut RunUnderWay,
+        organization: &OrganizationId,
+        after: i64,
+        today: Timestamp,
+        with_unconfirmed: bool,
+    ) -> Result<Option<Stage>, Error> {
+        let load = |tx: &Tx<'_>| due::due_before(tx, organization, today, with_unconfirmed, after, ERASED_MAX);
+        let numbers = tx::snapshot(&self.connection, self.parts.world.now(), load)?;
+        let Some(last) = numbers.last().copied() else { return Ok(None) };
+        let (world, erasures, clock) =
+            (Arc::clone(&self.parts.world), Arc::clone(&self.parts.erasures), Arc::clone(&self.parts.clock));
+        let organization = organization.clone();
+        let job = move |tx: &Tx<'_>| {
+            if clock.read().doubt().is_some() {
+                return Ok(0);
+            }
+            erase_due(tx, world.as_ref(), &erasures, &organization, &numbers, today)
+        };
+        let erased = self.parts.writer.run_as(Grade::Durable, job)?;
+        run.erased += erased;
+        self.parts.runs.erased.fetch_add(erased, Ordering::Relaxed);
+        Ok(Some(Stage::Erase { after: last, today, with_unconfirmed }))
+    }
+}
+
+fn scan_result(scanned: &ScannedCandidate) -> ScanResult {
+    rule::scan(scanned.recorded, scanned.counted_from)
+}
+
+fn record_result(tx: &Tx<'_>, scanned: &ScannedCandidate) -> Result<(), Error> {
+    match scan_result(scanned) {
+        ScanResult::Unchanged => Ok(()),
+        ScanResult::Due(counted_from) => due::insert(tx, &scanned.candidate, counted_from),
+        ScanResult::NotDue => due::remove(tx, scanned.candidate.number),
+    }
+}
+
+/// Erases these due candidates, as far as they still are due. Returns the number of erased candidates.
+fn erase_due(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    erasures: &Erasures,
+    organization: &OrganizationId,
+    numbers: &[i64],
+    today: Timestamp,
+) -> Result<u64, Error> {
+    let (mut candidates, mut unconfirmed) = (Vec::new(), 0);
+    for number in numbers {
+        let scanned = due::scan(tx, world, organization, number - 1, 1)?;
+        let Some(one) = scanned.into_iter().find(|one| one.candidate.number == *number) else { continue };
+        let Some(recorded) = one.recorded else { continue };
+        match recorded.decide(one.counted_from, today) {
+            DueDecision::NotDue => due::remove(tx, *number)?,
+            DueDecision::Wait => {}
+            DueDecision::Erase => {
+                unconfirmed += i64::from(!recorded.is_confirmed);
+                candidates.push(one.candidate);
+            }
+        }
+    }
+    if candidates.is_empty() {
+        return Ok(0);
+    }
+    erase_by_retention(tx, erasures, world, &candidates)?;
+    due::add_erased(tx, organization, today, unconfirmed)?;
+    Ok(candidates.len() as u64)
+}
+
+/// The log line of a run that does nothing.
+fn describe_wait(doubt: ClockDoubt, reading: &ClockReading) -> String {
+    let minutes = reading.wait().as_secs().div_ceil(60);
+    match doubt {
+        ClockDoubt::Start => format!("retention waits: the service has just started; it begins in {minutes} minutes"),
+        ClockDoubt::Clock => format!(
+            "retention waits: the clock says {} where {} was expected; it goes on in {minutes} minutes of uptime, or when an \
+             admin confirms the time",
+            reading.wall, reading.believed
+        ),
+    }
+}

@@ -1,0 +1,229 @@
+//! The rows of organizations.
+
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
+use crate::domain::id::{Id, OrganizationId};
+use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, TIME_ZONE_DEFAULT};
+use crate::domain::text::Slug;
+use crate::domain::timestamp::Timestamp;
+
+/// An organization, as interchange documents have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationRecord {
+    pub id: OrganizationId,
+    pub slug: Slug,
+    pub name: String,
+    pub domain: String,
+    /// The URL of its logo elsewhere; empty without one.
+    pub logo: String,
+    pub portal_enabled: bool,
+    /// The theme of the portal: a JSON object as text.
+    pub portal_theme: String,
+    /// Whether each hire must name the position's code in the HR system.
+    pub require_external_position_id: bool,
+    /// A disabled organization has no portal, and only admins see it.
+    pub enabled: bool,
+    /// The IANA time zone in which its days begin.
+    pub time_zone: String,
+    /// Whether the service warns about roles that are published without a salary.
+    pub pay_transparency: bool,
+    /// The retention time in days; `None` to retain candidates for ever.
+    pub retention_days: Option<i64>,
+    /// The privacy notice as Markdown; blank for the service's own words.
+    pub privacy_notice: String,
+    /// The delay in hours before candidates see a decision; `None` if they never see it.
+    pub decision_visible_after_hours: Option<i64>,
+}
+
+impl OrganizationRecord {
+    /// An organization with default settings.
+    pub fn new(id: OrganizationId, slug: Slug, name: String) -> Self {
+        Self {
+            id,
+            slug,
+            name,
+            domain: String::new(),
+            logo: String::new(),
+            portal_enabled: false,
+            portal_theme: "{}".to_owned(),
+            require_external_position_id: false,
+            enabled: true,
+            time_zone: TIME_ZONE_DEFAULT.to_owned(),
+            pay_transparency: false,
+            retention_days: None,
+            privacy_notice: String::new(),
+            decision_visible_after_hours: Some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT),
+        }
+    }
+}
+
+/// An organization with its times.
+#[derive(Debug, Clone)]
+pub struct Organization {
+    pub record: OrganizationRecord,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The columns of [`Organization`], as [`organization`] reads them.
+const COLUMNS: &str = "id, slug, name, domain, logo, portal_enabled, portal_theme, require_external_position_id,
+  enabled, time_zone, pay_transparency, retention_days, privacy_notice, decision_visible_after_hours, created_at,
+  updated_at";
+
+fn organization(row: &Row<'_>) -> Result<Organization, Error> {
+    let mut columns = Columns::of(row);
+    Ok(Organization {
+        record: OrganizationRecord {
+            id: columns.parse(OrganizationId::parse)?,
+            slug: columns.parse(Slug::parse)?,
+            name: columns.read()?,
+            domain: columns.read()?,
+            logo: columns.read()?,
+            portal_enabled: columns.read()?,
+            portal_theme: columns.read()?,
+            require_external_position_id: columns.read()?,
+            enabled: columns.read()?,
+            time_zone: columns.read()?,
+            pay_transparency: columns.read()?,
+            retention_days: columns.read()?,
+            privacy_notice: columns.read()?,
+            decision_visible_after_hours: columns.read()?,
+        },
+        created_at: columns.time()?,
+        updated_at: columns.time()?,
+    })
+}
+
+/// Adds an organization that was created at `created_at`, without its status cache. Returns `false` if an organization with
+/// this id or slug exists.
+pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timestamp) -> Result<bool, Error> {
+    let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
+                 require_external_position_id, enabled, time_zone, pay_transparency, retention_days,
+                 privacy_notice, decision_visible_after_hours, created_at, updated_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
+               ON CONFLICT DO NOTHING";
+    let touched = tx.run(
+        sql,
+        (
+            organization.id.as_str(),
+            organization.slug.as_str(),
+            organization.slug.key(),
+            &organization.name,
+            &organization.domain,
+            &organization.logo,
+            organization.portal_enabled,
+            &organization.portal_theme,
+            organization.require_external_position_id,
+            organization.enabled,
+            &organization.time_zone,
+            organization.pay_transparency,
+            organization.retention_days,
+            &organization.privacy_notice,
+            organization.decision_visible_after_hours,
+            created_at.micros(),
+        ),
+    )?;
+    Ok(touched == 1)
+}
+
+pub(super) fn update(tx: &Tx<'_>, organization: &OrganizationRecord) -> Result<(), Error> {
+    let sql = "UPDATE organizations
+               SET slug = $1, slug_key = $2, name = $3, domain = $4, logo = $5, portal_enabled = $6, portal_theme = $7,
+                 require_external_position_id = $8, enabled = $9, time_zone = $10, pay_transparency = $11,
+                 retention_days = $12, privacy_notice = $13, decision_visible_after_hours = $14, updated_at = $15
+               WHERE id = $16";
+    tx.run(
+        sql,
+        (
+            organization.slug.as_str(),
+            organization.slug.key(),
+            &organization.name,
+            &organization.domain,
+            &organization.logo,
+            organization.portal_enabled,
+            &organization.portal_theme,
+            organization.require_external_position_id,
+            organization.enabled,
+            &organization.time_zone,
+            organization.pay_transparency,
+            organization.retention_days,
+            &organization.privacy_notice,
+            organization.decision_visible_after_hours,
+            tx.now.micros(),
+            organization.id.as_str(),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Every organization, oldest first.
+pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM organizations
+         ORDER BY created_at, id"
+    );
+    tx.all(&sql, [], organization)
+}
+
+/// A page of all organizations, newest first, behind the cursor `after` (`GET /api/admin/organizations`).
+pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<Organization>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM organizations
+         WHERE (created_at, id) < ($1, $2)
+         ORDER BY created_at DESC, id DESC
+         LIMIT $3"
+    );
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id));
+    tx.all(&sql, (at, id, rows_max), organization)
+}
+
+pub fn find(tx: &Tx<'_>, id: &OrganizationId) -> Result<Option<Organization>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM organizations
+         WHERE id = $1"
+    );
+    tx.one(&sql, [id.as_str()], organization)
+}
+
+pub fn find_by_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<Organization>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM organizations
+         WHERE slug_key = $1"
+    );
+    tx.one(&sql, [slug.key()], organization)
+}
+
+pub fn exists(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               WHERE id = $1";
+    tx.exists(sql, [organization.as_str()])
+}
+
+pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               WHERE slug_key = $1";
+    tx.exists(sql, [slug.key()])
+}
+
+/// The id of the organization with this slug.
+pub fn with_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<OrganizationId>, Error> {
+    let sql = "SELECT id
+               FROM organizations
+               WHERE slug_key = $1";
+    tx.one(sql, [slug.key()], |row| Columns::of(row).parse(OrganizationId::parse))
+}
+
+/// Whether the file has any organization.
+pub fn any(tx: &Tx<'_>) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM organizations
+               LIMIT 1";
+    tx.exists(sql, [])
+}

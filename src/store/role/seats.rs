@@ -1,0 +1,50 @@
+//! The seats of a role: its positions and hires, and the status that follows from them.
+
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::id::{OrganizationId, RoleId};
+use crate::domain::role::{RoleStatus, Seats};
+use crate::store::invitation;
+
+/// The current seats of one of an organization's roles.
+pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<Seats>, Error> {
+    let sql = "SELECT status, positions, hired
+               FROM roles
+               WHERE organization_id = $1 AND id = $2";
+    tx.one(sql, (organization.as_str(), role.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        let status = columns.parse(RoleStatus::parse)?;
+        Ok(Seats { status, positions: columns.read()?, hired: columns.read()? })
+    })
+}
+
+/// Saves the seats of a role after a decision. The signup links of a role that stops being open end.
+///
+/// # Errors
+/// [`Error::Defect`] if the role does not exist, or its seats are not `before`.
+pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Result<(), Error> {
+    if before == after {
+        return Ok(());
+    }
+    // Guarded by the seats that the rule saw. An unchanged status is not assigned, because a trigger on that column
+    // invalidates the cached portal.
+    let (status, now, was) = (after.status.as_str(), tx.now.micros(), before.status.as_str());
+    let touched = if before.status == after.status {
+        let sql = "UPDATE roles
+                   SET hired = $1, positions = $2, updated_at = $3
+                   WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
+        tx.run(sql, (after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
+    } else {
+        let sql = "UPDATE roles
+                   SET status = $1, hired = $2, positions = $3, updated_at = $4
+                   WHERE id = $5 AND status = $6 AND hired = $7 AND positions = $8";
+        tx.run(sql, (status, after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
+    };
+    if touched != 1 {
+        return Err(Error::Defect(format!("role {role} changed since the rule saw it")));
+    }
+    if before.status == RoleStatus::Open && after.status != RoleStatus::Open {
+        invitation::end_all(tx, role)?;
+    }
+    Ok(())
+}
