@@ -27,7 +27,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     let mut findings = check::check(&args.db.db, |what| print_message(&format!("checking: {what}")))?;
     if let Some(noted) = &args.chain_head {
-        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::departure(tx, noted))?);
+        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, noted))?);
     }
     for finding in &findings {
         print_data(finding)?;

@@ -1,5 +1,5 @@
-//! Whether a file is sound: SQLite's own integrity, foreign keys, the status caches and the roles' hires against a
-//! recount, what candidates are found by, what they applied with, and whether what HR systems are owed goes its way.
+//! The check of a file: SQLite's own integrity and foreign keys, recounts of status caches and hires, the word index,
+//! attachments, the usage log, the chain of activity, and deliveries.
 
 use std::path::Path;
 
@@ -7,22 +7,24 @@ use super::{activity, candidate, document, erasure, organization};
 use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
 use crate::db::path;
+use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
+use crate::domain::timestamp::Timestamp;
 
-/// Looks at everything on one snapshot of the file, and calls `progress` with what comes next. Each finding is a
-/// sentence; none means that the file is sound.
+/// Checks one snapshot of the file, and calls `progress` with each part before it is checked. Each finding is a sentence; a
+/// sound file has none.
 ///
 /// # Errors
-/// When the file cannot be read far enough to look.
+/// When the file cannot be read far enough to check it.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
-    tx::snapshot(&connection, crate::domain::timestamp::Timestamp::from_micros(0), |tx| {
+    tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
         progress("reading every page");
         let mut findings = integrity(tx)?;
         if !findings.is_empty() {
-            // What the tables say means little then, and reading them may fail.
+            // The tables of a damaged file mean little, and reading them may fail.
             return Ok(findings);
         }
         progress("following every foreign key");
@@ -33,29 +35,26 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("looking up candidates by their words");
         findings.extend(candidate::words::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
-        progress("adding up documents, and looking at what they came with");
+        progress("adding up attachments and checking their signups");
         findings.extend(document::check::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
-        progress("looking up the usage log by key");
+        progress("following the usage log of every key");
         findings.extend(usage(tx)?);
-        progress("following the chain of what was done");
-        findings.extend(activity::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
-        findings.extend(activity::emptied(tx, FINDINGS_OF_A_KIND_MAX)?);
-        progress("following what HR systems are owed");
+        progress("following the chain of activity");
+        findings.extend(activity::chain::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(activity::chain::unexplained_erasures(tx, FINDINGS_OF_A_KIND_MAX)?);
+        progress("checking deliveries to HR systems");
         findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);
         Ok(findings)
     })
 }
 
-/// What a person should know of a file that is sound: a sentence for each candidate who is on the list of who was erased,
-/// and was changed or held after that. Also where the list cannot be read, which stops the next start.
-///
-/// # Errors
-/// When the file cannot be read.
+/// Reports about a sound file: a sentence for each candidate who is in the erasure list, but was changed or held afterwards;
+/// or a sentence that the list cannot be read, which stops the next start.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
-    let now = crate::domain::timestamp::Timestamp::from_micros(0);
+    let now = Timestamp::from_micros(0);
     let list = path::beside(path, ".erased");
     Ok(match tx::snapshot(&connection, now, |tx| erasure::reported(tx, path))? {
         Ok(changed) => changed.iter().map(|candidate| changed_since_erased(candidate, &list.display())).collect(),
@@ -63,7 +62,7 @@ pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     })
 }
 
-/// The sentence about a candidate who changed after they were put on the list.
+/// The report about a candidate in the erasure list who was changed or held afterwards.
 pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Display) -> String {
     format!(
         "candidate {candidate} is in {list}, but was changed or held after that line was written, and is not erased; \
@@ -72,22 +71,21 @@ pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Displ
 }
 
 fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let ids = tx.all("SELECT id FROM organizations ORDER BY id", [], |row| {
-        tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)
-    })?;
+    let ids =
+        tx.all("SELECT id FROM organizations ORDER BY id", [], |row| Columns::of(row).parse(OrganizationId::parse))?;
     let mut findings = Vec::new();
     for id in ids {
         let (cached, counted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
         if cached != Some(counted) && findings.len() < FINDINGS_OF_A_KIND_MAX {
-            let cached = cached.map_or_else(|| "no row".to_owned(), |counts| words(&counts));
-            let counted = words(&counted);
+            let cached = cached.map_or_else(|| "no row".to_owned(), |counts| describe(&counts));
+            let counted = describe(&counted);
             findings.push(format!("status cache: organization {id} has {cached}; a recount gives {counted}"));
         }
     }
     Ok(findings)
 }
 
-fn words(counts: &StatusCounts) -> String {
+fn describe(counts: &StatusCounts) -> String {
     let StatusCounts { open_roles, open_positions, in_progress, hired, not_selected, withdrawn } = counts;
     format!(
         "{open_roles} open roles, {open_positions} open positions, {in_progress} in progress, {hired} hired, \
@@ -95,16 +93,17 @@ fn words(counts: &StatusCounts) -> String {
     )
 }
 
+/// Compares the hires of each role with its applications, and with the staged rows of a decided import.
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
-        "SELECT r.id, r.hired, count(a.id) + r.coming AS counted
+        "SELECT r.id, r.hired, count(a.id) + r.staged AS counted
          FROM (
            SELECT id, hired, (
              SELECT count(*)
              FROM import_rows c
              JOIN imports i ON i.number = c.import_number AND i.decided_at IS NOT NULL
              WHERE c.role_id = roles.id AND c.status = 'Hired'
-           ) AS coming
+           ) AS staged
            FROM roles
          ) AS r
          LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
@@ -113,12 +112,13 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {
-        let (id, hired, counted): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!("role {id} counts {hired} hired, its applications say {counted}"))
+        let mut columns = Columns::of(row);
+        let (id, hired, counted): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
+        Ok(format!("role {id} counts {hired} hires, but has {counted} hired applications"))
     })
 }
 
-/// What lists and boards find applications by is what the candidate and the steps say.
+/// Compares the columns by which lists and boards find applications with the candidate and the steps.
 fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let numbers = format!(
         "SELECT a.id
@@ -128,7 +128,7 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     let mut findings = tx.all(&numbers, [], |row| {
-        Ok(format!("application {} is not in its candidate's place", row.get::<_, String>(0)?))
+        Ok(format!("application {} has another number than its candidate", Columns::of(row).text()?))
     })?;
     let steps = format!(
         "SELECT a.id
@@ -143,20 +143,20 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     findings.extend(tx.all(&steps, [], |row| {
-        Ok(format!("application {} is at another step than its steps say", row.get::<_, String>(0)?))
+        Ok(format!("application {} is at another step than its steps show", Columns::of(row).text()?))
     })?);
     Ok(findings)
 }
 
-/// Every row of the usage log is found by its key: from the newest one, which is marked or behind the marks, each row leads to
-/// the one before it, and together they are all.
+/// Checks the usage log of each key: the newest row is indexed or behind the index, each row leads to the previous one, and all
+/// rows can be reached this way.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
-    let mut count = |sql: &str, words: fn(i64) -> String| -> Result<(), Error> {
-        match tx.one(sql, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?.flatten() {
+    let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {
+        match tx.value::<Option<i64>>(sql, [])?.flatten() {
             Some(0) => {}
-            Some(wrong) => findings.push(format!("usage log: {}", words(wrong))),
-            None => findings.push("usage log: up to when it is marked is not told".to_owned()),
+            Some(wrong) => findings.push(format!("usage log: {}", sentence(wrong))),
+            None => findings.push("usage log: the end of the usage index is missing".to_owned()),
         }
         Ok(())
     };
@@ -167,21 +167,21 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          WHERE (p.at IS NULL AND u.number > 1
              AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), 1))
            OR (u.previous_at IS NOT NULL AND u.number = 1)",
-        |rows| format!("{rows} rows do not name the row before them"),
+        |rows| format!("{rows} rows do not name the previous row of their key"),
     )?;
     count(
         "SELECT count(*)
          FROM api_key_usage_marks m
          LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number
          WHERE u.at IS NULL",
-        |marks| format!("{marks} marks are of no row"),
+        |entries| format!("{entries} index entries name no row"),
     )?;
     count(
         "SELECT count(*)
          FROM api_key_usage_newest n
          LEFT JOIN api_key_usage u ON u.at = n.at AND u.key_number = n.key_number AND u.number = n.number
          WHERE u.at IS NULL AND n.at > coalesce((SELECT pruned_to FROM api_key_usage_marking), 0)",
-        |keys| format!("of {keys} keys the newest row is none"),
+        |keys| format!("the newest row of {keys} keys does not exist"),
     )?;
     count(
         "SELECT abs((SELECT count(*) FROM api_key_usage) - (
@@ -199,43 +199,46 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
              SELECT key_number, min(number) AS oldest
              FROM api_key_usage
              GROUP BY key_number
-           ) AS kept USING (key_number)
+           ) AS stored USING (key_number)
          ))
          FROM api_key_usage_marking s
          WHERE s.id = 1",
-        |rows| format!("{rows} rows are not found by their key"),
+        |rows| format!("{rows} rows cannot be reached from the newest row of their key"),
     )?;
     Ok(findings)
 }
 
-/// The outbox is nowhere ahead of what was decided: it would pass over the next hire.
+/// Checks that the intake is not ahead of the activity, because it would then skip the next hire.
 fn intake(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_intake)
                  - (SELECT count(*) FROM hr_intake
                     WHERE activity_number > (SELECT coalesce(max(number), 0) FROM activities))";
-    let sound = tx.one(sql, [], |row| Ok(row.get::<_, i64>(0)? == 1))?;
-    let finding = "deliveries: the outbox is ahead of what was decided, so hires would not be told";
-    Ok(if sound == Some(true) { Vec::new() } else { vec![finding.to_owned()] })
+    let is_sound = tx.value::<i64>(sql, [])? == Some(1);
+    let finding = "deliveries: the outbox is ahead of the activity, so it would skip hires";
+    Ok(if is_sound { Vec::new() } else { vec![finding.to_owned()] })
 }
 
-/// A pending delivery has a time for its next attempt, unless an earlier one of its application has not arrived.
+/// Checks that each pending delivery has a time for its next attempt, unless it waits for an earlier delivery of its
+/// application.
 fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
-        "SELECT id, is_forgotten
+        "SELECT id, is_unscheduled
          FROM (
-           SELECT d.id, d.next_attempt_at IS NULL AS is_forgotten, EXISTS (
+           SELECT d.id, d.next_attempt_at IS NULL AS is_unscheduled, EXISTS (
              SELECT 1 FROM hr_deliveries e
              WHERE e.candidate_role_id = d.candidate_role_id AND e.number < d.number AND e.state <> 'delivered'
            ) AS waits
            FROM hr_deliveries d
            WHERE d.state = 'pending'
          )
-         WHERE is_forgotten <> waits
+         WHERE is_unscheduled <> waits
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {
-        let (id, is_forgotten): (String, bool) = (row.get(0)?, row.get(1)?);
-        let what = if is_forgotten { "nothing holds it, yet it is never sent" } else { "it would go before its turn" };
-        Ok(format!("delivery {id}: {what}"))
+        let mut columns = Columns::of(row);
+        let (id, is_unscheduled): (&str, bool) = (columns.text()?, columns.read()?);
+        let why =
+            if is_unscheduled { "nothing holds it, but it has no time" } else { "it would overtake an earlier one" };
+        Ok(format!("delivery {id}: {why}"))
     })
 }

@@ -209,7 +209,7 @@ fn reopening_a_rejection_with_an_erased_activity_continues_at_its_step() {
     );
     reopen(&staff, &hiring, 0, 0);
     assert_eq!(hiring.step_statuses(&app, 0), ["skipped", "in_progress", "pending", "pending"]);
-    assert!(app.check().iter().all(|finding| finding.contains("its detail is gone")), "{:?}", app.check());
+    assert!(app.check().iter().all(|finding| finding.contains("the detail was removed")), "{:?}", app.check());
 }
 
 fn the_activity_of_a_reopening_holds_the_undone_rejection() {

@@ -116,7 +116,7 @@ fn check_prints_each_finding_and_fails() {
              SELECT organization_id, 0, 'zzz', number, number / 1024 FROM candidates WHERE id = 'cand_1'",
             &["1 words", "no name and address"],
         ),
-        ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "place"]),
+        ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "another number"]),
         (
             "UPDATE candidate_roles SET at_role_step_id = NULL, at_since = NULL WHERE id = 'app_1'",
             &["app_1", "another step"],

@@ -60,7 +60,7 @@ fn a_changed_detail_is_found() {
     let dir = with_decisions();
     let id = id(&dir, 2);
     let found = found(&dir, "UPDATE activities SET detail = replace(detail, 'of mine', 'of yours') WHERE number = :2");
-    assert_eq!(found, [format!("activity {id}: its detail is not what was recorded")]);
+    assert_eq!(found, [format!("activity {id}: the detail was changed")]);
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn a_detail_changed_together_with_its_digest_is_found() {
     // Somebody who knows the digests would have to recompute all later rows too.
     let found =
         found(&dir, "UPDATE activities SET detail_hash = zeroblob(32), detail = '{}', salt = NULL WHERE number = :2");
-    let row = format!("activity {id}: it is not what was recorded, or the one before it is not");
-    assert_eq!(found, [row, format!("activity {id}: its detail is gone, and nobody it concerns was erased")]);
+    let row = format!("activity {id}: the row, or the one before it, was changed");
+    assert_eq!(found, [row, format!("activity {id}: the detail was removed, but no erasure accounts for it")]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_emptied_detail_is_found() {
     assert!(refused.contains("activities are only appended"), "{refused}");
     drop(connection);
     let found = found(&dir, &emptied);
-    assert_eq!(found, [format!("activity {id}: its detail is gone, and nobody it concerns was erased")]);
+    assert_eq!(found, [format!("activity {id}: the detail was removed, but no erasure accounts for it")]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_change_of_any_column_is_found() {
         dir.write("a.db", &whole);
         let found = found(&dir, &format!("UPDATE activities SET {change} WHERE number = :2"));
         let id = id(&dir, 2);
-        let expected = format!("activity {id}: it is not what was recorded, or the one before it is not");
+        let expected = format!("activity {id}: the row, or the one before it, was changed");
         assert_eq!(found, [expected], "{change}");
     }
 }
@@ -114,8 +114,7 @@ fn a_change_of_any_column_is_found() {
 fn a_changed_hash_is_found_in_its_row_and_the_next() {
     let dir = with_decisions();
     let found = found(&dir, "UPDATE activities SET hash = zeroblob(32) WHERE number = :2");
-    let broken_row =
-        |number| format!("activity {}: it is not what was recorded, or the one before it is not", id(&dir, number));
+    let broken_row = |number| format!("activity {}: the row, or the one before it, was changed", id(&dir, number));
     assert_eq!(found, [broken_row(2), broken_row(3)]);
 }
 
@@ -123,9 +122,9 @@ fn a_changed_hash_is_found_in_its_row_and_the_next() {
 fn a_gap_between_rows_is_found() {
     let dir = with_decisions();
     let id = id(&dir, 3);
-    let broken_row = format!("activity {id}: it is not what was recorded, or the one before it is not");
+    let broken_row = format!("activity {id}: the row, or the one before it, was changed");
     let found = found(&dir, "DELETE FROM activities WHERE number = :2");
-    let missing = format!("activities: between {} and {} some are missing", nth(&dir, 1), nth(&dir, 3));
+    let missing = format!("activities: rows between {} and {} are missing", nth(&dir, 1), nth(&dir, 3));
     assert_eq!(found, [missing, broken_row]);
 }
 
@@ -135,7 +134,7 @@ fn a_removed_row_is_found_even_if_the_next_takes_its_number() {
     let id = id(&dir, 3);
     let close_up = "DELETE FROM activities WHERE number = :2; UPDATE activities SET number = :2 WHERE number = :3;";
     let found = found(&dir, close_up);
-    assert_eq!(found, [format!("activity {id}: it is not what was recorded, or the one before it is not")]);
+    assert_eq!(found, [format!("activity {id}: the row, or the one before it, was changed")]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use jiff::fmt::rfc2822::DateTimeParser;
 
+use super::activity::Action;
 use super::id::DeliveryId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
@@ -37,6 +38,17 @@ words! {
         HireReversed = "candidate.hire_reversed",
         /// An admin tests the connection. There is only one attempt.
         Ping = "ping",
+    }
+}
+
+impl DeliveryEvent {
+    /// The event that an act causes, if any. HR systems learn only of hires and of reversed hires.
+    pub fn of_action(action: Action) -> Option<Self> {
+        match action {
+            Action::Hired => Some(Self::Hired),
+            Action::HireReversed => Some(Self::HireReversed),
+            _ => None,
+        }
     }
 }
 

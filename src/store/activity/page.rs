@@ -1,56 +1,44 @@
-//! What was done, as staff read it: pages of what concerns an organization, one of its roles or one of its candidates.
+//! Pages of activity: of an organization, of one of its roles, or of one of its candidates.
 
-use crate::db::row::Row;
-
-use super::id;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, CHAIN_START, Subject};
 use crate::domain::id::{
     ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId,
 };
 use crate::domain::timestamp::Timestamp;
 
-/// One row, with who it was that did it.
+/// An activity row with its actor.
 #[derive(Debug, Clone)]
 pub struct Activity {
-    /// Its id.
     pub id: ActivityId,
-    /// When.
     pub at: Timestamp,
-    /// What was done, as it is spelled.
+    /// The word of the action. The file may hold words that this version does not know.
     pub action: String,
-    /// By whom; nobody where the service did it by itself.
+    /// The user who acted; `None` for the service itself.
     pub actor: Option<Actor>,
-    /// With which key.
+    /// The key with which the user acted; `None` for a session or a command.
     pub api_key_id: Option<ApiKeyId>,
-    /// To which role.
     pub role_id: Option<RoleId>,
-    /// To which candidate.
     pub candidate_id: Option<CandidateId>,
-    /// To which application.
     pub candidate_role_id: Option<ApplicationId>,
-    /// To which of its steps.
     pub candidate_role_step_id: Option<CandidateStepId>,
-    /// Its detail: JSON text. Nothing where that was erased.
+    /// The detail as JSON text; `None` if it was erased.
     pub detail: Option<String>,
-    /// Its own hash.
     pub hash: [u8; 32],
-    /// The hash of the row before it in the file, whosever that is.
+    /// The hash of the previous row in the file, which may belong to another organization.
     pub previous_hash: [u8; 32],
 }
 
-/// Who did something.
+/// The user who acted, with the present name and address.
 #[derive(Debug, Clone)]
 pub struct Actor {
-    /// The user's id.
     pub id: String,
-    /// The user's name, as it is now.
     pub name: String,
-    /// The user's address, as it is now.
     pub email: String,
 }
 
-/// The columns of [`Activity`], from the tables that they are in.
+/// The columns of [`activity`].
 pub(in crate::store) const SELECT: &str =
     "SELECT a.id, a.at, a.action, u.id, u.name, u.email, a.api_key_id, a.role_id, a.candidate_id,
        a.candidate_role_id, a.candidate_role_step_id, CASE WHEN a.salt IS NOT NULL THEN a.detail END, a.hash,
@@ -58,8 +46,8 @@ pub(in crate::store) const SELECT: &str =
      FROM activities a
      LEFT JOIN users u ON u.id = a.user_id";
 
-// An organization has an index for each action, because most of what is looked for among all that it did is rare. A role
-// and a candidate have few rows, so those are looked through; the `+` keeps the organization's indexes out of it.
+// The rows of an organization have an index by action, because most actions are rare among them. A role or a candidate has
+// few rows, so SQLite reads all of them; the `+` keeps it from using an index of the organization instead.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";
@@ -76,11 +64,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// A page of what concerns an organization, or of what concerns the role or the candidate that the subject names, before
-/// the row with this number, newest first.
-///
-/// # Errors
-/// When SQLite fails.
+/// A page of the activity of the subject's role, candidate or organization, newest first, from before the row with this
+/// number.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,
@@ -110,35 +95,38 @@ pub fn page(
     }
 }
 
-/// The number of an organization's row.
-///
-/// # Errors
-/// When SQLite fails.
+/// The number of an activity row of the subject's organization.
 pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities
                WHERE id = $1 AND organization_id = $2";
     let organization = subject.organization_id.as_ref().map(OrganizationId::as_str);
-    tx.one(sql, (activity.as_str(), organization), |row| Ok(row.get(0)?))
+    tx.value(sql, (activity.as_str(), organization))
 }
 
 pub(super) fn activity(row: &Row<'_>) -> Result<Activity, Error> {
-    let actor = match row.get(3)? {
-        Some(id) => Some(Actor { id, name: row.get(4)?, email: row.get(5)? }),
-        None => None,
-    };
+    let mut columns = Columns::of(row);
     Ok(Activity {
-        id: tx::word(&row.get::<_, String>(0)?, ActivityId::parse)?,
-        at: tx::time(row, 1)?,
-        action: row.get(2)?,
-        actor,
-        api_key_id: id(row, 6)?,
-        role_id: id(row, 7)?,
-        candidate_id: id(row, 8)?,
-        candidate_role_id: id(row, 9)?,
-        candidate_role_step_id: id(row, 10)?,
-        detail: row.get(11)?,
-        hash: row.get(12)?,
-        previous_hash: row.get::<_, Option<[u8; 32]>>(13)?.unwrap_or(CHAIN_START),
+        id: columns.parse(ActivityId::parse)?,
+        at: columns.time()?,
+        action: columns.read()?,
+        actor: actor(&mut columns)?,
+        api_key_id: columns.parse_or_none(ApiKeyId::parse)?,
+        role_id: columns.parse_or_none(RoleId::parse)?,
+        candidate_id: columns.parse_or_none(CandidateId::parse)?,
+        candidate_role_id: columns.parse_or_none(ApplicationId::parse)?,
+        candidate_role_step_id: columns.parse_or_none(CandidateStepId::parse)?,
+        detail: columns.read()?,
+        hash: columns.read()?,
+        previous_hash: columns.read::<Option<[u8; 32]>>()?.unwrap_or(CHAIN_START),
+    })
+}
+
+/// Reads the three columns of the actor. They are all null for the service itself.
+fn actor(columns: &mut Columns<'_>) -> Result<Option<Actor>, Error> {
+    let (id, name, email) = (columns.read()?, columns.read()?, columns.read()?);
+    Ok(match (id, name, email) {
+        (Some(id), Some(name), Some(email)) => Some(Actor { id, name, email }),
+        _ => None,
     })
 }

@@ -1,5 +1,5 @@
-//! Platform activity: what was done to the appliance itself and belongs to no organization, such as keys, users, sign-ins
-//! and commands on the file. Its rows are in the same chain as all others. They name users and keys by their ids alone.
+//! Platform activity: the acts on the service itself, such as keys, users, sign-ins and commands on the file. They belong to no
+//! organization. Their rows are in the same chain as all others, and name users and keys by their ids alone.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
 use crate::world::World;
 
-// The indexes of an organization's rows have the platform's, too: a row without an organization is one of theirs.
+// The indexes on the organization also find these rows: they are the rows with null in that column.
 pub(in crate::store) const OF_PLATFORM: &str = "WHERE a.organization_id IS NULL AND a.number < $1
      ORDER BY a.number DESC
      LIMIT $2";
@@ -25,10 +25,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Puts on record what was done to the appliance, by the caller or, without one, on the command line or by the service.
-///
-/// # Errors
-/// When SQLite fails.
+/// Appends a row for an act of `who`, or of a command or the service itself without one.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -40,25 +37,19 @@ pub fn record(
     append(tx, stamp, who, action, &Subject::of_platform(), &detail(before, after)?)
 }
 
-/// Puts a command on record, in the transaction of what it does. `facts` are what it was about: ids and counts, no names.
-///
-/// # Errors
-/// When SQLite fails.
+/// Appends a row for a command, in the transaction of the command. `facts` may hold ids and counts, but no names.
 pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Value) -> Result<(), Error> {
     #[derive(Serialize)]
-    struct Ran<'a> {
+    struct CommandDetail<'a> {
         command: &'a str,
         #[serde(flatten)]
         facts: &'a Value,
     }
-    record(tx, &stamp(world), None, Action::CommandRan, &None::<()>, &Ran { command, facts })
+    record(tx, &stamp(world), None, Action::CommandRan, &None::<()>, &CommandDetail { command, facts })
 }
 
-/// Puts a command on record that itself only reads, before it does. `Some` with the reason where that cannot be done: the
-/// file is on a read-only mount, or its disk is full, and just then a backup must still be possible.
-///
-/// # Errors
-/// When SQLite fails.
+/// Appends a row for a command that only reads the file, before it does. Returns the reason if the row cannot be written: the
+/// file is on a read-only mount, or another process holds it locked. A backup must still be possible then.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection.is_readonly(MAIN_DB).map_err(Error::from)? {
@@ -71,10 +62,7 @@ pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Val
     }
 }
 
-/// A page of platform activity before the row with this number, newest first (`GET /api/admin/activity`).
-///
-/// # Errors
-/// When SQLite fails.
+/// A page of platform activity, newest first, from before the row with this number (`GET /api/admin/activity`).
 pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -> Result<Vec<Activity>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match action {
@@ -87,12 +75,9 @@ pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -
 }
 
 /// The number of a row of platform activity.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn number(tx: &Tx<'_>, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities
                WHERE id = $1 AND organization_id IS NULL";
-    tx.one(sql, [activity.as_str()], |row| Ok(row.get(0)?))
+    tx.value(sql, [activity.as_str()])
 }

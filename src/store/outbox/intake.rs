@@ -165,5 +165,5 @@ fn person(columns: &mut Columns<'_>) -> Result<PersonFacts, Error> {
 }
 
 fn event(action: &str) -> Option<DeliveryEvent> {
-    Action::parse(action).and_then(activity::event)
+    Action::parse(action).and_then(DeliveryEvent::of_action)
 }
