@@ -6,7 +6,7 @@ use super::{DbArg, Failure, act_and_print, parse_name, parse_new_email, print_me
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
-use crate::domain::user::PlatformRole;
+use crate::domain::user::{PlatformRole, UserProfile};
 use crate::store::api_key::NewApiKey;
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
@@ -66,16 +66,16 @@ pub(super) fn create_admin_with_key(
 ) -> Result<NewApiKey, Error> {
     let stamp = || store::activity::stamp(world);
     let user_id = match store::user::find_by_email(tx, email)? {
-        Some(store::user::User { record, .. }) => {
-            let admin = store::user::Record { platform_role: PlatformRole::Admin, enabled: true, ..record.clone() };
-            store::user::change(tx, &stamp(), None, &record, &admin)?;
-            record.id
+        Some(store::user::User { profile, .. }) => {
+            let admin = UserProfile { platform_role: PlatformRole::Admin, enabled: true, ..profile.clone() };
+            store::user::change(tx, &stamp(), None, &profile, &admin)?;
+            profile.id
         }
         None => {
             let id: UserId = world.id();
             let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default()).to_owned();
             let platform_role = PlatformRole::Admin;
-            let user = store::user::Record { id, email: email.clone(), name, platform_role, enabled: true };
+            let user = UserProfile { id, email: email.clone(), name, platform_role, enabled: true };
             store::user::create(tx, &stamp(), None, &user)?;
             user.id
         }

@@ -38,12 +38,12 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     password::check_length(&password).map_err(refused)?;
     let nobody = || Failure::new(format!("there is no user with the address {}", args.email.as_str()));
     let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;
-    let user = found.ok_or_else(nobody)?.record;
+    let user = found.ok_or_else(nobody)?.profile;
     password::check(&password, &user.email, &user.name).map_err(refused)?;
     let hash = world.hash_password(&password);
     let is_set = store::act_alone(&args.db.db, world, |tx| {
         let Some(user) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
-        let facts = json!({ "userId": user.record.id.as_str() });
+        let facts = json!({ "userId": user.profile.id.as_str() });
         store::activity::platform::record_command(tx, world, "set-password", &facts)?;
         store::user::set_password(tx, &args.email, &hash)
     });

@@ -7,10 +7,10 @@ use super::list::{ListArgs, enabled_or_disabled, to_json};
 use super::{DbArg, Failure, one_of, parse_email, parse_name, parse_new_email, print_data, print_message};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
-use crate::domain::user::PlatformRole;
+use crate::domain::user::{PlatformRole, UserProfile};
 use crate::http::api::shown;
 use crate::store::file::{self, Missing, Older};
-use crate::store::user::{Record, User};
+use crate::store::user::User;
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
@@ -91,13 +91,13 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
 }
 
 fn columns(user: &User) -> Vec<String> {
-    let User { record, created_at, .. } = user;
+    let User { profile, created_at, .. } = user;
     vec![
-        record.id.to_string(),
-        record.email.as_str().to_owned(),
-        record.name.clone(),
-        record.platform_role.as_str().to_owned(),
-        enabled_or_disabled(record.enabled),
+        profile.id.to_string(),
+        profile.email.as_str().to_owned(),
+        profile.name.clone(),
+        profile.platform_role.as_str().to_owned(),
+        enabled_or_disabled(profile.enabled),
         created_at.to_string(),
     ]
 }
@@ -106,7 +106,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let id: UserId = world.id();
-    let user = Record {
+    let user = UserProfile {
         id: id.clone(),
         email: args.email.clone(),
         name: args.name.clone(),
@@ -130,10 +130,10 @@ fn set_enabled(args: &ByEmail, enabled: bool, world: &dyn World) -> Result<(), F
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let found = store::act_alone(path, world, |tx| {
-        let Some(User { record, .. }) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
-        let after = Record { enabled, ..record.clone() };
-        store::user::change(tx, &store::activity::stamp(world), None, &record, &after)?;
-        self::record(tx, world, if enabled { "user enable" } else { "user disable" }, &record.id)?;
+        let Some(User { profile, .. }) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
+        let after = UserProfile { enabled, ..profile.clone() };
+        store::user::change(tx, &store::activity::stamp(world), None, &profile, &after)?;
+        record(tx, world, if enabled { "user enable" } else { "user disable" }, &profile.id)?;
         Ok::<_, Error>(true)
     })?;
     let email = args.email.as_str();

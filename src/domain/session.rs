@@ -16,6 +16,23 @@ pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) 
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
 
+/// The latest times of a session that has ended: it ended if it was created or last seen at its bound or earlier. The same
+/// rule as [`is_alive`], for a query over all sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedBounds {
+    /// The bound of the sign-in.
+    pub created_at: Timestamp,
+    /// The bound of the last request.
+    pub last_seen_at: Timestamp,
+}
+
+impl EndedBounds {
+    /// The bounds at this time.
+    pub fn at(now: Timestamp) -> Self {
+        Self { created_at: now.minus(TOTAL_MAX), last_seen_at: now.minus(IDLE_MAX) }
+    }
+}
+
 /// The header fields that state a request's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOrigin<'a> {
@@ -61,6 +78,16 @@ mod tests {
         assert!(!is_alive(made, made, at(1_800)));
         assert!(is_alive(made, at(43_000), at(43_199)));
         assert!(!is_alive(made, at(43_000), at(43_200)));
+    }
+
+    #[test]
+    fn bounds_of_ended_sessions_agree_with_the_rule() {
+        let now = Timestamp::from_micros(1_000_000_000_000);
+        let bounds = EndedBounds::at(now);
+        let next = |at: Timestamp| at.plus(Duration::from_micros(1));
+        assert!(is_alive(next(bounds.created_at), next(bounds.last_seen_at), now));
+        assert!(!is_alive(bounds.created_at, next(bounds.last_seen_at), now));
+        assert!(!is_alive(next(bounds.created_at), bounds.last_seen_at, now));
     }
 
     #[test]

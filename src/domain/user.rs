@@ -1,8 +1,12 @@
 //! Users: their platform role, their organization roles, and the rights that follow.
 
+use std::time::Duration;
+
 use super::api_key::{Grant, Scope};
 use super::id::{ApiKeyId, UserId};
 use super::refusal::Refusal;
+use super::text::Email;
+use super::timestamp::Timestamp;
 use super::words::words;
 
 words! {
@@ -132,33 +136,59 @@ impl Admin {
     }
 }
 
-/// The part of a user that decides whether they can act as an admin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AccountState {
+/// The data of a user that admins manage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserProfile {
+    /// The user's id, which never changes.
+    pub id: UserId,
+    /// The address for sign-ins.
+    pub email: Email,
+    /// The user's name.
+    pub name: String,
     /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// False for a disabled user.
+    /// False for a disabled user, who can use neither keys nor sessions nor the password.
     pub enabled: bool,
 }
 
-impl AccountState {
-    fn is_admin(self) -> bool {
+impl UserProfile {
+    fn is_enabled_admin(&self) -> bool {
         self.enabled && self.platform_role == PlatformRole::Admin
     }
 }
 
-/// Passes for a change that leaves at least one enabled admin, this user or `another`. Without one, nobody could undo the
+/// The consequences of a change of a user.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UserChange {
+    /// Which of address and name changed. Activity names the fields, and never their values.
+    pub changed_fields: Vec<&'static str>,
+    /// Whether the user's sessions end: for a disabled user, and for a new address, because somebody else may read the old
+    /// mailbox.
+    pub ends_sessions: bool,
+}
+
+/// Plans a change of a user. `has_other_admin` tells whether another enabled admin exists; without one, nobody could undo the
 /// change over the network.
 ///
 /// # Errors
-/// `conflict` for a change of the last enabled admin.
-pub fn require_admin_remains(before: AccountState, after: AccountState, another: bool) -> Result<(), Refusal> {
-    if before.is_admin() && !after.is_admin() && !another {
+/// `conflict` for a change that disables or demotes the last enabled admin.
+pub fn plan_change(before: &UserProfile, after: &UserProfile, has_other_admin: bool) -> Result<UserChange, Refusal> {
+    if before.is_enabled_admin() && !after.is_enabled_admin() && !has_other_admin {
         return Err(Refusal::Conflict(
             "this is the last enabled admin, who can be neither disabled nor demoted; make another admin first",
         ));
     }
-    Ok(())
+    let differs = [("email", before.email.as_str() != after.email.as_str()), ("name", before.name != after.name)];
+    Ok(UserChange {
+        changed_fields: differs.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect(),
+        ends_sessions: !after.enabled || before.email.key() != after.email.key(),
+    })
+}
+
+/// The time of a new membership of a user: now, or just after the user's newest membership. Times decide which membership is
+/// the oldest, so no two may be equal.
+pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
 /// The roles of a caller with regard to an organization that they may see.
@@ -209,23 +239,53 @@ pub fn may_erase(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::Id;
+
+    fn profile(platform_role: PlatformRole, enabled: bool) -> UserProfile {
+        let email = Email::parse("ada@example.org").unwrap();
+        UserProfile { id: UserId::parse("user_1").unwrap(), email, name: "Ada".to_owned(), platform_role, enabled }
+    }
 
     #[test]
     fn the_last_enabled_admin_is_not_disabled_or_demoted() {
-        let reach = |platform_role, enabled| AccountState { platform_role, enabled };
-        let (admin, off) = (reach(PlatformRole::Admin, true), reach(PlatformRole::Admin, false));
-        let (user, user_off) = (reach(PlatformRole::User, true), reach(PlatformRole::User, false));
-        for after in [off, user, user_off] {
-            assert!(matches!(require_admin_remains(admin, after, false), Err(Refusal::Conflict(_))));
-            assert!(require_admin_remains(admin, after, true).is_ok());
-            for before in [off, user, user_off] {
+        let (admin, off) = (profile(PlatformRole::Admin, true), profile(PlatformRole::Admin, false));
+        let (user, user_off) = (profile(PlatformRole::User, true), profile(PlatformRole::User, false));
+        for after in [&off, &user, &user_off] {
+            assert!(matches!(plan_change(&admin, after, false), Err(Refusal::Conflict(_))));
+            assert!(plan_change(&admin, after, true).is_ok());
+            for before in [&off, &user, &user_off] {
                 assert!(
-                    require_admin_remains(before, after, false).is_ok(),
+                    plan_change(before, after, false).is_ok(),
                     "a user who is no enabled admin cannot be the last one"
                 );
             }
         }
-        assert!(require_admin_remains(admin, admin, false).is_ok() && require_admin_remains(off, admin, false).is_ok());
+        assert!(plan_change(&admin, &admin, false).is_ok() && plan_change(&off, &admin, false).is_ok());
+    }
+
+    #[test]
+    fn sessions_end_with_the_account_or_the_address() {
+        let before = profile(PlatformRole::User, true);
+        let email = |text| UserProfile { email: Email::parse(text).unwrap(), ..before.clone() };
+        for (after, changed_fields, ends_sessions) in [
+            (before.clone(), &[][..], false),
+            (UserProfile { name: "Ada L.".to_owned(), ..before.clone() }, &["name"], false),
+            (UserProfile { platform_role: PlatformRole::Admin, ..before.clone() }, &[], false),
+            (UserProfile { enabled: false, ..before.clone() }, &[], true),
+            (email("ADA@example.org"), &["email"], false),
+            (email("ada@example.net"), &["email"], true),
+        ] {
+            let expected = UserChange { changed_fields: changed_fields.to_vec(), ends_sessions };
+            assert_eq!(plan_change(&before, &after, false), Ok(expected), "{after:?}");
+        }
+    }
+
+    #[test]
+    fn memberships_of_a_user_have_different_times() {
+        let at = Timestamp::from_micros;
+        for (newest, expected) in [(None, 5), (Some(4), 5), (Some(5), 6), (Some(9), 10)] {
+            assert_eq!(membership_since(newest.map(at), at(5)), at(expected), "{newest:?}");
+        }
     }
 
     #[test]

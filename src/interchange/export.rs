@@ -111,7 +111,7 @@ struct User {
 }
 
 fn user(_: &Source<'_>, user: store::user::User) -> Result<User, Error> {
-    let user = user.record;
+    let user = user.profile;
     Ok(User {
         id: user.id.to_string(),
         email: user.email.as_str().to_owned(),
@@ -141,7 +141,7 @@ struct Organization<'s> {
     decision_visible_after_hours: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<HrIntegration>,
-    members: Lazy<'s, store::membership::Record, Member>,
+    members: Lazy<'s, store::membership::OrgMember, Member>,
     roles: Lazy<'s, store::role::RoleRecord, Role<'s>>,
 }
 
@@ -202,7 +202,7 @@ fn organization<'s>(
     })
 }
 
-fn member(member: &store::membership::Record) -> Member {
+fn member(member: &store::membership::OrgMember) -> Member {
     Member { user_id: member.user_id.to_string(), org_role: member.org_role.as_str() }
 }
 

@@ -37,14 +37,14 @@ use self::context::Context;
 use self::fields::Fields;
 use self::findings::Pointer;
 use self::reader::{Array, Object};
-use crate::store;
+use crate::domain::user::UserProfile;
 use crate::world::World;
 
 /// A consistent document. Missing ids were generated, and missing times are the time of reading.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The users of the whole service.
-    pub users: Vec<store::user::Record>,
+    pub users: Vec<UserProfile>,
     /// The organizations, with everything that belongs to them.
     pub organizations: Vec<Organization>,
     /// A sentence for each default that a person should know about.
@@ -87,7 +87,7 @@ impl Document {
 
 #[derive(Default)]
 struct DocumentArrays {
-    users: Option<Array<store::user::Record>>,
+    users: Option<Array<UserProfile>>,
     organizations: Option<Array<Organization>>,
 }
 

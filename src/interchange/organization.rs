@@ -26,7 +26,7 @@ pub struct Organization {
     /// The settings for its HR system.
     pub hr_integration: Option<hr_integration::HrIntegrationRecord>,
     /// The memberships.
-    pub members: Vec<membership::Record>,
+    pub members: Vec<membership::OrgMember>,
     /// The candidates of all its roles, each once.
     pub candidates: Vec<candidate::Record>,
     /// The roles with their applications.
@@ -35,7 +35,7 @@ pub struct Organization {
 
 #[derive(Default)]
 pub(super) struct Arrays {
-    members: Option<Array<membership::Record>>,
+    members: Option<Array<membership::OrgMember>>,
     roles: Option<Array<Role>>,
 }
 
@@ -173,7 +173,7 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrat
     Some(hr_integration::HrIntegrationRecord { url: url?, secret, enabled })
 }
 
-impl Object for membership::Record {
+impl Object for membership::OrgMember {
     const MEMBERS: &'static [&'static str] = &["userId", "orgRole"];
     type Arrays = ();
 

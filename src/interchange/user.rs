@@ -3,10 +3,9 @@
 use super::fields::Fields;
 use super::reader::Object;
 use crate::domain::text::{EMAIL_MUST_BE, Email};
-use crate::domain::user::PlatformRole;
-use crate::store::user::Record;
+use crate::domain::user::{PlatformRole, UserProfile};
 
-impl Object for Record {
+impl Object for UserProfile {
     const MEMBERS: &'static [&'static str] = &["id", "email", "name", "platformRole", "enabled"];
     type Arrays = ();
 

@@ -17,7 +17,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
-use crate::store::user::Account;
+use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
 /// Random bytes of a session's cookie: 256 bits.
@@ -51,7 +51,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// A sign-in whose password was right, and the cookie that it will be answered with.
 struct SignIn {
     email: Email,
-    account: Account,
+    account: SignInAccount,
     cookie: String,
     client: IpAddr,
 }
@@ -85,7 +85,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     })?;
     let account = match &email {
         Some(email) => {
-            let found = ctx.store.read(|tx| store::user::account(tx, email));
+            let found = ctx.store.read(|tx| store::user::sign_in_account(tx, email));
             found.inspect_err(|_| ctx.throttle.undone(&attempt))?
         }
         None => None,
@@ -108,7 +108,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
 
 /// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignIn) -> Result<Reply, Error> {
-    if store::user::account(tx, &input.email)?.as_ref() != Some(&input.account) {
+    if store::user::sign_in_account(tx, &input.email)?.as_ref() != Some(&input.account) {
         note(ctx, "failed", input.email.key(), input.client);
         return Err(Refusal::Unauthorized { sent: true }.into());
     }
@@ -116,7 +116,7 @@ fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignIn) -> Result<Reply, Error> {
     store::session::insert(tx, &digest, &input.account.id)?;
     let who = store::session::principal(tx, &digest)?
         .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
-    store::session::record(tx, &store::activity::stamp(&*ctx.world), &who)?;
+    store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &who)?;
     note(ctx, "succeeded", input.email.key(), input.client);
     let cookie = set_cookie(ctx, &input.cookie, TOTAL_MAX.as_secs());
     Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))

@@ -13,7 +13,7 @@ use crate::http::server::pagination::Page;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::membership::{Membership, Record};
+use crate::store::membership::{Membership, OrgMember};
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_MEMBERSHIP: Refusal = Refusal::NotFound("the user is no member of the organization");
@@ -98,7 +98,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
 fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &MembershipInput) -> Result<Reply, Error> {
     let id = organization(tx, input.organization_id.as_ref())?;
     let user_id = user(tx, input.user_id.as_ref())?;
-    let membership = Record { user_id: user_id.clone(), org_role: input.org_role };
+    let membership = OrgMember { user_id: user_id.clone(), org_role: input.org_role };
     let stamp = store::activity::stamp(&*ctx.world);
     store::membership::put(tx, &stamp, Some(who.principal()), id, &membership)?;
     let member = store::membership::find(tx, id, user_id)?.ok_or(NO_MEMBERSHIP)?;

@@ -7,7 +7,7 @@ use super::{After, LISTS, NO_USER, READS};
 use crate::domain::id::{Id, UserId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::{EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
-use crate::domain::user::{Admin, PlatformRole};
+use crate::domain::user::{Admin, PlatformRole, UserProfile};
 use crate::http::api::api_key::WireData;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::fields::Fields;
@@ -16,7 +16,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::membership::Membership;
-use crate::store::user::{Record, User};
+use crate::store::user::User;
 use crate::store::{self, Error, Grade, Tx};
 
 const EMAIL_TAKEN: Refusal = Refusal::Conflict("a user with this email address is there already");
@@ -82,7 +82,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
 /// `conflict` where another has the address.
 fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &NewUser) -> Result<Reply, Error> {
     let NewUser { email, name, platform_role, enabled } = input;
-    let user = Record {
+    let user = UserProfile {
         id: ctx.world.id(),
         email: email.clone(),
         name: name.clone(),
@@ -129,7 +129,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply,
             None => Vec::new(),
         },
     };
-    let key = |user: &User| super::key(user.created_at, user.record.id.as_str());
+    let key = |user: &User| super::key(user.created_at, user.profile.id.as_str());
     Ok(input.page.reply(users, key, |user| wire(&user, None)))
 }
 
@@ -183,13 +183,13 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
 /// an enabled admin.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &UserChangeInput) -> Result<Reply, Error> {
     let id = input.id.as_ref().ok_or(NO_USER)?;
-    let before = store::user::find(tx, id)?.ok_or(NO_USER)?.record;
+    let before = store::user::find(tx, id)?.ok_or(NO_USER)?.profile;
     if let Some(email) = &input.email
-        && store::user::find_by_email(tx, email)?.is_some_and(|other| other.record.id != *id)
+        && store::user::find_by_email(tx, email)?.is_some_and(|other| other.profile.id != *id)
     {
         return Err(EMAIL_TAKEN.into());
     }
-    let after = Record {
+    let after = UserProfile {
         email: input.email.clone().unwrap_or_else(|| before.email.clone()),
         name: input.name.clone().unwrap_or_else(|| before.name.clone()),
         platform_role: input.platform_role.unwrap_or(before.platform_role),
@@ -209,13 +209,13 @@ fn found(tx: &Tx<'_>, id: &UserId) -> Result<Reply, Error> {
 }
 
 pub(in crate::http) fn wire(user: &User, memberships: Option<&[Membership]>) -> WireUser {
-    let User { record, created_at, updated_at } = user;
+    let User { profile, created_at, updated_at } = user;
     WireUser {
-        id: record.id.to_string(),
-        email: record.email.as_str().to_owned(),
-        name: record.name.clone(),
-        platform_role: record.platform_role.as_str(),
-        enabled: record.enabled,
+        id: profile.id.to_string(),
+        email: profile.email.as_str().to_owned(),
+        name: profile.name.clone(),
+        platform_role: profile.platform_role.as_str(),
+        enabled: profile.enabled,
         created_at: created_at.to_string(),
         updated_at: updated_at.to_string(),
         memberships: memberships.map(|all| all.iter().map(wire_membership).collect()),
