@@ -102,8 +102,8 @@ fn columns(key: &ApiKey, now: Timestamp) -> Vec<String> {
     let or_dash = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
     let state = match key.enabled {
         false => "revoked",
-        true if api_key::is_alive(true, key.expires_at, now) => "enabled",
-        true => "expired",
+        true if api_key::is_expired(key.expires_at, now) => "expired",
+        true => "enabled",
     };
     let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     vec![
@@ -123,7 +123,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let user = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &args.user))?;
-    let user = user.ok_or_else(|| no_user(&args.user))?.record;
+    let user = user.ok_or_else(|| no_user(&args.user))?.profile;
     let secret = KeySecret::generate(|bytes| world.fill(bytes));
     let mut grant = Grant::of(args.scope.clone());
     grant.scopes.sort_by_key(|scope| Scope::WORDS.iter().position(|word| *word == scope.as_str()));

@@ -1,6 +1,6 @@
 //! The closed list of refusals. One `match` on the HTTP floor maps each refusal to its status.
 
-use super::api_key::Scope;
+use super::api_key::scope::Scope;
 
 /// An invalid field and the reason, in words for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The usage log: timestamps of rows, retention and page sizes.
+//! The usage log: timestamps of rows, redating, retention and page sizes.
 
 use std::time::Duration;
 
@@ -22,6 +22,13 @@ pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 /// The longest retention of usage rows: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 
+/// Rows are redated once the newest one is ahead of the clock by more than this. The clock soon catches up with rows that
+/// came within one microsecond, and with a step back by seconds.
+const AHEAD_MAX: Duration = Duration::from_secs(60);
+
+/// Rows that are ahead by no more than this stay. They leave room for the redated rows, a microsecond each.
+const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The path as a row stores it: cut after the last whole character that fits.
@@ -38,6 +45,24 @@ pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
 /// always increase.
 pub fn next_row_time(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
+}
+
+/// Whether a clock that was ahead has dated the newest row so far in the future that rows must be redated.
+pub fn is_ahead(newest: Timestamp, now: Timestamp) -> bool {
+    newest > now.plus(AHEAD_MAX)
+}
+
+/// The time after which each row is redated.
+pub fn redated_after(now: Timestamp) -> Timestamp {
+    now.plus(AHEAD_STAYING_MAX)
+}
+
+/// The new times of `count` redated rows, in their order: the last microseconds up to now, or the first ones after the newest
+/// row that stays.
+pub fn redated_times(count: usize, newest_staying: Timestamp, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let first = newest_staying.micros().max(now.micros().saturating_sub(count)) + 1;
+    (first..first.saturating_add(count)).map(Timestamp::from_micros)
 }
 
 /// Parses a `limit`: digits of any number, with an optional `-`, clamped to 1 to 500. `None` for any other text.
@@ -64,6 +89,22 @@ mod tests {
         assert_eq!(next_row_time(Some(at(4)), at(5)), at(5));
         assert_eq!(next_row_time(Some(at(5)), at(5)), at(6));
         assert_eq!(next_row_time(Some(at(90)), at(5)), at(91));
+    }
+
+    #[test]
+    fn only_rows_far_ahead_make_redating_due() {
+        let now = Timestamp::from_micros(0);
+        assert!(!is_ahead(Timestamp::from_micros(60_000_000), now));
+        assert!(is_ahead(Timestamp::from_micros(60_000_001), now));
+        assert_eq!(redated_after(now), Timestamp::from_micros(1_000_000));
+    }
+
+    #[test]
+    fn redated_times_end_now_or_follow_the_newest_staying_row() {
+        for (newest_staying, expected) in [(0, [98, 99, 100]), (97, [98, 99, 100]), (98, [99, 100, 101])] {
+            let times = redated_times(3, Timestamp::from_micros(newest_staying), Timestamp::from_micros(100));
+            assert_eq!(times.map(Timestamp::micros).collect::<Vec<_>>(), expected, "{newest_staying}");
+        }
     }
 
     #[test]

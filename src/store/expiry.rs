@@ -32,12 +32,12 @@ pub(super) fn start(
 }
 
 fn write_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
-    let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_expired(tx)? || session::any_has_ended(tx)?);
+    let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_unrecorded_expiry(tx)? || session::any_has_ended(tx)?);
     if !tx::snapshot(connection, now, has_ended)? {
         return Ok(());
     }
     writer.run_as(Grade::Durable, |tx| {
-        api_key::end_expired(tx, None)?;
+        api_key::record_expiry(tx, None)?;
         session::delete_ended(tx, None)
     })
 }

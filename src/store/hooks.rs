@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::change::{self, Changed};
 use super::erasure::progress::Erasures;
 use super::memory::Memory;
-use super::recording::{self, Recording, Verdict};
-use super::usage::{self, Ledger, LogEntry};
+use super::usage::log::{self, LogEntry, LogTail};
+use super::usage::writer::{self, QueuedRow, RowDecision};
 use crate::db::hooks::{Entry, Hooks};
 use crate::db::tx::{Error, Tx};
 
@@ -16,12 +16,12 @@ use crate::db::tx::{Error, Tx};
 pub(super) struct StoreHooks {
     memory: Arc<Memory>,
     erasures: Arc<Erasures>,
-    ledger: Ledger,
+    tail: LogTail,
 }
 
 impl StoreHooks {
     pub(super) fn new(memory: Arc<Memory>, erasures: Arc<Erasures>) -> Self {
-        Self { memory, erasures, ledger: Ledger::default() }
+        Self { memory, erasures, tail: LogTail::default() }
     }
 }
 
@@ -32,13 +32,13 @@ impl Entry for LogEntry {
 }
 
 impl Hooks for StoreHooks {
-    type Row = Recording;
-    type Verdict = Verdict;
+    type Row = QueuedRow;
+    type Verdict = RowDecision;
     type Entry = LogEntry;
     type Changes = Changed;
 
     fn state(&self) -> &dyn Any {
-        &self.ledger
+        &self.tail
     }
 
     fn changes(&self, tx: &Tx<'_>) -> Result<Changed, Error> {
@@ -50,7 +50,7 @@ impl Hooks for StoreHooks {
     }
 
     fn count(&self, written: usize) {
-        self.memory.appended.add(written);
+        self.memory.unindexed.add(written);
     }
 
     fn committed(&self) {
@@ -58,36 +58,36 @@ impl Hooks for StoreHooks {
     }
 
     fn discard_state(&self) {
-        self.ledger.forget();
+        self.tail.invalidate();
     }
 
     fn undo(&self) -> Result<(), Error> {
         self.erasures.note_rollback()
     }
 
-    fn decide(&self, tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, Changed), Error> {
-        let (verdicts, changed_at) = recording::verdicts(tx, rows)?;
-        Ok((verdicts, Changed::of_credentials(changed_at)))
+    fn decide(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changed), Error> {
+        let (decisions, changed_at) = writer::decide(tx, rows)?;
+        Ok((decisions, Changed::of_credentials(changed_at)))
     }
 
-    fn append(&self, tx: &Tx<'_>, rows: &[Recording]) -> Result<(Vec<Verdict>, Changed), Error> {
-        let (verdicts, changed_at) = recording::append_all(tx, rows)?;
-        Ok((verdicts, Changed::of_credentials(changed_at)))
+    fn append(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changed), Error> {
+        let (decisions, changed_at) = writer::decide_and_append(tx, rows)?;
+        Ok((decisions, Changed::of_credentials(changed_at)))
     }
 
-    fn entry(row: &Recording, verdict: &Verdict) -> Option<LogEntry> {
-        (*verdict == Verdict::Logged).then(|| row.entry.clone())
+    fn entry(row: &QueuedRow, decision: &RowDecision) -> Option<LogEntry> {
+        (*decision == RowDecision::Append).then(|| row.entry.clone())
     }
 
     fn append_entry(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
-        usage::append(tx, entry)
+        log::append(tx, entry)
     }
 
-    fn answer(rows: Vec<Recording>, verdicts: Vec<Verdict>) {
-        recording::answer(rows, verdicts);
+    fn answer(rows: Vec<QueuedRow>, decisions: Vec<RowDecision>) {
+        writer::answer(rows, decisions);
     }
 
-    fn fail(rows: Vec<Recording>, error: &Error) {
-        recording::fail(rows, error);
+    fn fail(rows: Vec<QueuedRow>, error: &Error) {
+        writer::fail(rows, error);
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::api_key::cache::KeyCache;
 use super::change::{self, Changed, Portals};
-use super::known_key::KnownKeys;
-use super::marking::Appended;
+use super::usage::indexing::UnindexedRows;
 use crate::db::connection::{self, Use};
 use crate::db::thread::Periodic;
 use crate::db::tx::{self, Error};
@@ -20,14 +20,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) portals: Portals,
-    pub(crate) keys: KnownKeys,
-    pub(crate) appended: Arc<Appended>,
+    pub(crate) keys: KeyCache,
+    pub(crate) unindexed: Arc<UnindexedRows>,
 }
 
 impl Memory {
     /// From here on it knows of every change.
     pub(crate) fn learn(&self, changed: Changed) {
-        self.keys.learn(changed.credentials);
+        self.keys.invalidate(changed.credentials);
         self.portals.learn(changed.portals);
     }
 }

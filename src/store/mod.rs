@@ -28,18 +28,13 @@ pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
 pub mod invitation;
-mod known_key;
 pub mod logo;
-mod marking;
 pub mod membership;
 pub(crate) mod memory;
 pub mod organization;
 pub mod outbox;
 pub mod personal_data;
 pub mod portal;
-mod pruning;
-pub(crate) mod recording;
-mod redating;
 mod refused;
 pub mod report;
 pub mod role;
@@ -61,11 +56,10 @@ use r2d2_sqlite::SqliteConnectionManager;
 
 pub use crate::db::{Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, health, read_alone};
 use crate::db::{checkpoint, connection, full_disk, identity, idle, notice, thread, tx, writer, writer_thread};
-use crate::domain::api_key::KeyRefusal;
 use crate::world::World;
-pub use known_key::KnownKey;
-pub use recording::Recorded;
+pub use api_key::cache::CachedKey;
 pub use refused::Refused;
+pub use usage::writer::RowOutcome;
 
 /// Reading connections: as many as the service has threads that read. A read is microseconds, so few serve many.
 pub const READERS_MAX: u32 = 17;
@@ -78,7 +72,7 @@ pub struct Store {
     readers: r2d2::Pool<SqliteConnectionManager>,
     checkpoints: checkpoint::Checkpoints,
     changes: thread::Periodic,
-    marking: thread::Periodic,
+    usage_indexing: thread::Periodic,
     /// There where the operator wants rows of the usage log pruned.
     pruning: OnceLock<thread::Periodic>,
     path: PathBuf,
@@ -152,9 +146,9 @@ impl Store {
         let cut_if_due = move |cut: &mut dyn FnMut() -> bool| theirs.truncate_log(cut);
         let checkpoints = checkpoint::Checkpoints::start(path, Arc::clone(&world), ours, cut_if_due, same, jobs)?;
         let changes = memory::follow(path, Arc::clone(&memory))?;
-        let marking = {
+        let usage_indexing = {
             let parts = (Arc::clone(&clock), Arc::clone(&notices));
-            marking::start(path, Arc::clone(&memory.appended), Arc::clone(&writer), parts, &health)?
+            usage::indexing::start(path, Arc::clone(&memory.unindexed), Arc::clone(&writer), parts, &health)?
         };
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
         let imports = staging::start(path, Arc::clone(&world), ours, theirs, &health)?;
@@ -191,7 +185,7 @@ impl Store {
             readers,
             checkpoints,
             changes,
-            marking,
+            usage_indexing,
             pruning: OnceLock::new(),
             path: path.to_owned(),
             erasures,
@@ -253,52 +247,21 @@ impl Store {
         self.writer.queue(grade, job, done)
     }
 
-    /// The key of this digest, as memory knows it or as the file has it now; `None` where there is none, or it does not
-    /// count. That it still does is asked once more in the transaction that the request ends in.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] when no connection is free; [`Error::Defect`] when SQLite fails.
-    pub fn key(&self, digest: &[u8; 32]) -> Result<Option<Arc<KnownKey>>, Error> {
-        match self.known_key(digest) {
-            Some(key) if key.is_expired(self.world.now()) => {
-                self.note_expired(&key);
-                Ok(None)
-            }
-            Some(key) => Ok(Some(key)),
-            None => Ok(self.read(|tx| self.memory.keys.look_up(tx, digest))?.unwrap_or_else(|refused| {
-                self.note_refused(refused);
-                None
-            })),
-        }
-    }
-
-    /// Notes that a key was refused because it has expired.
-    pub fn note_expired(&self, key: &KnownKey) {
-        if let Some(id) = key.principal.api_key_id() {
-            self.note_refused(Refused::ApiKey(id.clone(), KeyRefusal::Expired));
-        }
-    }
-
     /// Notes that a key or a sign-in was refused. It is on record soon, at most once an hour for each, with a count.
     pub fn note_refused(&self, refused: Refused) {
         self.refusals.note(refused);
     }
 
-    /// The key of this digest, where memory knows it.
-    pub fn known_key(&self, digest: &[u8; 32]) -> Option<Arc<KnownKey>> {
-        self.memory.keys.get(digest)
-    }
-
-    /// Lets a row of the usage log wait to be committed together with others; `done` is told what became of it. Whether
-    /// it is the first that waits: then the caller must see to it that [`Store::flush`] is called soon.
+    /// Queues a usage row, to be committed together with others. `done` gets its outcome. Returns true for the first row in
+    /// the queue; its caller must call [`Store::flush`] soon.
     #[must_use]
     pub fn record(
         &self,
-        key: Arc<KnownKey>,
+        key: Arc<CachedKey>,
         entry: usage::LogEntry,
-        done: impl FnOnce(Result<Recorded, Error>) + Send + 'static,
+        done: impl FnOnce(Result<RowOutcome, Error>) + Send + 'static,
     ) -> bool {
-        self.writer_thread.record(recording::Recording { key, entry, done: Box::new(done) })
+        self.writer_thread.record(usage::writer::QueuedRow { key, entry, done: Box::new(done) })
     }
 
     /// Lets everything that waits be committed. Never waits for a disk or for another process.
@@ -316,7 +279,7 @@ impl Store {
     /// # Errors
     /// [`Error::Unavailable`] where the thread cannot be started.
     pub fn prune_usage(&self, days: u32) -> Result<(), Error> {
-        let pruning = pruning::start(
+        let pruning = usage::pruning::start(
             &self.path,
             Arc::clone(&self.world),
             Arc::clone(&self.clock),
@@ -351,7 +314,7 @@ impl Store {
     pub fn close(&self) -> Closed {
         self.restoring.stop();
         self.changes.stop();
-        self.marking.stop();
+        self.usage_indexing.stop();
         self.imports.stop();
         if let Some(pruning) = self.pruning.get() {
             pruning.stop();

@@ -1,7 +1,8 @@
-//! Who a request comes from: the credential that it carries, and whether that credential counts.
+//! Authentication: reads the credential of a request, and proves its principal.
 //!
-//! This is the only reader of `Authorization` and of the session cookie. A credential is looked up in memory first, which is
-//! enough to refuse it ([`look_up`]); what acts on it proves it again in its own transaction ([`prove`]).
+//! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key cache,
+//! so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]), so a revoked key
+//! or an ended session never acts. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -13,21 +14,21 @@ use super::request::Request;
 use crate::domain::api_key::{self, KeySecret};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
-use crate::store::{self, Error, KnownKey, Tx};
+use crate::store::{self, CachedKey, Error, Tx};
 
 const COOKIE: &str = "appliance_session";
 
-/// Its name where the service is reached by https: then no other host, and no plain connection, can set it.
+/// The cookie's name over https. Browsers accept the prefix only from this host over https, so nobody else can set the cookie.
 const COOKIE_OF_HOST: &str = "__Host-appliance_session";
 
-/// What a request proves with who sends it: a key as memory knows it, or the digest of a session's cookie.
+/// A credential that was looked up: a cached key, or the digest of a session's cookie.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Credential {
-    ApiKey(Arc<KnownKey>),
+    ApiKey(Arc<CachedKey>),
     Session([u8; 32]),
 }
 
-/// A credential as a request carries it, before it is looked up: a digest.
+/// The digest of a credential as a request carries it, before the lookup.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) enum Presented {
     ApiKey([u8; 32]),
@@ -38,11 +39,11 @@ pub(in crate::http) enum Presented {
 enum Authorization<'a> {
     Missing,
     Bearer(&'a str),
-    /// There twice, of another scheme, or no text.
+    /// The field is repeated, has another scheme, or is no text.
     Unusable,
 }
 
-/// Reads `Authorization` without copying it (RFC 6750 §2.1). It is a list of one: the field twice is no credential.
+/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it is no credential.
 fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     let mut values = fields.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Authorization::Missing };
@@ -53,18 +54,19 @@ fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     }
 }
 
-/// The key that calls, where memory knows it: only keys in the right form are there. `None` says nothing against the request.
-pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<KnownKey>> {
+/// The request's key from the key cache. The cache holds only well-formed keys, so this skips the check of the form. `None`
+/// does not mean that the request has no valid key.
+pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {
     match authorization(fields) {
-        Authorization::Bearer(token) => ctx.store.known_key(&api_key::digest(token)),
+        Authorization::Bearer(token) => ctx.store.cached_key(&api_key::digest(token)),
         Authorization::Missing | Authorization::Unusable => None,
     }
 }
 
-/// The credential that the request carries: a key goes before a session.
+/// Reads the request's credential. A key takes precedence over a session.
 ///
 /// # Errors
-/// `unauthorized` where there is nothing, or a key that is not in the form of one.
+/// `unauthorized` without a credential, or for a malformed key.
 pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Presented, Refusal> {
     match authorization(request.headers()) {
         Authorization::Bearer(token) => {
@@ -78,24 +80,24 @@ pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Present
     }
 }
 
-/// The credential, looked up.
+/// Looks up a credential. A session is not read before [`prove`].
 ///
 /// # Errors
-/// `unauthorized` for a key that does not count.
+/// `unauthorized` for a key that is unknown or not valid.
 pub(in crate::http) fn look_up(ctx: &Ctx, presented: Presented) -> Result<Credential, Error> {
     match presented {
         Presented::ApiKey(digest) => {
-            let key = ctx.store.key(&digest)?;
+            let key = ctx.store.look_up_key(&digest)?;
             key.map(Credential::ApiKey).ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
         }
         Presented::Session(digest) => Ok(Credential::Session(digest)),
     }
 }
 
-/// Who the credential is, in this very transaction.
+/// Proves the principal of a credential in the transaction of the request.
 ///
 /// # Errors
-/// `unauthorized` where it does not count, or not any more.
+/// `unauthorized` if the key or the session is no longer valid.
 pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
     let found = match credential {
         Credential::ApiKey(key) => key.prove(tx)?,
@@ -104,8 +106,8 @@ pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Pri
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
 }
 
-/// The digest of the session cookie that a request carries. Only the name that a sign-in sets is read: behind https
-/// that is the one that no other host can set.
+/// The digest of the request's session cookie. It reads only the name that a sign-in sets, because over http another host
+/// could set the other one.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();
@@ -113,12 +115,12 @@ pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> 
     found.map(|(_, value)| cookie_digest(&value))
 }
 
-/// What a session's cookie is called here.
+/// The name of the session cookie.
 pub(in crate::http) fn cookie_name(ctx: &Ctx) -> &'static str {
     if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }
 
-/// What the store knows of a cookie.
+/// The digest by which the store finds a session.
 pub(in crate::http) fn cookie_digest(cookie: &str) -> [u8; 32] {
     Sha256::digest(cookie.as_bytes()).into()
 }

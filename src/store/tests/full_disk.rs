@@ -12,7 +12,7 @@ use crate::domain::id::{Id, UserId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::PlatformRole;
-use crate::store::{Recorded, Store, usage};
+use crate::store::{RowOutcome, Store, usage};
 use crate::world::{Scripted, World};
 
 const TOTAL_BYTES: u64 = 16 << 20;
@@ -55,8 +55,8 @@ impl Place {
         ended.recv().unwrap()
     }
 
-    fn request(&self) -> Result<Recorded, Error> {
-        let key = self.store.key(&self.digest).unwrap().unwrap();
+    fn request(&self) -> Result<RowOutcome, Error> {
+        let key = self.store.look_up_key(&self.digest).unwrap().unwrap();
         let crate::domain::user::Auth::ApiKey { number, .. } = &key.principal.auth else { panic!() };
         let entry = usage::LogEntry {
             key_number: *number,
@@ -96,7 +96,7 @@ fn eventually(mut is_so: impl FnMut() -> bool) {
 fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_their_times() {
     let place = Place::new();
     assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
-    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
     let first = place.world.now().micros();
     place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
     place.store.reserve.note_full();
@@ -108,7 +108,7 @@ fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_th
     for grade in [Grade::Vital, Grade::Upkeep] {
         place.write(grade).unwrap();
     }
-    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
     assert_eq!(
         (place.times(), place.store.reserve().owed_rows(), place.store.reserve().is_full()),
         (vec![first], 1, true)
@@ -126,7 +126,7 @@ fn rows_that_are_owed_are_written_when_the_service_stops() {
     let place = Place::new();
     place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
     place.store.reserve.note_full();
-    assert!(matches!(place.request(), Ok(Recorded::Logged)));
+    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
     assert_eq!(place.times(), [0_i64; 0]);
     place.store.close();
     assert_eq!(place.times().len(), 1);

@@ -18,7 +18,7 @@ pub(super) async fn write(ctx: &Ctx, request: &Request) {
 /// The same of this credential.
 pub(super) async fn write_of(ctx: &Ctx, presented: Presented) {
     let has_ended = ctx.store.read(|tx| match &presented {
-        Presented::ApiKey(digest) => store::api_key::has_expired(tx, digest),
+        Presented::ApiKey(digest) => store::api_key::has_unrecorded_expiry(tx, digest),
         Presented::Session(digest) => store::session::has_ended(tx, digest),
     });
     // A credential that is unknown or was revoked has nothing to write, so refusing it costs no write.
@@ -27,7 +27,7 @@ pub(super) async fn write_of(ctx: &Ctx, presented: Presented) {
     }
     let end = move |tx: &Tx<'_>| -> Result<(), Error> {
         match &presented {
-            Presented::ApiKey(digest) => store::api_key::end_expired(tx, Some(digest)),
+            Presented::ApiKey(digest) => store::api_key::record_expiry(tx, Some(digest)),
             Presented::Session(digest) => store::session::delete_ended(tx, Some(digest)),
         }
     };

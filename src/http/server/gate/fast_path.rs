@@ -31,7 +31,7 @@ use crate::http::server::route::{FromCaller, Route};
 use crate::http::server::service::Service;
 use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
-use crate::store::{Error, KnownKey};
+use crate::store::{CachedKey, Error};
 
 /// A request on its fast path, whose usage row waits. Nothing of the request itself is held.
 pub(in crate::http) struct FastPath {
@@ -39,7 +39,7 @@ pub(in crate::http) struct FastPath {
     trail: Trail,
     entry: Entry,
     from_caller: FromCaller,
-    key: Arc<KnownKey>,
+    key: Arc<CachedKey>,
     recording: Recording,
 }
 
@@ -80,7 +80,7 @@ fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a R
 }
 
 /// The key that calls, and its number.
-fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<KnownKey>, i64)> {
+fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<CachedKey>, i64)> {
     let key = key_in_memory(ctx, fields)?;
     match key.principal.auth {
         Auth::ApiKey { number, .. } => Some((key, number)),
@@ -119,7 +119,7 @@ impl FastPath {
     fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {
         let reply = || (self.from_caller)(&self.key.principal);
         let rendered = ctx.from_caller.get_or_init(|| rendered(ctx, reply()));
-        let mut response = rendered.response_with(self.key.kept(|| reply().body()).clone());
+        let mut response = rendered.response_with(self.key.attached(|| reply().body()).clone());
         if let Some(left) = self.trail.left {
             response.headers_mut().insert(RATE_LIMIT, field(left_value(left)));
         }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
-use crate::store::{Error, KnownKey, Recorded};
+use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
 /// How often a request is carried out at most: again where the keys have changed since its key was looked up.
 pub(super) const ATTEMPTS_MAX: usize = 8;
@@ -16,13 +16,13 @@ pub(super) const ATTEMPTS_MAX: usize = 8;
 type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 /// A usage row that waits to be written.
-pub(super) struct Recording(oneshot::Receiver<Result<Recorded, Error>>);
+pub(super) struct Recording(oneshot::Receiver<Result<RowOutcome, Error>>);
 
 /// A usage row that was not written: the keys have changed since this one was looked up.
 pub(super) type Unwritten = Box<LogEntry>;
 
 /// Writes a usage row, together with those of the other requests of this tick.
-pub(super) fn recording(ctx: &Ctx, key: Arc<KnownKey>, entry: LogEntry) -> Recording {
+pub(super) fn recording(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -> Recording {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
     if is_first {
@@ -37,13 +37,13 @@ impl Recording {
     ///
     /// # Errors
     /// `unauthorized` where the key has expired; otherwise where the row cannot be written.
-    pub(super) async fn outcome(&mut self, ctx: &Ctx, key: &KnownKey) -> Result<Option<Unwritten>, Error> {
+    pub(super) async fn outcome(&mut self, ctx: &Ctx, key: &CachedKey) -> Result<Option<Unwritten>, Error> {
         let outcome = (&mut self.0).await;
         match outcome.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))? {
-            Recorded::Logged => Ok(None),
-            Recorded::Changed(row) => Ok(Some(row)),
-            Recorded::Ended => {
-                ctx.store.note_expired(key);
+            RowOutcome::Logged => Ok(None),
+            RowOutcome::KeyStale(row) => Ok(Some(row)),
+            RowOutcome::KeyRefused(why) => {
+                ctx.store.note_refused(Refused::ApiKey(key.id().clone(), why));
                 Err(Refusal::Unauthorized { sent: true }.into())
             }
         }

@@ -12,7 +12,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::language::Language;
 use crate::http::server::reply::html::ProblemPage;
 use crate::http::server::response_cache::Caching;
-use crate::store::KnownKey;
+use crate::store::CachedKey;
 use crate::store::usage::LogEntry;
 use crate::telemetry::RequestLine;
 
@@ -32,7 +32,7 @@ pub(super) struct Trail {
     /// How the response is cached.
     pub(super) caching: Option<Caching>,
     pub(super) left: Option<RemainingTokens>,
-    pub(super) key: Option<Arc<KnownKey>>,
+    pub(super) key: Option<Arc<CachedKey>>,
     /// Whether a form was begun to be read, whatever was made of it.
     pub(super) has_begun_form: bool,
     /// Whether the connection is closed behind the answer.

@@ -1,0 +1,130 @@
+//! The key cache: API keys in memory, so that a request costs no query for its key.
+//!
+//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key holds
+//! the number that it was read at. The transaction that a request ends in compares the two numbers.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::{StoredKey, find_by_digest};
+use crate::db::tx::{Error, Tx};
+use crate::domain::api_key::{KeyRefusal, KeyState};
+use crate::domain::id::ApiKeyId;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::store::change;
+
+/// The most cached keys: more than a small organization has, at about 300 bytes each. A full cache is emptied.
+const KEYS_MAX: usize = 16_384;
+
+/// A key that was valid when it was read from the file.
+#[derive(Debug)]
+pub struct CachedKey {
+    /// The principal of a request with this key.
+    pub principal: Principal,
+    id: ApiKeyId,
+    digest: [u8; 32],
+    state: KeyState,
+    /// The number of the newest change of keys or users when this key was read.
+    read_at: i64,
+    attached: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl CachedKey {
+    pub fn id(&self) -> &ApiKeyId {
+        &self.id
+    }
+
+    /// The SHA-256 of the key's text.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// A value that the floor above derives from the principal alone, such as a response body. The first call makes it; it
+    /// lives as long as the cached key. All calls must use the same type.
+    pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> &T {
+        let attached = self.attached.get_or_init(|| Box::new(make()));
+        attached.downcast_ref().expect("only one caller attaches a value to a key, so it has one type")
+    }
+
+    /// The principal as this transaction sees it; `None` if the key is no longer valid.
+    pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
+        if let Some(state) = self.state_at(change::credentials(tx)?) {
+            return Ok(state.require_valid(tx.now).is_ok().then(|| self.principal.clone()));
+        }
+        let stored = find_by_digest(tx, &self.digest)?;
+        Ok(stored.filter(|key| key.state.require_valid(tx.now).is_ok()).map(|key| key.principal))
+    }
+
+    /// Passes for a key that is valid now, as far as the cache knows.
+    ///
+    /// # Errors
+    /// The reason why the key is not valid.
+    pub(in crate::store) fn require_valid(&self, now: Timestamp) -> Result<(), KeyRefusal> {
+        self.state.require_valid(now)
+    }
+
+    /// The facts that decide whether the key is valid, if they are those of this change number; `None` if the key is stale.
+    pub(in crate::store) fn state_at(&self, changed_at: i64) -> Option<&KeyState> {
+        (self.read_at == changed_at).then_some(&self.state)
+    }
+}
+
+/// The result of a lookup in the file.
+pub(in crate::store) enum KeyLookup {
+    /// A valid key, which is cached now.
+    Valid(Arc<CachedKey>),
+    Refused(ApiKeyId, KeyRefusal),
+    Unknown,
+}
+
+/// The cached keys, all read at the same change number.
+#[derive(Default)]
+pub(crate) struct KeyCache(Mutex<Keys>);
+
+#[derive(Default)]
+struct Keys {
+    read_at: i64,
+    by_digest: HashMap<[u8; 32], Arc<CachedKey>>,
+}
+
+impl KeyCache {
+    pub(super) fn get(&self, digest: &[u8; 32]) -> Option<Arc<CachedKey>> {
+        self.lock().by_digest.get(digest).cloned()
+    }
+
+    /// Reads a key from the file, and caches it if it is valid.
+    pub(super) fn load(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<KeyLookup, Error> {
+        let read_at = change::credentials(tx)?;
+        let Some(stored) = find_by_digest(tx, digest)? else { return Ok(KeyLookup::Unknown) };
+        if let Err(why) = stored.state.require_valid(tx.now) {
+            return Ok(KeyLookup::Refused(stored.id, why));
+        }
+        let StoredKey { id, principal, state } = stored;
+        let key = Arc::new(CachedKey { principal, id, digest: *digest, state, read_at, attached: OnceLock::new() });
+        self.invalidate(read_at);
+        let mut keys = self.lock();
+        // A later change was committed meanwhile: this key is stale already, and only this request uses it.
+        if keys.read_at == read_at {
+            if keys.by_digest.len() >= KEYS_MAX {
+                keys.by_digest.clear();
+            }
+            keys.by_digest.insert(*digest, Arc::clone(&key));
+        }
+        Ok(KeyLookup::Valid(key))
+    }
+
+    /// Drops the keys that were read before this change.
+    pub(crate) fn invalidate(&self, changed_at: i64) {
+        let mut keys = self.lock();
+        if keys.read_at < changed_at {
+            keys.read_at = changed_at;
+            keys.by_digest.clear();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Keys> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

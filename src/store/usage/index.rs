@@ -1,0 +1,135 @@
+//! The usage index: a sparse index over the usage log, and the newest row of each key. Rows up to a time are indexed; the
+//! rows behind that time are not.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
+use crate::domain::timestamp::Timestamp;
+
+/// One of this many rows of a key has an index entry, so a page skips fewer rows than this before its first one. An index of
+/// every row would add a tenth to the cost of a request, and more as the log grows.
+const INDEX_EVERY: i64 = 64;
+
+/// The newest row of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct NewestRow {
+    pub(in crate::store) at: Timestamp,
+    /// The running number of the row among all rows of its key, and so the key's request count.
+    pub(in crate::store) number: i64,
+}
+
+/// The time up to which all rows are indexed.
+pub(super) fn indexed_to(tx: &Tx<'_>) -> Result<i64, Error> {
+    let sql = "SELECT marked_to
+               FROM api_key_usage_marking
+               WHERE id = 1";
+    tx.value(sql, [])?.ok_or_else(|| Error::Defect("the file has no end of the usage index".to_owned()))
+}
+
+/// Sets the time up to which all rows are indexed, after their index entries and the newest row of each key were added.
+pub(super) fn set_indexed_to(tx: &Tx<'_>, at: i64) -> Result<(), Error> {
+    let sql = "UPDATE api_key_usage_marking
+               SET marked_to = $1
+               WHERE id = 1 AND marked_to < $1";
+    tx.run(sql, [at])?;
+    Ok(())
+}
+
+/// The newest indexed row of a key. Newer rows may follow that are not indexed.
+pub(super) fn newest_indexed_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<NewestRow>, Error> {
+    let sql = "SELECT at, number
+               FROM api_key_usage_newest
+               WHERE key_number = $1";
+    tx.one(sql, [key_number], newest_row)
+}
+
+/// The newest row of each key among the rows that are not indexed, by key number.
+pub(in crate::store) fn newest_unindexed(tx: &Tx<'_>) -> Result<HashMap<i64, NewestRow>, Error> {
+    let sql = "SELECT key_number, at, number
+               FROM api_key_usage
+               WHERE at > $1
+               ORDER BY at";
+    let rows = tx.all(sql, [indexed_to(tx)?], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, NewestRow { at: columns.time()?, number: columns.read()? }))
+    })?;
+    Ok(rows.into_iter().collect())
+}
+
+/// The newest row of one key among the rows that are not indexed.
+pub(in crate::store) fn newest_unindexed_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<NewestRow>, Error> {
+    let sql = "SELECT at, number
+               FROM api_key_usage
+               WHERE at > $1 AND key_number = $2
+               ORDER BY at DESC
+               LIMIT 1";
+    tx.one(sql, (indexed_to(tx)?, key_number), newest_row)
+}
+
+fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
+    let mut columns = Columns::of(row);
+    Ok(NewestRow { at: columns.time()?, number: columns.read()? })
+}
+
+/// The indexed row of a key from which a page of rows before `before` starts: the next index entry, or the newest indexed
+/// row. Few rows lie between it and the page.
+pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
+    let sql = "SELECT at
+               FROM api_key_usage_marks
+               WHERE key_number = $1 AND at >= $2 AND at <= $3
+               ORDER BY at
+               LIMIT 1";
+    match tx.value(sql, (key_number, before, indexed_to))? {
+        Some(at) => Ok(Some(at)),
+        None => Ok(newest_indexed_of(tx, key_number)?.map(|newest| newest.at.micros())),
+    }
+}
+
+/// The missing part of the usage index.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MissingIndex {
+    /// The index entries: key number and time, by key.
+    pub(super) entries: Vec<(i64, i64)>,
+    /// The newest row of each key: key number, time and running number.
+    pub(super) newest: Vec<(i64, i64, i64)>,
+    /// The time of the newest row of all.
+    pub(super) to: i64,
+}
+
+/// Reads the rows that are not indexed yet.
+pub(super) fn missing_index(tx: &Tx<'_>) -> Result<MissingIndex, Error> {
+    let indexed_to = indexed_to(tx)?;
+    let sql = "SELECT key_number, at, number
+               FROM api_key_usage
+               WHERE at > $1
+               ORDER BY at";
+    let rows: Vec<(i64, i64, i64)> = tx.all(sql, [indexed_to], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?, columns.read()?))
+    })?;
+    let indexed = rows.iter().filter(|(_, _, number)| number % INDEX_EVERY == 0);
+    let mut entries: Vec<(i64, i64)> = indexed.map(|(key_number, at, _)| (*key_number, *at)).collect();
+    entries.sort_unstable();
+    let newest: BTreeMap<i64, (i64, i64)> =
+        rows.iter().map(|(key_number, at, number)| (*key_number, (*at, *number))).collect();
+    let newest = newest.into_iter().map(|(key_number, (at, number))| (key_number, at, number)).collect();
+    Ok(MissingIndex { entries, newest, to: rows.last().map_or(indexed_to, |(_, at, _)| *at) })
+}
+
+/// Adds index entries of a [`MissingIndex`]. An interrupted run may have added some of them.
+pub(super) fn add_entries(tx: &Tx<'_>, entries: &[(i64, i64)]) -> Result<(), Error> {
+    let sql = "INSERT INTO api_key_usage_marks (key_number, at)
+               VALUES ($1, $2)
+               ON CONFLICT DO NOTHING";
+    tx.run_each(sql, entries.iter(), |entry| Ok(*entry))
+}
+
+/// Saves the newest rows of a [`MissingIndex`].
+pub(super) fn set_newest(tx: &Tx<'_>, newest: &[(i64, i64, i64)]) -> Result<(), Error> {
+    let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
+               VALUES ($1, $2, $3)
+               ON CONFLICT (key_number) DO UPDATE
+               SET at = excluded.at, number = excluded.number";
+    tx.run_each(sql, newest.iter(), |newest| Ok(*newest))
+}

@@ -1,0 +1,112 @@
+//! Appending to the usage log.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
+
+use super::index::{NewestRow, newest_indexed_of, newest_unindexed};
+use crate::db::tx::{Error, Tx};
+use crate::domain::timestamp::Timestamp;
+use crate::domain::usage;
+
+/// A request to be logged.
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    /// The number of the key that authenticated the request.
+    pub key_number: i64,
+    pub method: Cow<'static, str>,
+    /// The raw path without the query, cut to the stored length.
+    pub path: Cow<'static, str>,
+    /// The client's address.
+    pub ip: IpAddr,
+    /// The user agent, cut to the stored length.
+    pub user_agent: String,
+    /// The path template of the route.
+    pub auth_endpoint: &'static str,
+}
+
+/// The end of the usage log, as the writing connection knows it, so that an append needs no query. It is true inside the
+/// transactions of that connection, and dropped when one of them is rolled back.
+#[derive(Default)]
+pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
+
+struct KnownTail {
+    /// The time of the newest row, pruned rows included.
+    newest_at: Option<Timestamp>,
+    /// The newest row of each key that has been looked up; `None` for a key without rows.
+    newest_of_key: HashMap<i64, Option<NewestRow>>,
+}
+
+/// The time, the number and the predecessor of the next row of a key.
+struct NextRow {
+    at: Timestamp,
+    number: i64,
+    previous_at: Option<Timestamp>,
+}
+
+impl LogTail {
+    pub(crate) fn invalidate(&self) {
+        self.0.replace(None);
+    }
+
+    fn advance(&self, tx: &Tx<'_>, key_number: i64) -> Result<NextRow, Error> {
+        let mut tail = self.0.borrow_mut();
+        let tail = match &mut *tail {
+            Some(tail) => tail,
+            unknown => unknown.insert(KnownTail::read(tx)?),
+        };
+        let newest = match tail.newest_of_key.entry(key_number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(newest_indexed_of(tx, key_number)?),
+        };
+        let at = usage::next_row_time(tail.newest_at, tx.now);
+        let number = newest.map_or(0, |newest| newest.number) + 1;
+        let previous_at = newest.map(|newest| newest.at);
+        *newest = Some(NewestRow { at, number });
+        tail.newest_at = Some(at);
+        Ok(NextRow { at, number, previous_at })
+    }
+}
+
+impl KnownTail {
+    /// Reads the rows that are not indexed yet, which are few. Times also increase past the newest pruned row.
+    fn read(tx: &Tx<'_>) -> Result<Self, Error> {
+        let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
+                   FROM api_key_usage_marking
+                   WHERE id = 1 AND (pruned_to > 0 OR EXISTS (SELECT 1 FROM api_key_usage))";
+        let newest_at = tx.value(sql, [])?.map(Timestamp::from_micros);
+        let newest = newest_unindexed(tx)?.into_iter().map(|(key_number, newest)| (key_number, Some(newest)));
+        Ok(Self { newest_at, newest_of_key: newest.collect() })
+    }
+}
+
+/// Appends one row.
+pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
+    append_all(tx, std::iter::once(entry))
+}
+
+/// Appends rows in this order.
+pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
+    let tail =
+        tx.state::<LogTail>().ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
+    let sql = "INSERT INTO api_key_usage
+                 (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    tx.run_each(sql, entries, |entry| {
+        let NextRow { at, number, previous_at } = tail.advance(tx, entry.key_number)?;
+        let LogEntry { key_number, method, path, ip, user_agent, auth_endpoint } = entry;
+        Ok((
+            at.micros(),
+            *key_number,
+            number,
+            previous_at.map(Timestamp::micros),
+            method.as_ref(),
+            path.as_ref(),
+            ip.to_string(),
+            user_agent.as_str(),
+            *auth_endpoint,
+        ))
+    })
+}

@@ -1,0 +1,18 @@
+//! The usage log: one row for each request that an API key authenticated. Rows are only appended (`log`).
+//!
+//! Each row names the previous row of the same key, so a page follows that chain. A sparse index (`index`) gives the row to
+//! start from; a background job (`indexing`) fills it in bulk, and reads go through the few rows behind it one by one. The
+//! oldest rows of all keys are pruned (`pruning`), so a row may name a previous row that is gone.
+
+pub(crate) mod index;
+pub(crate) mod indexing;
+pub(crate) mod log;
+pub(crate) mod page;
+pub(crate) mod pruning;
+pub(crate) mod redate;
+#[cfg(test)]
+mod tests;
+pub(crate) mod writer;
+
+pub use log::{LogEntry, append};
+pub use page::{UsageRow, page};

@@ -1,0 +1,101 @@
+//! Pruning the usage log: a background job deletes rows that are older than the retention, in small slices.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::index::indexed_to;
+use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::row::{Columns, Connection};
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
+use crate::domain;
+use crate::domain::timestamp::Timestamp;
+use crate::world::World;
+
+/// The interval between scans for old rows.
+const SCAN_EVERY: Duration = Duration::from_secs(600);
+
+/// The wait after a failed scan.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// The interval between two slices. With [`SLICE_ROWS`], the job deletes at most 5,000 rows a second. That is more than a
+/// busy service logs, and takes a hundredth of the writer's time.
+const SLICE_EVERY: Duration = Duration::from_millis(100);
+
+/// The rows that one transaction deletes. A slice occupies the writer for one or two milliseconds; its commit needs no fsync.
+const SLICE_ROWS: usize = 512;
+
+/// Starts the job with a first scan.
+pub(in crate::store) fn start(
+    path: &Path,
+    world: Arc<dyn World>,
+    clock: Arc<Clock>,
+    writer: Arc<Writer>,
+    days: u32,
+    health: &Arc<Health>,
+) -> Result<Periodic, Error> {
+    let connection = connection::open(path, Use::Read)?;
+    let mut scanned_at = None;
+    let mut wait = Duration::ZERO;
+    let step = move || {
+        let now = world.monotonic();
+        if scanned_at.is_some_and(|at| now.saturating_sub(at) < wait) {
+            return None;
+        }
+        scanned_at = Some(now);
+        // `earliest`, so that a clock that is ahead makes no row old.
+        let retained_since = domain::usage::retained_since(clock.read().earliest(), days);
+        // A full disk or the lock of another process can make a scan fail; the next one tries again.
+        let pruned = prune(&connection, &writer, retained_since);
+        wait = match pruned {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => SCAN_EVERY,
+            Err(_) => RETRY_AFTER,
+        };
+        Some(pruned.map(drop))
+    };
+    Periodic::reporting(health, Job::UsagePruning, SLICE_EVERY, step)
+}
+
+/// Deletes a slice of the oldest rows. Returns whether more rows may be left.
+fn prune(connection: &Connection, writer: &Writer, retained_since: Timestamp) -> Result<bool, Error> {
+    let rows = tx::snapshot(connection, retained_since, |tx| outdated(tx, retained_since, SLICE_ROWS))?;
+    let is_full = rows.len() == SLICE_ROWS;
+    if !rows.is_empty() {
+        writer.run(move |tx| delete(tx, &rows))?;
+    }
+    Ok(is_full)
+}
+
+/// The oldest rows before a time: key number and time of each. Rows that are not indexed are left out, because nothing else
+/// has the statistics of their keys yet.
+pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) -> Result<Vec<(i64, i64)>, Error> {
+    let sql = "SELECT key_number, at
+               FROM api_key_usage
+               WHERE at < $1 AND at <= $2
+               ORDER BY at
+               LIMIT $3";
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    tx.all(sql, (retained_since.micros(), indexed_to(tx)?, rows_max), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
+    })
+}
+
+/// Deletes [`outdated`] rows and their index entries. `api_key_usage_newest` stays, so that request counts continue.
+pub(super) fn delete(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
+    let Some((_, last)) = rows.last() else { return Ok(()) };
+    let sql = "DELETE FROM api_key_usage_marks
+               WHERE key_number = $1 AND at = $2";
+    tx.run_each(sql, rows.iter(), |row| Ok(*row))?;
+    tx.run("DELETE FROM api_key_usage WHERE at <= $1", [last])?;
+    let sql = "UPDATE api_key_usage_marking
+               SET pruned_to = max(pruned_to, $1)
+               WHERE id = 1";
+    tx.run(sql, [last])?;
+    Ok(())
+}

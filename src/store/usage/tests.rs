@@ -1,0 +1,221 @@
+//! The usage log through its index, pruning and restarts.
+
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+
+use super::indexing::add_missing;
+use super::{LogEntry, UsageRow, index, log, page, pruning};
+use crate::db::connection::{self, Use};
+use crate::db::tx::{self, Tx};
+use crate::domain::api_key::{self, Grant, KeySecret};
+use crate::domain::id::{Id, UserId};
+use crate::domain::text::Email;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::PlatformRole;
+use crate::store::{Grade, Store, check, user};
+use crate::world::{Scripted, World};
+
+/// The rows of each of two keys.
+const ROWS_OF_KEY: usize = 204;
+
+/// The index entries of each key for these rows.
+const ENTRIES_OF_KEY: usize = 3;
+
+fn store(path: &Path) -> Store {
+    let store = Store::open(path, Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)))).unwrap();
+    let world: &dyn World = &Scripted::at(Timestamp::from_micros(1_000_000));
+    crate::store::act_alone(path, world, |tx| {
+        let user_id = UserId::parse("user_1").unwrap();
+        user::insert(tx, &user_id, &Email::parse("ada@example.org").unwrap(), "Ada", PlatformRole::User)?;
+        for name in ["one", "two"] {
+            let key = crate::store::api_key::NewApiKey {
+                id: world.id(),
+                secret: KeySecret::generate(|bytes| world.fill(bytes)),
+                user_id: user_id.clone(),
+                name: name.to_owned(),
+                grant: Grant::of(None),
+                expires_at: api_key::expires_at(tx.now, 1),
+            };
+            crate::store::api_key::insert(tx, &key)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    store
+}
+
+fn append(store: &Store, count: usize) {
+    let (done, ended) = mpsc::channel();
+    let job = move |tx: &Tx<'_>| {
+        for nth in 0..2 * count {
+            let entry = LogEntry {
+                key_number: 1 + (nth % 2) as i64,
+                method: "GET".into(),
+                path: format!("/{nth}").into(),
+                ip: "192.0.2.1".parse().unwrap(),
+                user_agent: String::new(),
+                auth_endpoint: "/",
+            };
+            log::append(tx, &entry)?;
+        }
+        Ok(())
+    };
+    store.write(Grade::Logged, job, move |outcome| drop(done.send(outcome)));
+    ended.recv().unwrap().unwrap();
+}
+
+/// All rows of a key, read by pages of a hundred, newest first.
+fn pages(store: &Store, key_number: i64) -> Vec<(i64, String)> {
+    let mut rows: Vec<UsageRow> = Vec::new();
+    loop {
+        let before = rows.last().map(|row| row.at);
+        let page = store.read(|tx| page(tx, key_number, before, 100)).unwrap();
+        if page.is_empty() {
+            return rows.into_iter().map(|row| (row.at.micros(), row.path)).collect();
+        }
+        rows.extend(page);
+    }
+}
+
+fn statistics(store: &Store) -> Vec<(Option<Timestamp>, i64)> {
+    let keys = store.read(crate::store::api_key::list).unwrap();
+    keys.iter().map(|key| (key.last_request, key.request_count)).collect()
+}
+
+/// Asserts that pages start correctly at, between, before and behind all rows.
+fn assert_pages_begin_anywhere(store: &Store, rows: &[(i64, String)]) {
+    for before in rows.iter().flat_map(|(at, _)| [*at, at + 1]) {
+        let page = store.read(|tx| page(tx, 1, Some(Timestamp::from_micros(before)), 2)).unwrap();
+        let expected: Vec<i64> = rows.iter().map(|(at, _)| *at).filter(|at| *at < before).take(2).collect();
+        assert_eq!(page.iter().map(|row| row.at.micros()).collect::<Vec<_>>(), expected, "before {before}");
+    }
+}
+
+#[test]
+fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = store(&path);
+    let reader = connection::open(&path, Use::Read).unwrap();
+    let all = |store: &Store| (pages(store, 1), pages(store, 2), statistics(store));
+    append(&store, ROWS_OF_KEY);
+    let unindexed = all(&store);
+    assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
+    assert_pages_begin_anywhere(&store, &unindexed.0);
+    // The same state as after a kill between two slices.
+    let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
+    assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_OF_KEY, 2, unindexed.1[0].0));
+    store.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();
+    assert_eq!(all(&store), unindexed);
+    store.writer.run(move |tx| index::set_newest(tx, &missing.newest[..1])).unwrap();
+    assert_eq!(all(&store), unindexed);
+    assert_pages_begin_anywhere(&store, &unindexed.0);
+    add_missing(&reader, &store.writer).unwrap();
+    assert_eq!(all(&store), unindexed);
+    assert_pages_begin_anywhere(&store, &unindexed.0);
+    append(&store, 3);
+    let more = all(&store);
+    assert_eq!((more.0.len(), more.2[1].1), (ROWS_OF_KEY + 3, ROWS_OF_KEY as i64 + 3));
+    assert!(more.0.ends_with(&unindexed.0) && more.1.ends_with(&unindexed.1));
+    assert_pages_begin_anywhere(&store, &more.0);
+    add_missing(&reader, &store.writer).unwrap();
+    assert_eq!(all(&store), more);
+    assert_pages_begin_anywhere(&store, &more.0);
+    let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
+    assert_eq!((missing.entries, missing.newest), (Vec::new(), Vec::new()));
+    assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = store(&path);
+    let reader = connection::open(&path, Use::Read).unwrap();
+    let outdated = |before, rows_max| {
+        tx::snapshot(&reader, Timestamp::from_micros(0), |tx| pruning::outdated(tx, before, rows_max)).unwrap()
+    };
+    append(&store, ROWS_OF_KEY);
+    let end = Timestamp::from_micros(i64::MAX);
+    assert_eq!(outdated(end, 9), Vec::new(), "rows that are not indexed are not pruned");
+    add_missing(&reader, &store.writer).unwrap();
+    let (all, counted) = (pages(&store, 1), statistics(&store));
+    // The cuts lie between rows of the other key, on an index entry and beside one; the last one deletes all rows.
+    for left in [203, 150, 140, 77, 76, 1, 0] {
+        let before = all.get(left).map_or(end, |(at, _)| Timestamp::from_micros(at + 1));
+        loop {
+            let rows = outdated(before, 64);
+            if rows.is_empty() {
+                break;
+            }
+            store.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+        }
+        assert_eq!((pages(&store, 1), statistics(&store)), (all[..left].to_vec(), counted.clone()), "{left}");
+        assert_pages_begin_anywhere(&store, &all[..left]);
+        assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new(), "{left}");
+    }
+    append(&store, 1);
+    store.close();
+    drop(store);
+    // The clock stands still and all rows are deleted, yet the next row is later than each deleted one.
+    let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+    add_missing(&reader, &again.writer).unwrap();
+    let rows = outdated(end, 64);
+    again.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+    append(&again, 1);
+    let numbers: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
+    assert_eq!((numbers, pages(&again, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
+    assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_check_reports_each_defect_of_the_usage_log() {
+    let defects = [
+        (
+            "UPDATE api_key_usage SET previous_at = NULL WHERE number = 9",
+            "2 rows do not name the previous row of their key",
+        ),
+        ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 index entries name no row"),
+        ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "the newest row of 1 keys does not exist"),
+        (
+            "DELETE FROM api_key_usage_newest WHERE key_number = 2",
+            "204 rows cannot be reached from the newest row of their key",
+        ),
+        (
+            "UPDATE api_key_usage_marking SET pruned_to = marked_to; DELETE FROM api_key_usage WHERE number < 200",
+            "6 index entries name no row",
+        ),
+        ("DELETE FROM api_key_usage_marking", "the end of the usage index is missing"),
+    ];
+    for (statement, finding) in defects {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let store = store(&path);
+        append(&store, ROWS_OF_KEY);
+        add_missing(&connection::open(&path, Use::Read).unwrap(), &store.writer).unwrap();
+        store.close();
+        connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();
+        let findings = check::check(&path, |_| {}).unwrap();
+        assert_eq!(findings, [format!("usage log: {finding}")], "{statement}");
+    }
+}
+
+#[test]
+fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
+    for is_indexed in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let first = store(&path);
+        append(&first, 5);
+        if is_indexed {
+            add_missing(&connection::open(&path, Use::Read).unwrap(), &first.writer).unwrap();
+        }
+        first.close();
+        drop(first);
+        let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+        append(&again, 1);
+        let counts: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [6, 6], "indexed: {is_indexed}");
+        assert_eq!(pages(&again, 1).len(), 6);
+    }
+}

@@ -1,0 +1,84 @@
+//! The usage log writer: usage rows wait in a queue until the end of the runtime's tick. They are then committed together,
+//! before any of their requests is answered.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::log::{LogEntry, append_all};
+use crate::db::tx::{Error, Tx};
+use crate::domain::api_key::KeyRefusal;
+use crate::store::api_key::cache::CachedKey;
+use crate::store::change;
+
+/// The outcome of a queued usage row.
+#[derive(Debug, Clone)]
+pub enum RowOutcome {
+    /// The row is committed.
+    Logged,
+    /// The row was not appended: the key is no longer valid.
+    KeyRefused(KeyRefusal),
+    /// The row was not appended: keys or users have changed since the key was looked up, so the answer may be out of date.
+    /// Returns the row.
+    KeyStale(Box<LogEntry>),
+}
+
+/// The callback that gets the outcome of a row.
+pub(crate) type OnOutcome = Box<dyn FnOnce(Result<RowOutcome, Error>) + Send>;
+
+/// A usage row in the queue, with the key of its request.
+pub(crate) struct QueuedRow {
+    pub(crate) key: Arc<CachedKey>,
+    pub(crate) entry: LogEntry,
+    pub(crate) done: OnOutcome,
+}
+
+/// The decision about a queued row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowDecision {
+    Append,
+    RefuseKey(KeyRefusal),
+    ReloadKey,
+}
+
+/// Decides about each row: it is appended if its key is still valid in this transaction. Also returns the change number of
+/// keys and users that the decisions hold for.
+pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
+    let changed_at = change::credentials(tx)?;
+    let decision = |row: &QueuedRow| match row.key.state_at(changed_at) {
+        None => RowDecision::ReloadKey,
+        Some(state) => state.require_valid(tx.now).map_or_else(RowDecision::RefuseKey, |()| RowDecision::Append),
+    };
+    Ok((rows.iter().map(decision).collect(), changed_at))
+}
+
+/// Decides about each row like [`decide`], and appends the rows of valid keys.
+pub(crate) fn decide_and_append(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
+    let (decisions, changed_at) = decide(tx, rows)?;
+    let appended = rows.iter().zip(&decisions).filter(|(_, decision)| **decision == RowDecision::Append);
+    append_all(tx, appended.map(|(row, _)| &row.entry))?;
+    Ok((decisions, changed_at))
+}
+
+/// Reports the outcome of each row after the commit.
+pub(crate) fn answer(rows: Vec<QueuedRow>, decisions: Vec<RowDecision>) {
+    for (row, decision) in rows.into_iter().zip(decisions) {
+        let outcome = match decision {
+            RowDecision::Append => RowOutcome::Logged,
+            RowDecision::RefuseKey(why) => RowOutcome::KeyRefused(why),
+            RowDecision::ReloadKey => RowOutcome::KeyStale(Box::new(row.entry)),
+        };
+        call(row.done, Ok(outcome));
+    }
+}
+
+/// Reports an error for each row.
+pub(crate) fn fail(rows: Vec<QueuedRow>, error: &Error) {
+    for row in rows {
+        call(row.done, Err(error.clone()));
+    }
+}
+
+/// Calls back, and survives a callback that panics: the other rows still wait for their outcome.
+fn call(done: OnOutcome, outcome: Result<RowOutcome, Error>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
+}
