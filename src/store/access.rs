@@ -1,17 +1,15 @@
-//! What a caller may see, and what they are to it: a platform admin sees every organization, everybody else those they are
-//! a member of, as long as these are not switched off.
+//! The access of a caller: the organization that something belongs to, and the roles of the caller there.
+//!
+//! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The condition
+//! is part of each query, so something that the caller may not see looks the same as something that does not exist.
 
-use crate::db::row::Row;
-
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
-/// What the caller is to an organization; `None` where it is not there or not to be seen.
-///
-/// # Errors
-/// When SQLite fails.
+/// The caller's roles with regard to an organization; `None` if it does not exist or the caller may not see it.
 pub fn to_organization(
     tx: &Tx<'_>,
     who: &Principal,
@@ -21,27 +19,24 @@ pub fn to_organization(
                FROM organizations o
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE o.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
-    let found = tx.one(sql, (who.user_id.as_str(), organization.as_str(), who.is_admin()), |row| standing(row, who))?;
-    Ok(found.map(|(_, standing)| standing))
+    let access = |row: &Row<'_>| organization_and_roles(&mut Columns::of(row), who);
+    let found = tx.one(sql, (who.user_id.as_str(), organization.as_str(), who.is_admin()), access)?;
+    Ok(found.map(|(_, roles)| roles))
 }
 
-/// The organization of a role, and what the caller is to it; `None` where the role is not there or not to be seen.
-///
-/// # Errors
-/// When SQLite fails.
+/// The organization of a role and the caller's roles there; `None` if the role does not exist or the caller may not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
                JOIN organizations o ON o.id = r.organization_id
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE r.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
-    tx.one(sql, (who.user_id.as_str(), role.as_str(), who.is_admin()), |row| standing(row, who))
+    tx.one(sql, (who.user_id.as_str(), role.as_str(), who.is_admin()), |row| {
+        organization_and_roles(&mut Columns::of(row), who)
+    })
 }
 
-/// The same of a candidate.
-///
-/// # Errors
-/// When SQLite fails.
+/// Like [`to_role`], for a candidate.
 pub fn to_candidate(
     tx: &Tx<'_>,
     who: &Principal,
@@ -52,14 +47,13 @@ pub fn to_candidate(
                JOIN organizations o ON o.id = c.organization_id
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE c.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
-    tx.one(sql, (who.user_id.as_str(), candidate.as_str(), who.is_admin()), |row| standing(row, who))
+    tx.one(sql, (who.user_id.as_str(), candidate.as_str(), who.is_admin()), |row| {
+        organization_and_roles(&mut Columns::of(row), who)
+    })
 }
 
-/// The same of an application.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn to_candidate_role(
+/// Like [`to_role`], for an application.
+pub fn to_application(
     tx: &Tx<'_>,
     who: &Principal,
     application: &ApplicationId,
@@ -69,13 +63,12 @@ pub fn to_candidate_role(
                JOIN organizations o ON o.id = a.organization_id
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE a.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
-    tx.one(sql, (who.user_id.as_str(), application.as_str(), who.is_admin()), |row| standing(row, who))
+    tx.one(sql, (who.user_id.as_str(), application.as_str(), who.is_admin()), |row| {
+        organization_and_roles(&mut Columns::of(row), who)
+    })
 }
 
-/// The same of an application's step.
-///
-/// # Errors
-/// When SQLite fails.
+/// Like [`to_role`], for a candidate step.
 pub fn to_candidate_step(
     tx: &Tx<'_>,
     who: &Principal,
@@ -87,102 +80,95 @@ pub fn to_candidate_step(
                JOIN organizations o ON o.id = a.organization_id
                LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
                WHERE s.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
-    tx.one(sql, (who.user_id.as_str(), step.as_str(), who.is_admin()), |row| standing(row, who))
+    tx.one(sql, (who.user_id.as_str(), step.as_str(), who.is_admin()), |row| {
+        organization_and_roles(&mut Columns::of(row), who)
+    })
 }
 
-/// An organization as somebody sees it who may.
+/// An organization that the caller may see.
 #[derive(Debug, Clone)]
-pub struct Visible {
-    /// Its id.
+pub struct VisibleOrganization {
     pub id: OrganizationId,
-    /// Its slug, as it was given.
+    /// The caller's roles with regard to the organization.
+    pub caller: CallerRoles,
+    /// The slug as given.
     pub slug: String,
-    /// Its name.
     pub name: String,
-    /// Its domain.
     pub domain: String,
-    /// The URL of its logo.
+    /// The URL of the logo.
     pub logo: String,
-    /// Whether its portal is on.
     pub portal_enabled: bool,
-    /// Whether a hire needs the position's code in its HR system.
+    /// Whether a hire needs the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// Whether it asks for salaries to be shown.
+    /// Whether postings must show salaries.
     pub pay_transparency: bool,
-    /// The time zone that dates its pages (IANA).
+    /// The time zone of the dates on pages (IANA).
     pub time_zone: String,
-    /// Whether it is switched on; only a platform admin sees one that is not.
+    /// False for a disabled organization, which only a platform admin sees.
     pub enabled: bool,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// What the caller is in it.
-    pub standing: CallerRoles,
 }
 
-/// What [`visible`] reads.
+/// The columns of [`visible_organization`].
 const COLUMNS: &str = "o.id, m.org_role, o.slug, o.name, o.domain, o.logo, o.portal_enabled,
   o.require_external_position_id, o.pay_transparency, o.time_zone, o.enabled, o.created_at";
 
-/// The organizations that the caller may see behind the one `after`, newest first.
-///
-/// # Errors
-/// When SQLite fails.
+fn visible_organization(row: &Row<'_>, who: &Principal) -> Result<VisibleOrganization, Error> {
+    let mut columns = Columns::of(row);
+    let (id, caller) = organization_and_roles(&mut columns, who)?;
+    Ok(VisibleOrganization {
+        id,
+        caller,
+        slug: columns.read()?,
+        name: columns.read()?,
+        domain: columns.read()?,
+        logo: columns.read()?,
+        portal_enabled: columns.read()?,
+        require_external_position_id: columns.read()?,
+        pay_transparency: columns.read()?,
+        time_zone: columns.read()?,
+        enabled: columns.read()?,
+        created_at: columns.time()?,
+    })
+}
+
+/// A page of the organizations that the caller may see, newest first, from behind the one `after`.
 pub fn organizations(
     tx: &Tx<'_>,
     who: &Principal,
     after: Option<&(Timestamp, OrganizationId)>,
     rows_max: usize,
-) -> Result<Vec<Visible>, Error> {
+) -> Result<Vec<VisibleOrganization>, Error> {
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id.as_str()));
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    // A member's are few, and found by the memberships; an admin's are all there are, and found by the time.
-    let seen = if who.is_admin() { "" } else { "m.user_id IS NOT NULL AND o.enabled = 1 AND" };
+    // A member has few organizations, which SQLite finds through the memberships. An admin sees all of them, in the order of
+    // an index.
+    let condition = if who.is_admin() { "" } else { "m.user_id IS NOT NULL AND o.enabled = 1 AND" };
     let sql = format!(
         "SELECT {COLUMNS}
          FROM organizations o
          LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
-         WHERE {seen} (o.created_at, o.id) < ($2, $3)
+         WHERE {condition} (o.created_at, o.id) < ($2, $3)
          ORDER BY o.created_at DESC, o.id DESC
          LIMIT $4"
     );
-    tx.all(&sql, (who.user_id.as_str(), at, id, rows_max), |row| visible(row, who))
+    tx.all(&sql, (who.user_id.as_str(), at, id, rows_max), |row| visible_organization(row, who))
 }
 
-/// One of them.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn organization(tx: &Tx<'_>, who: &Principal, id: &OrganizationId) -> Result<Option<Visible>, Error> {
+/// One organization, if the caller may see it.
+pub fn organization(tx: &Tx<'_>, who: &Principal, id: &OrganizationId) -> Result<Option<VisibleOrganization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
          FROM organizations o
          LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
          WHERE o.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)"
     );
-    tx.one(&sql, (who.user_id.as_str(), id.as_str(), who.is_admin()), |row| visible(row, who))
+    tx.one(&sql, (who.user_id.as_str(), id.as_str(), who.is_admin()), |row| visible_organization(row, who))
 }
 
-fn visible(row: &Row<'_>, who: &Principal) -> Result<Visible, Error> {
-    let (id, standing) = standing(row, who)?;
-    Ok(Visible {
-        id,
-        slug: row.get(2)?,
-        name: row.get(3)?,
-        domain: row.get(4)?,
-        logo: row.get(5)?,
-        portal_enabled: row.get(6)?,
-        require_external_position_id: row.get(7)?,
-        pay_transparency: row.get(8)?,
-        time_zone: row.get(9)?,
-        enabled: row.get(10)?,
-        created_at: tx::time(row, 11)?,
-        standing,
-    })
-}
-
-fn standing(row: &Row<'_>, who: &Principal) -> Result<(OrganizationId, CallerRoles), Error> {
-    let organization = tx::word(&row.get::<_, String>(0)?, OrganizationId::parse)?;
-    let org_role: Option<String> = row.get(1)?;
-    let org_role = org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?;
+/// Reads the columns `o.id, m.org_role`.
+fn organization_and_roles(columns: &mut Columns<'_>, who: &Principal) -> Result<(OrganizationId, CallerRoles), Error> {
+    let organization = columns.parse(OrganizationId::parse)?;
+    let org_role = columns.parse_or_none(OrgRole::parse)?;
     Ok((organization, CallerRoles { org_role, platform_role: who.platform_role }))
 }

@@ -9,36 +9,33 @@ use crate::domain::id::CandidateId;
 /// Columns of one table with personal data of candidates.
 #[derive(Debug)]
 pub struct PersonalData {
-    /// The table.
     pub table: &'static str,
-    /// Its columns with personal data. The others are ids, counts, times and states.
+    /// The columns with personal data. All others hold ids, counts, times and states.
     pub columns: &'static [&'static str],
-    /// The members of the subject-access export that show them, or the reason why none does.
+    /// The place in the subject-access export, or the reason why the export leaves the columns out.
     pub exported: Exported,
-    /// What an erasure does to them.
     pub erased: Erased,
 }
 
-/// Where the subject-access export shows personal data.
+/// The place of personal data in the subject-access export.
 #[derive(Debug, Clone, Copy)]
 pub enum Exported {
     /// A JSON pointer into `data` of the export; `*` is any index.
     At(&'static str),
-    /// Nowhere, for this reason.
+    /// The export leaves the columns out, for this reason.
     Never(&'static str),
 }
 
-/// What an erasure does to the columns.
+/// The effect of an erasure on the columns.
 #[derive(Debug)]
 pub enum Erased {
     /// Assigns constants in the candidate's rows. Both are SQL; `$1` is the candidate's id.
     Cleared {
-        /// The assignments.
         set: &'static str,
         /// The condition for rows that still have data.
         rows: &'static str,
     },
-    /// Deletes the rows or writes something else: the function that is named here does it.
+    /// The named function deletes the rows, or overwrites them.
     By(&'static str),
 }
 
@@ -93,7 +90,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         exported: Exported::Never("staff download each file by the id that the export shows"),
         erased: Erased::By("erasure::signup::delete, then the sweep"),
     },
-    // Without its salt nobody can guess the detail behind the hash that stays in the chain.
+    // The hash stays in the chain. Without the salt, nobody can guess the detail behind it.
     PersonalData {
         table: "activities",
         columns: &["detail", "salt"],
@@ -116,7 +113,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         table: "idempotency_keys",
         columns: &["idempotency_key", "fingerprint", "answer", "made_id"],
         exported: Exported::At("/storedAnswers/*/answer"),
-        erased: Erased::By("idempotency_key::forget_candidate"),
+        erased: Erased::By("idempotency_key::erase_candidate"),
     },
     PersonalData {
         table: "import_rows",
@@ -127,9 +124,6 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
 ];
 
 /// Clears the columns that an erasure sets to constants.
-///
-/// # Errors
-/// When SQLite fails.
 pub(super) fn clear(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     for data in PERSONAL_DATA {
         if let Erased::Cleared { set, rows } = data.erased {

@@ -1,29 +1,24 @@
-//! What a role's report is made of: counts of its applications and of their steps.
+//! The figures of a role's report: counts of its applications and of their steps.
 
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::StepStatus;
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 
-/// How many of the applications to a role have each of its steps in each status.
-///
-/// # Errors
-/// When SQLite fails.
+/// The number of a role's applications that have each of its steps in each status.
 pub fn steps(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
 ) -> Result<Vec<(RoleStepId, StepStatus, i64)>, Error> {
     tx.all(STEPS, (organization.as_str(), role.as_str()), |row| {
-        Ok((
-            tx::word(&row.get::<_, String>(0)?, RoleStepId::parse)?,
-            tx::word(&row.get::<_, String>(1)?, StepStatus::parse)?,
-            row.get(2)?,
-        ))
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(RoleStepId::parse)?, columns.parse(StepStatus::parse)?, columns.read()?))
     })
 }
 
-// The steps of the role as a list, so that they come in the order of the index and nothing has to be sorted.
+// `IN` with a list of the role's steps makes SQLite read the rows in the order of the index, so it does not sort.
 pub(super) const STEPS: &str = "SELECT s.role_step_id, s.status, count(*)
      FROM candidate_role_steps s
      WHERE s.role_step_id IN (
@@ -34,25 +29,25 @@ pub(super) const STEPS: &str = "SELECT s.role_step_id, s.status, count(*)
      )
      GROUP BY s.role_step_id, s.status";
 
-/// When each of those who are hired for a role applied, and the day of their hire.
-///
-/// # Errors
-/// When SQLite fails.
+/// For each hired candidate of a role, the time of the application and the day of the hire.
 pub fn hires(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Timestamp, Timestamp)>, Error> {
-    tx.all(HIRES, (organization.as_str(), role.as_str()), |row| Ok((tx::time(row, 0)?, tx::time(row, 1)?)))
+    tx.all(HIRES, (organization.as_str(), role.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.time()?, columns.time()?))
+    })
 }
 
 pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
      WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
 
-/// How many of the applications that were not selected were ended with each `outcomeType`, or with none. The rejection
-/// that came first ended the application.
-///
-/// # Errors
-/// When SQLite fails.
+/// The number of a role's unselected applications for each `outcomeType`, or for none. The first rejection of an application
+/// counts, because it ended the application.
 pub fn endings(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Option<String>, i64)>, Error> {
-    tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
+    })
 }
 
 pub(super) const ENDINGS: &str = "SELECT outcome_type, count(*)

@@ -15,7 +15,7 @@ use crate::http::server::pagination::{Page, no_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::access::Visible;
+use crate::store::access::VisibleOrganization;
 use crate::store::{self, Error, Tx};
 
 pub(in crate::http) const NO_ORGANIZATION: Refusal =
@@ -101,14 +101,14 @@ fn read(_: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<OrganizationId>) -> R
     Ok(Reply::json(&WireData { success: true, data: wire(found) }))
 }
 
-fn wire(organization: Visible) -> WireOrganization {
+fn wire(organization: VisibleOrganization) -> WireOrganization {
     WireOrganization {
         id: organization.id.into(),
         slug: organization.slug,
         name: organization.name,
         domain: organization.domain,
         logo: organization.logo,
-        org_role: organization.standing.org_role.map(OrgRole::as_str),
+        org_role: organization.caller.org_role.map(OrgRole::as_str),
         enabled: organization.enabled,
         portal_enabled: organization.portal_enabled,
         require_external_position_id: organization.require_external_position_id,

@@ -50,7 +50,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
 /// `conflict` where it has ended.
 fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &WithdrawInput) -> Result<Reply, Error> {
     let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
-    let (organization, standing) = store::access::to_candidate_role(tx, who, id)?.ok_or(NO_APPLICATION)?;
+    let (organization, standing) = store::access::to_application(tx, who, id)?.ok_or(NO_APPLICATION)?;
     let before = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;
     candidate::require_withdrawable(before.record.status)?;

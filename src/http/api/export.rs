@@ -20,7 +20,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::export::StoredAnswer;
+use crate::store::export::ExportedResponse;
 use crate::store::status_page::sent::Sent;
 use crate::store::{self, Error, Grade, Tx};
 
@@ -65,7 +65,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ExportInput) -> Resul
     let subject = Subject::of_candidate(organization.clone(), id.clone());
     let done = store::activity::page(tx, &subject, None, i64::MAX, usize::MAX)?;
     let deliveries = store::hr_delivery::of_candidate(tx, &organization, &id)?;
-    let answers = store::export::stored_answers(tx, &id)?;
+    let responses = store::export::stored_responses(tx, &id)?;
     let signups = store::export::signups(tx, &id)?;
     let data = WireExport {
         exported_at: tx.now.to_string(),
@@ -75,7 +75,7 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ExportInput) -> Resul
         signups: signups.iter().map(WireSignup::of).collect(),
         activity: done.iter().map(activity::wire).collect::<Result<_, _>>()?,
         hr_deliveries: deliveries.iter().map(|one| hr_delivery::in_full(tx, one)).collect::<Result<_, _>>()?,
-        stored_answers: answers.into_iter().map(WireAnswer::of).collect(),
+        stored_answers: responses.into_iter().map(WireAnswer::of).collect(),
     };
     let reply = Reply::json(&WireData { success: true, data });
     if input.is_handed_out {
@@ -133,10 +133,10 @@ struct WireAnswer {
 }
 
 impl WireAnswer {
-    fn of(stored: StoredAnswer) -> Self {
-        let StoredAnswer { at, status, answer } = stored;
-        // As JSON, which it is, or else as it is kept.
-        let answer = answer.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
+    fn of(stored: ExportedResponse) -> Self {
+        let ExportedResponse { at, status, body } = stored;
+        // Bodies are JSON; any other text becomes a JSON string.
+        let answer = body.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
         Self { at: at.to_string(), status, answer }
     }
 }

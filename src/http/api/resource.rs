@@ -47,7 +47,7 @@ fn of_candidate(tx: &Tx<'_>, who: &Principal, id: &str) -> Result<Option<CallerR
 
 fn of_application(tx: &Tx<'_>, who: &Principal, id: &str) -> Result<Option<CallerRoles>, Error> {
     let Some(id) = ApplicationId::parse(id) else { return Ok(None) };
-    Ok(access::to_candidate_role(tx, who, &id)?.map(|(_, standing)| standing))
+    Ok(access::to_application(tx, who, &id)?.map(|(_, standing)| standing))
 }
 
 fn of_candidate_step(tx: &Tx<'_>, who: &Principal, id: &str) -> Result<Option<CallerRoles>, Error> {

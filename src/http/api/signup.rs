@@ -179,7 +179,7 @@ impl Read {
 /// `gone` where it has run out or the role takes no applications any more.
 fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, &sent.link)?.ok_or(NOWHERE)?;
-    match invitation.way {
+    match invitation.target {
         LinkTarget::Open => {}
         LinkTarget::Expired => return Err(EXPIRED.into()),
         LinkTarget::Closed => return Err(CLOSED.into()),

@@ -53,7 +53,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
 /// `conflict` where the candidate was erased.
 fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StatusLinkInput) -> Result<Reply, Error> {
     let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
-    let (organization, standing) = store::access::to_candidate_role(tx, who, id)?.ok_or(NO_APPLICATION)?;
+    let (organization, standing) = store::access::to_application(tx, who, id)?.ok_or(NO_APPLICATION)?;
     let application = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let candidate = store::candidate::find(tx, &organization, &application.candidate_id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;

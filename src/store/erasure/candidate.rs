@@ -118,7 +118,7 @@ fn erase_rows(
         overwrite_person(tx, candidate)?;
         personal_data::clear(tx, &candidate.id)?;
         outbox::erase_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
-        idempotency_key::forget_candidate(tx, &candidate.id)?;
+        idempotency_key::erase_candidate(tx, &candidate.id)?;
         due::remove(tx, candidate.number)?;
         withdraw_applications(tx, world, who, candidate)?;
         let after = ErasureDetail { erased_at: tx.now.to_string() };

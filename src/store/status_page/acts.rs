@@ -189,13 +189,13 @@ fn beside_others(tx: &Tx<'_>, world: &dyn World, shown: &Shown, applied: &Applie
         claims::rename(tx, world, &shown.organization.id, &applied.candidate, sent)?;
     }
     // Stored responses contain what was sent.
-    idempotency_key::forget_candidate(tx, &applied.candidate.id)
+    idempotency_key::erase_candidate(tx, &applied.candidate.id)
 }
 
 /// The same of a signup that came later.
 fn forget_later(tx: &Tx<'_>, id: &SignupId, former: Option<&Candidate>) -> Result<(), Error> {
     signup::delete(tx, id)?;
-    former.map_or(Ok(()), |former| idempotency_key::forget_candidate(tx, &former.id))
+    former.map_or(Ok(()), |former| idempotency_key::erase_candidate(tx, &former.id))
 }
 
 /// What somebody sent and had deleted is deleted once more, in an older copy of the file. Whoever it left nothing of is on

@@ -30,7 +30,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 /// off; `gone` where it has run out or the role takes no applications any more.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let invitation = match visit.follow(tx)? {
-        Some(invitation) if invitation.way == LinkTarget::Open => invitation,
+        Some(invitation) if invitation.target == LinkTarget::Open => invitation,
         other => return said::no_form(visit, other.as_ref()),
     };
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {

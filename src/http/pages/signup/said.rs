@@ -66,7 +66,7 @@ fn say_ended(visit: &Visit, invitation: Option<&Invitation>, more: Option<&str>)
         format!("/careers/{slug}?lang={tag}"),
         fill(visit.texts.common.all_roles, &[("organization", &invitation.organization_name)]),
     );
-    let (refusal, title, words, ways) = if invitation.way == LinkTarget::Closed {
+    let (refusal, title, words, ways) = if invitation.target == LinkTarget::Closed {
         (CLOSED, fill(texts.closed, &[role]), texts.closed_more, vec![WayOn::first(all_roles.0, all_roles.1)])
     } else {
         let url = format!("/careers/{slug}/roles/{}?lang={tag}", invitation.role_id);

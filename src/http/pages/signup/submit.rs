@@ -177,7 +177,7 @@ fn add_faults(sheet: &mut Sheet, faults: Vec<(FormField, FieldFault)>, form: &se
 pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -> Result<Reply, Error> {
     let staged = sheet.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
     match visit.follow(tx)? {
-        Some(invitation) if invitation.way == LinkTarget::Open => {
+        Some(invitation) if invitation.target == LinkTarget::Open => {
             form::again(visit, &invitation, sheet, staged.as_ref())
         }
         other => said::not_sent(visit, other.as_ref()),
@@ -203,7 +203,7 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
     let invitation = match visit.follow(tx)? {
-        Some(invitation) if invitation.way == LinkTarget::Open => invitation,
+        Some(invitation) if invitation.target == LinkTarget::Open => invitation,
         other => return said::not_sent(visit, other.as_ref()),
     };
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
