@@ -8,7 +8,6 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
-use crate::store::activity;
 
 /// Decisions that one transaction takes up: some 5 ms of the writer's time, which other decisions wait for.
 pub const TAKEN_UP_MAX: usize = 256;
