@@ -21,7 +21,7 @@ pub fn has_hidden_hire(applications: &[ApplicationHistory], visible_after_hours:
 }
 
 /// Whether a deferred erasure is due. An erasure cannot be undone, so hires stay hidden while the clock is in doubt. A hire
-/// that staff have reversed does not defer the erasure, whatever the clock says.
+/// that staff have reversed does not defer the erasure, even then.
 pub fn is_due(
     applications: &[ApplicationHistory],
     visible_after_hours: Option<u32>,

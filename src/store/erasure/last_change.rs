@@ -8,8 +8,8 @@ use crate::domain::id::CandidateId;
 
 use super::list::ListLine;
 
-/// The line for a candidate who is erased now. Its time is not before the last change that this transaction sees, whatever
-/// the clock says. Otherwise the candidate would seem changed in an older copy of the file.
+/// The line for a candidate who is erased now. Its time is not before the last change that this transaction sees, even if
+/// the clock was set back. Otherwise the candidate would seem changed in an older copy of the file.
 pub(super) fn line(tx: &Tx<'_>, erasure: ListedErasure, id: &CandidateId) -> Result<ListLine, Error> {
     let LastChange { at, activity } = load(tx, id)?;
     Ok(ListLine { erasure, changed: Some(LastChange { at: at.max(tx.now), activity }) })

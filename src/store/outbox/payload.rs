@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 /// The version of the payload's shape.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The longest note in a payload, in characters, so that the whole stays under 20 kB whatever the note contains.
+/// The longest note in a payload, in characters, so that the whole stays under 20 kB with any note.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 /// The facts of a decision's message: those of its activity, and the names of everything that the activity names.
