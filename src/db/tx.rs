@@ -244,11 +244,6 @@ pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
     Ok(Timestamp::from_micros(row.get(column)?))
 }
 
-/// A time column that may be null.
-pub(crate) fn time_or_none(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Error> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
-}
-
 /// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
 pub(crate) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::api::openapi::Description;
 use super::api::signup as public_signup;
 use super::api::{
-    access, activity, admin, api_key, board, candidate, candidate_role, candidate_step, document, erasure, export,
+    access, activity, admin, api_key, application, attachment, board, candidate, candidate_step, erasure, export,
     health, hr_delivery, hr_integration, logo, me, openapi, portal, report, role, role_step, security_txt, session,
     status, status_link, usage,
 };
@@ -37,10 +37,10 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         role::routes(),
         role_step::routes(),
         candidate::routes(),
-        candidate_role::routes(),
+        application::routes(),
         status_link::routes(),
         candidate_step::routes(),
-        document::routes(),
+        attachment::routes(),
         erasure::routes(),
         export::routes(),
         me::routes(),

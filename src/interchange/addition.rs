@@ -35,7 +35,7 @@ pub struct Addition {
 #[derive(Debug, Clone)]
 pub struct Applicant {
     /// The candidate, as the file has or will have it.
-    pub record: store::candidate::Record,
+    pub record: store::candidate::CandidateRecord,
     /// False if the file has the candidate already.
     pub is_new: bool,
 }
@@ -128,9 +128,9 @@ pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Coun
 }
 
 /// The applications of an addition, as rows for staging.
-pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::Row> {
+pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::StagedApplication> {
     addition.roles.iter().flat_map(move |added| {
-        added.role.applications.iter().map(move |application| store::staging::Row {
+        added.role.applications.iter().map(move |application| store::staging::StagedApplication {
             organization: addition.organization.clone(),
             role: added.role.record.id.clone(),
             candidate: addition.candidates[application.candidate].record.clone(),
@@ -167,7 +167,7 @@ fn add_application(
     let Application { candidate, record, steps } = application;
     let candidate = &addition.candidates[*candidate].record.id;
     let role = &added.role.record.id;
-    let is_new = store::candidate_role::insert(tx, &addition.organization, role, candidate, record, steps)?;
+    let is_new = store::application::insert(tx, &addition.organization, role, candidate, record, steps)?;
     require(is_new, "application", record.id.as_str())?;
     for step in steps {
         require(store::candidate_step::insert(tx, &record.id, step)?, "application's step", step.id.as_str())?;
@@ -215,7 +215,7 @@ impl<'t> Applicants<'t> {
         match self.find(&email)? {
             Some(number) => Ok(number),
             None => {
-                let record = store::candidate::Record { id: id(), name, email, privacy: Privacy::default() };
+                let record = store::candidate::CandidateRecord { id: id(), name, email, privacy: Privacy::default() };
                 Ok(self.push(Applicant { record, is_new: true }))
             }
         }
@@ -317,5 +317,5 @@ pub(super) fn new_application(
         }
     };
     let steps = role_steps.iter().zip(statuses).map(step).collect();
-    Application { candidate, record: store::candidate_role::Record { id, status, applied_at, hire }, steps }
+    Application { candidate, record: store::application::ApplicationRecord { id, status, applied_at, hire }, steps }
 }

@@ -16,7 +16,7 @@ use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
 use crate::domain::plain;
 use crate::domain::text;
-use crate::store::candidate_role;
+use crate::store::application::ApplicationRecord;
 
 /// An application with its steps.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Application {
     /// The candidate, as an index into the organization's candidates.
     pub candidate: usize,
     /// The application without its steps.
-    pub record: candidate_role::Record,
+    pub record: ApplicationRecord,
     /// The candidate steps, first to last.
     pub steps: Vec<CandidateStep>,
 }
@@ -33,7 +33,7 @@ pub struct Application {
 pub(super) struct CandidateEntry {
     index: usize,
     candidate: usize,
-    record: candidate_role::Record,
+    record: ApplicationRecord,
     steps: Option<Array<StepEntry>>,
 }
 
@@ -91,7 +91,7 @@ impl Object for CandidateEntry {
             }
         };
         let applied_at = applied_at?.unwrap_or(fields.context.now);
-        let record = candidate_role::Record { id: application_id?, status: status?, applied_at, hire: hire? };
+        let record = ApplicationRecord { id: application_id?, status: status?, applied_at, hire: hire? };
         Some(Self { index: fields.at().index(), candidate, record, steps })
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, UserId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::store::candidate;
+use crate::store::candidate::CandidateRecord;
 use crate::world::World;
 
 /// State while a document is parsed.
@@ -138,10 +138,10 @@ impl<'w> Context<'w> {
     }
 
     /// Takes the candidates of the current organization, by index. Generates missing ids.
-    pub(super) fn take_candidates(&mut self) -> Vec<candidate::Record> {
+    pub(super) fn take_candidates(&mut self) -> Vec<CandidateRecord> {
         let people = std::mem::take(&mut self.people).all.into_iter();
         people
-            .map(|Person { id, name, email, privacy, .. }| candidate::Record {
+            .map(|Person { id, name, email, privacy, .. }| CandidateRecord {
                 id: id.unwrap_or_else(|| self.new_id()),
                 name,
                 email,

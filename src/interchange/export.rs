@@ -253,7 +253,7 @@ fn is_false(truth: &bool) -> bool {
 fn role<'s>(source: &'s Source<'s>, role: store::role::RoleRecord) -> Result<Role<'s>, Error> {
     let (id, again) = (role.id.clone(), role.id.clone());
     let steps = Box::new(move || store::role_step::of_role_with_removed(source.tx, &id));
-    let candidates = Box::new(move || store::candidate_role::of_role(source.tx, &again));
+    let candidates = Box::new(move || store::application::of_role(source.tx, &again));
     let description = json_column(source, &format!("the description of the role {}", role.id), &role.description)?;
     Ok(Role {
         id: role.id.to_string(),
@@ -286,7 +286,7 @@ fn role_step(_: &Source<'_>, step: store::role_step::RoleStep) -> Result<RoleSte
     })
 }
 
-type ApplicationRow = (store::candidate_role::Record, store::candidate::Record);
+type ApplicationRow = (store::application::ApplicationRecord, store::candidate::CandidateRecord);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -334,7 +334,7 @@ struct Step {
 }
 
 fn candidate<'s>(source: &'s Source<'s>, (application, candidate): ApplicationRow) -> Result<Candidate<'s>, Error> {
-    let store::candidate_role::Record { id, status, applied_at, hire } = application;
+    let store::application::ApplicationRecord { id, status, applied_at, hire } = application;
     let application_id = id.to_string();
     let steps = Box::new(move || store::candidate_step::of_application(source.tx, &id));
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {

@@ -156,7 +156,7 @@ impl Check<'_> {
 
     fn application(&mut self, at: Pointer<'_>, application: &Application) -> Result<(), Error> {
         let id = &application.record.id;
-        let is_there = store::candidate_role::exists(self.tx, id)?;
+        let is_there = store::application::exists(self.tx, id)?;
         self.push_if(is_there, at, format_args!("the application id {id}"));
         for step in &application.steps {
             let is_there = store::candidate_step::exists(self.tx, &step.id)?;
@@ -220,7 +220,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
 }
 
 /// The applications of a document, as rows for staging.
-pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::Row> {
+pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::StagedApplication> {
     let roles = document.organizations.iter().flat_map(move |organization| {
         organization.roles.iter().map(move |role| RoleInOrganization { organization, role })
     });
@@ -235,8 +235,8 @@ struct RoleInOrganization<'d> {
 }
 
 impl RoleInOrganization<'_> {
-    fn staged_row(self, application: &Application) -> store::staging::Row {
-        store::staging::Row {
+    fn staged_row(self, application: &Application) -> store::staging::StagedApplication {
+        store::staging::StagedApplication {
             organization: self.organization.record.id.clone(),
             role: self.role.record.id.clone(),
             candidate: self.organization.candidates[application.candidate].clone(),
@@ -332,7 +332,7 @@ fn insert_application(
 ) -> Result<(), Error> {
     let candidate = &organization.candidates[application.candidate].id;
     let Application { record, steps, .. } = application;
-    let is_new = store::candidate_role::insert(tx, &organization.record.id, &role.record.id, candidate, record, steps)?;
+    let is_new = store::application::insert(tx, &organization.record.id, &role.record.id, candidate, record, steps)?;
     require_new(is_new, at, format_args!("the application {}", record.id))?;
     for step in steps {
         let is_new = store::candidate_step::insert(tx, &record.id, step)?;

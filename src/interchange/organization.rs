@@ -16,7 +16,8 @@ use crate::domain::organization::{
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
-use crate::store::{candidate, hr_integration, membership, organization};
+use crate::store::candidate::CandidateRecord;
+use crate::store::{hr_integration, membership, organization};
 
 /// An organization with everything that belongs to it.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub struct Organization {
     /// The memberships.
     pub members: Vec<membership::OrgMember>,
     /// The candidates of all its roles, each once.
-    pub candidates: Vec<candidate::Record>,
+    pub candidates: Vec<CandidateRecord>,
     /// The roles with their applications.
     pub roles: Vec<Role>,
 }

@@ -1,8 +1,7 @@
-//! The board of a role: where the candidates of its running applications are.
+//! The board of a role: at which step the candidates of its applications in progress are.
 
-use crate::db::row::Row;
-
-use crate::db::tx::{self, Error, Tx};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::report::ApplicationCounts;
@@ -10,53 +9,51 @@ use crate::domain::timestamp::Timestamp;
 
 /// A step that a role has or had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// Its id.
+pub struct BoardStep {
+    /// The role step's id.
     pub id: RoleStepId,
-    /// Its name.
+    /// The step's name.
     pub name: String,
-    /// Its position in the pipeline, from 1; none where it was removed.
+    /// The step's position in the pipeline, from 1; `None` if the step was removed.
     pub order: Option<i64>,
-    /// What it is for.
+    /// The step's type.
     pub step_type: StepType,
 }
 
 /// A candidate at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BoardEntry {
     /// The application.
     pub candidate_role_id: ApplicationId,
     /// The application's own step.
     pub candidate_step_id: CandidateStepId,
-    /// Whose it is.
+    /// The candidate.
     pub candidate_id: CandidateId,
-    /// Their name.
+    /// The candidate's name.
     pub candidate_name: String,
-    /// When they applied.
+    /// The time at which the candidate applied.
     pub applied_at: Timestamp,
-    /// Since when they are at the step.
+    /// The time at which the candidate reached the step.
     pub since: Timestamp,
 }
 
-/// What stands before the first place of a step.
-pub const BEGINNING: (i64, &str) = (i64::MIN, "");
+/// The cursor of the first page: before every entry.
+pub const FIRST_PAGE: (i64, &str) = (i64::MIN, "");
 
-/// Every step that a role has, first to last, and behind them those that were removed.
-///
-/// # Errors
-/// When SQLite fails.
-pub fn steps(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<Step>, Error> {
+/// Every step of a role, first to last, then the removed ones.
+pub fn steps(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<BoardStep>, Error> {
     let mut steps = tx.all(STEPS, (organization.as_str(), role.as_str()), |row| {
-        Ok(Step {
-            id: tx::word(&row.get::<_, String>(0)?, RoleStepId::parse)?,
-            name: row.get(1)?,
-            order: row.get(2)?,
-            step_type: tx::word(&row.get::<_, String>(3)?, StepType::parse)?,
+        let mut columns = Columns::of(row);
+        Ok(BoardStep {
+            id: columns.parse(RoleStepId::parse)?,
+            name: columns.read()?,
+            order: columns.read()?,
+            step_type: columns.parse(StepType::parse)?,
         })
     })?;
     steps.sort_by(|one, other| {
-        let place = |step: &Step| (step.order.is_none(), step.order);
-        place(one).cmp(&place(other)).then_with(|| one.id.cmp(&other.id))
+        let key = |step: &BoardStep| (step.order.is_none(), step.order);
+        key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id))
     });
     Ok(steps)
 }
@@ -66,20 +63,18 @@ pub(super) const STEPS: &str = "SELECT s.id, s.name, s.step_order, s.step_type
      JOIN role_steps s ON s.role_id = r.id
      WHERE r.organization_id = $1 AND r.id = $2";
 
-/// How many applications a role has, by what became of them.
-///
-/// # Errors
-/// When SQLite fails.
+/// Counts the applications to a role by status.
 pub fn applications(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<ApplicationCounts, Error> {
-    let counted = tx.all(BY_STATUS, (organization.as_str(), role.as_str()), |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+    let counts: Vec<(String, i64)> = tx.all(BY_STATUS, (organization.as_str(), role.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
     })?;
-    let of = |status: &str| counted.iter().find(|(known, _)| known == status).map_or(0, |(_, count)| *count);
+    let count = |status: &str| counts.iter().find(|(known, _)| known == status).map_or(0, |(_, count)| *count);
     Ok(ApplicationCounts {
-        in_progress: of("In Progress"),
-        hired: of("Hired"),
-        not_selected: of("Not Selected"),
-        withdrawn: of("Withdrawn"),
+        in_progress: count("In Progress"),
+        hired: count("Hired"),
+        not_selected: count("Not Selected"),
+        withdrawn: count("Withdrawn"),
     })
 }
 
@@ -89,13 +84,11 @@ pub(super) const BY_STATUS: &str = "SELECT a.status, count(*)
      WHERE r.organization_id = $1 AND r.id = $2
      GROUP BY a.status";
 
-/// How many candidates are at each of a role's steps; steps where nobody is are left out.
-///
-/// # Errors
-/// When SQLite fails.
+/// Counts the candidates at each step of a role. Leaves out steps without candidates.
 pub fn counts(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(RoleStepId, i64)>, Error> {
     tx.all(BY_STEP, (organization.as_str(), role.as_str()), |row| {
-        Ok((tx::word(&row.get::<_, String>(0)?, RoleStepId::parse)?, row.get(1)?))
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(RoleStepId::parse)?, columns.read()?))
     })
 }
 
@@ -105,22 +98,29 @@ pub(super) const BY_STEP: &str = "SELECT a.at_role_step_id, count(*)
      WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress' AND a.at_role_step_id IS NOT NULL
      GROUP BY a.at_role_step_id";
 
-/// A page of the candidates at a step, those who are there longest first, behind a place that is known by its time in
-/// microseconds and its application.
-///
-/// # Errors
-/// When SQLite fails.
+/// A page of the candidates at a step, those who have been there longest first. The cursor is the `since`, in microseconds,
+/// and the application of the last entry before the page.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
     step: &RoleStepId,
-    after: (i64, &str),
+    cursor: (i64, &str),
     rows_max: usize,
-) -> Result<Vec<Place>, Error> {
+) -> Result<Vec<BoardEntry>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    let (since, id) = after;
-    tx.all(PAGE, (organization.as_str(), role.as_str(), step.as_str(), since, id, rows_max), place)
+    let (since, id) = cursor;
+    tx.all(PAGE, (organization.as_str(), role.as_str(), step.as_str(), since, id, rows_max), |row| {
+        let mut columns = Columns::of(row);
+        Ok(BoardEntry {
+            candidate_role_id: columns.parse(ApplicationId::parse)?,
+            candidate_step_id: columns.parse(CandidateStepId::parse)?,
+            candidate_id: columns.parse(CandidateId::parse)?,
+            candidate_name: columns.read()?,
+            applied_at: columns.time()?,
+            since: columns.time()?,
+        })
+    })
 }
 
 pub(super) const PAGE: &str = "SELECT a.id, s.id, c.id, c.name, a.applied_at, a.at_since
@@ -132,14 +132,3 @@ pub(super) const PAGE: &str = "SELECT a.id, s.id, c.id, c.name, a.applied_at, a.
        AND (a.at_since, a.id) > ($4, $5)
      ORDER BY a.at_since, a.id
      LIMIT $6";
-
-fn place(row: &Row<'_>) -> Result<Place, Error> {
-    Ok(Place {
-        candidate_role_id: tx::word(&row.get::<_, String>(0)?, ApplicationId::parse)?,
-        candidate_step_id: tx::word(&row.get::<_, String>(1)?, CandidateStepId::parse)?,
-        candidate_id: tx::word(&row.get::<_, String>(2)?, CandidateId::parse)?,
-        candidate_name: row.get(3)?,
-        applied_at: tx::time(row, 4)?,
-        since: tx::time(row, 5)?,
-    })
-}

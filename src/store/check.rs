@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{activity, candidate, document, erasure, organization};
+use super::{activity, attachment, candidate, erasure, organization};
 use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
 use crate::db::path;
@@ -33,10 +33,10 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
         progress("looking up candidates by their words");
-        findings.extend(candidate::words::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
         progress("adding up attachments and checking their signups");
-        findings.extend(document::check::wrong(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("following the usage log of every key");
         findings.extend(usage(tx)?);
         progress("following the chain of activity");

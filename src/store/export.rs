@@ -1,8 +1,7 @@
 //! Parts of the subject-access export that no other endpoint shows: signups, and stored responses about the candidate.
 
 use super::activity;
-use super::erasure::signup;
-use super::status_page::sent::{self, Sent};
+use super::signup::{self, Signup};
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
@@ -32,10 +31,10 @@ pub fn stored_responses(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Expo
 }
 
 /// The signups of a candidate, in the order in which an erasure deletes them: those of applications first.
-pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Sent>, Error> {
+pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Signup>, Error> {
     let mut signups = Vec::new();
-    for id in signup::of_candidate(tx, candidate)? {
-        signups.extend(sent::find(tx, &id)?);
+    for id in signup::ids_of_candidate(tx, candidate)? {
+        signups.extend(signup::find(tx, &id)?);
     }
     Ok(signups)
 }

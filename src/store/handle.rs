@@ -1,6 +1,6 @@
 //! Parts of an open file that others work with: handles without work of their own.
 
-use super::{Store, activity, change, document, erasure};
+use super::{Store, activity, attachment, change, erasure};
 use crate::db::reserve::Reserve;
 use crate::db::tx::Error;
 use crate::db::{Halt, clock};
@@ -53,7 +53,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn attachment_bytes(&self) -> Result<u64, Error> {
-        self.read(document::total_bytes)
+        self.read(attachment::total_bytes)
     }
 
     /// The head of the activity chain, for the operator's metrics.

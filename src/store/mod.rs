@@ -8,14 +8,14 @@
 pub mod access;
 pub mod activity;
 pub mod api_key;
+pub mod application;
+pub mod attachment;
 pub mod board;
 pub mod candidate;
-pub mod candidate_role;
 pub mod candidate_step;
 pub mod careers;
 pub mod change;
 pub mod check;
-pub mod document;
 pub mod erasure;
 mod expiry;
 pub mod export;
@@ -151,7 +151,7 @@ impl Store {
             usage::indexing::start(path, Arc::clone(&memory.unindexed), Arc::clone(&writer), parts, &health)?
         };
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let imports = staging::start(path, Arc::clone(&world), ours, theirs, &health)?;
+        let imports = staging::thread::start(path, Arc::clone(&world), ours, theirs, &health)?;
         let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer), &health)?;
         let runs = Arc::new(erasure::retention::Runs::default());
         let parts = erasure::retention::Parts {
@@ -174,7 +174,7 @@ impl Store {
         };
         let asked_erasures = erasure::deferred_job::start(path, parts, &health)?;
         let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let sweeping = document::start_sweeping(path, Arc::clone(&world), ours, theirs, &health)?;
+        let sweeping = attachment::sweep::start(path, Arc::clone(&world), ours, theirs, &health)?;
         let form_secret = form_secret::of(path, world.as_ref())?;
         let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer_thread))?;
         identity.opened()?;

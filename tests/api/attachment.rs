@@ -7,7 +7,7 @@ use appliance::domain::attachment::{
     ATTACHMENT_TOKEN_BYTES, AttachmentDigest, AttachmentToken, CHUNK_BYTES_MAX, MediaType,
 };
 use appliance::domain::id::{AttachmentId, Id, SignupId};
-use appliance::store::{self, document};
+use appliance::store::{self, attachment};
 use appliance::world::World;
 use serde_json::{Value, json};
 
@@ -36,14 +36,14 @@ pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]
     world.fill(&mut random);
     let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new(random));
     store::act_alone(&app.path, world, |tx| {
-        document::begin(tx, &id, &token, name)?;
+        attachment::begin(tx, &id, &token, name)?;
         for (chunk, number) in content.chunks(CHUNK_BYTES_MAX).zip(1..) {
-            document::append(tx, &id, number, chunk)?;
+            attachment::append_chunk(tx, &id, number, chunk)?;
         }
         let mut digest = AttachmentDigest::default();
         digest.add(content);
         let bytes = u32::try_from(content.len()).unwrap();
-        document::finish(tx, &id, name, media_type, bytes, &digest.value())
+        attachment::finish(tx, &id, name, media_type, bytes, &digest.value())
     })
     .unwrap();
     (id, token)
@@ -68,7 +68,7 @@ pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<
 
 pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     let signup = SignupId::parse(signup).unwrap();
-    store::act_alone(&app.path, app.world.as_ref(), |tx| document::attach(tx, token, &signup)).unwrap()
+    store::act_alone(&app.path, app.world.as_ref(), |tx| attachment::claim(tx, token, &signup)).unwrap()
 }
 
 /// The `nth` candidate applies with an attachment. Returns the attachment's path.
@@ -269,8 +269,8 @@ fn a_partial_upload_is_pruned_at_the_next_start() {
     let world: &dyn World = app.world.as_ref();
     let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new([9; ATTACHMENT_TOKEN_BYTES]));
     store::act_alone(&app.path, world, |tx| {
-        document::begin(tx, &id, &token, "half.pdf")?;
-        (1..=20).try_for_each(|number| document::append(tx, &id, number, &[b'x'; CHUNK_BYTES_MAX]))
+        attachment::begin(tx, &id, &token, "half.pdf")?;
+        (1..=20).try_for_each(|number| attachment::append_chunk(tx, &id, number, &[b'x'; CHUNK_BYTES_MAX]))
     })
     .unwrap();
     assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));

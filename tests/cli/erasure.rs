@@ -216,12 +216,12 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new(random));
     let name = format!("{}.txt", person.typed);
     let stage = |tx: &store::Tx<'_>| -> Result<(), Error> {
-        store::document::begin(tx, &id, &token, &name)?;
+        store::attachment::begin(tx, &id, &token, &name)?;
         for (piece, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
-            store::document::append(tx, &id, number, piece)?;
+            store::attachment::append_chunk(tx, &id, number, piece)?;
         }
         let bytes = u32::try_from(content.len()).unwrap();
-        store::document::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
+        store::attachment::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
     };
     store::act_alone(&dir.path("a.db"), world, stage).unwrap();
     let signup = format!("sign_{}{nth}", application.unwrap_or("later"));
@@ -240,7 +240,7 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
                VALUES (randomblob(32), ?1, iif(?1 IS NULL, ?2, NULL), 0, 'de', 1)";
     connection.execute(sql, (application, &signup)).unwrap();
     let signup = SignupId::parse(&signup).unwrap();
-    let attach = |tx: &store::Tx<'_>| store::document::attach(tx, &token, &signup);
+    let attach = |tx: &store::Tx<'_>| store::attachment::claim(tx, &token, &signup);
     assert!(store::act_alone(&dir.path("a.db"), world, attach).unwrap());
     id
 }

@@ -8,7 +8,7 @@ use super::insert_failed;
 use crate::cli::Failure;
 use crate::interchange::Counts;
 use crate::store::file::Lock;
-use crate::store::staging::{Row, Staging};
+use crate::store::staging::{StagedApplication, Staging};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
@@ -46,7 +46,7 @@ impl Strategy {
 
     /// Imports: `all` writes everything in one transaction. Staged, `base` writes what the applications refer to, and
     /// `rows` are the applications.
-    pub(super) fn import<R: Iterator<Item = Row>>(
+    pub(super) fn import<R: Iterator<Item = StagedApplication>>(
         self,
         path: &Path,
         world: &dyn World,

@@ -221,6 +221,14 @@ pub enum SignupOutcome {
     Later,
 }
 
+impl SignupOutcome {
+    /// Whether the sender of the signup counts as the candidate. They do if the candidate exists only because of the signup.
+    /// Of other senders only one thing is known: they typed the candidate's address.
+    pub fn proves_the_candidate(self) -> bool {
+        self == Self::NewCandidate
+    }
+}
+
 /// The holder of the typed address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressHolder {
@@ -242,6 +250,14 @@ pub fn decide(holder: AddressHolder) -> SignupOutcome {
         AddressHolder::Candidate { has_applied: false, is_erased: false } => SignupOutcome::NewApplication,
         AddressHolder::Candidate { .. } => SignupOutcome::Later,
     }
+}
+
+/// Orders the later signups of an erased candidate, which apply again as if the candidate had never applied ([`decide`]).
+/// `signups` are ordered by age. Those that were not withdrawn come first, so that one of them creates the candidate if
+/// possible.
+pub fn reapplication_order<T>(mut signups: Vec<T>, is_withdrawn: impl Fn(&T) -> bool) -> Vec<T> {
+    signups.sort_by_key(|signup| is_withdrawn(signup));
+    signups
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ fn links_are_http_urls_that_show_their_host() {
 }
 
 #[test]
-fn a_later_signup_changes_no_application() {
+fn the_holder_of_the_address_decides_the_outcome() {
     assert_eq!(decide(AddressHolder::Nobody), SignupOutcome::NewCandidate);
     for (has_applied, is_erased, outcome) in [
         (false, false, SignupOutcome::NewApplication),
@@ -149,5 +149,26 @@ fn a_later_signup_changes_no_application() {
         (true, true, SignupOutcome::Later),
     ] {
         assert_eq!(decide(AddressHolder::Candidate { has_applied, is_erased }), outcome);
+    }
+}
+
+#[test]
+fn only_a_signup_that_creates_the_candidate_proves_its_sender() {
+    for (outcome, proves) in
+        [(SignupOutcome::NewCandidate, true), (SignupOutcome::NewApplication, false), (SignupOutcome::Later, false)]
+    {
+        assert_eq!(outcome.proves_the_candidate(), proves, "{outcome:?}");
+    }
+}
+
+#[test]
+fn withdrawn_signups_reapply_after_the_others() {
+    for (signups, order) in [
+        (vec![], vec![]),
+        (vec![(1, true), (2, false)], vec![2, 1]),
+        (vec![(1, false), (2, true), (3, false), (4, true)], vec![1, 3, 2, 4]),
+    ] {
+        let ordered = reapplication_order(signups, |(_, is_withdrawn): &(i32, bool)| *is_withdrawn);
+        assert_eq!(ordered.into_iter().map(|(number, _)| number).collect::<Vec<_>>(), order);
     }
 }

@@ -19,8 +19,8 @@ use crate::http::server::pagination::{self, Page, WirePagination};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::board::{self, Place, Step};
-use crate::store::status_page::sent::{self, Sent};
+use crate::store::board::{self, BoardEntry, BoardStep};
+use crate::store::signup::{self, Signup};
 use crate::store::{self, Error, Tx};
 
 const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
@@ -43,7 +43,7 @@ struct BoardInput {
     /// The one step that is asked for, as it was given.
     step: Option<String>,
     page: Page,
-    /// The place that the page begins behind.
+    /// The last entry before the page.
     after: Option<(i64, ApplicationId)>,
 }
 
@@ -54,14 +54,14 @@ struct BoardInput {
 /// a parameter that is there twice.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), Page::read(request, 2))?;
-    let after = page.after.as_deref().map(|parts| place(parts).ok_or_else(pagination::no_cursor)).transpose()?;
+    let after = page.after.as_deref().map(|parts| cursor(parts).ok_or_else(pagination::no_cursor)).transpose()?;
     if after.is_some() && step.is_none() {
         return Err(Refusal::invalid("cursor", "is one of a step's pages; send that step's stepId with it").into());
     }
     Ok(BoardInput { role: RoleId::parse(request.param("id")), step, page, after })
 }
 
-fn place(parts: &[String]) -> Option<(i64, ApplicationId)> {
+fn cursor(parts: &[String]) -> Option<(i64, ApplicationId)> {
     let [since, id] = parts else { return None };
     Some((since.parse().ok()?, ApplicationId::parse(id)?))
 }
@@ -69,7 +69,7 @@ fn place(parts: &[String]) -> Option<(i64, ApplicationId)> {
 /// `GET /api/v1/roles/{id}/board`: the steps of a role in their order, and at each the candidates whose applications are
 /// in progress, those who are there longest first. With `stepId` further pages of one step.
 ///
-/// A candidate who moves goes to the end of the step that they come to, and nobody else changes places: whoever stays is
+/// A candidate who moves goes to the end of the step that they come to, and nobody else moves: whoever stays is
 /// on the pages of their step exactly once, however many others come and go meanwhile.
 ///
 /// # Errors
@@ -94,17 +94,17 @@ fn one_step(
     step: &RoleStepId,
     input: &BoardInput,
 ) -> Result<Reply, Error> {
-    let after = input.after.as_ref().map_or(board::BEGINNING, |(since, id)| (*since, id.as_str()));
+    let after = input.after.as_ref().map_or(board::FIRST_PAGE, |(since, id)| (*since, id.as_str()));
     let found = board::page(tx, organization, role, step, after, input.page.rows_wanted())?;
-    let sent = sent_with(tx, found.iter())?;
-    Ok(input.page.reply(found, key, |place| wire_place(place, &sent, tx.now)))
+    let signups = signups_of(tx, found.iter())?;
+    Ok(input.page.reply(found, key, |entry| wire_entry(entry, &signups, tx.now)))
 }
 
 fn all_steps(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
-    steps: &[Step],
+    steps: &[BoardStep],
     page: &Page,
 ) -> Result<Reply, Error> {
     let counts: HashMap<RoleStepId, i64> = board::counts(tx, organization, role)?.into_iter().collect();
@@ -115,18 +115,18 @@ fn all_steps(
         if step.order.is_none() && count == 0 {
             continue;
         }
-        let found = board::page(tx, organization, role, &step.id, board::BEGINNING, page.rows_wanted())?;
+        let found = board::page(tx, organization, role, &step.id, board::FIRST_PAGE, page.rows_wanted())?;
         pages.push((step, count, page.cut(found, key)));
     }
-    let sent = sent_with(tx, pages.iter().flat_map(|(_, _, (places, _))| places))?;
-    let shown = pages.into_iter().map(|(step, count, (places, pagination))| WireStep {
+    let signups = signups_of(tx, pages.iter().flat_map(|(_, _, (entries, _))| entries))?;
+    let shown = pages.into_iter().map(|(step, count, (entries, pagination))| WireStep {
         id: step.id.as_str(),
         name: &step.name,
         order: step.order,
         step_type: step.step_type.as_str(),
         removed: step.order.is_none(),
         count,
-        candidates: places.into_iter().map(|place| wire_place(place, &sent, tx.now)).collect(),
+        candidates: entries.into_iter().map(|entry| wire_entry(entry, &signups, tx.now)).collect(),
         pagination,
     });
     let applications = board::applications(tx, organization, role)?.into();
@@ -134,24 +134,27 @@ fn all_steps(
     Ok(Reply::json(&WireData { success: true, data }))
 }
 
-fn key(place: &Place) -> Vec<String> {
-    vec![place.since.micros().to_string(), place.candidate_role_id.to_string()]
+fn key(entry: &BoardEntry) -> Vec<String> {
+    vec![entry.since.micros().to_string(), entry.candidate_role_id.to_string()]
 }
 
 /// What the applications of a page were made with.
-fn sent_with<'a>(tx: &Tx<'_>, places: impl Iterator<Item = &'a Place>) -> Result<HashMap<ApplicationId, Sent>, Error> {
-    sent::of_applications(tx, places.map(|place| &place.candidate_role_id))
+fn signups_of<'a>(
+    tx: &Tx<'_>,
+    entries: impl Iterator<Item = &'a BoardEntry>,
+) -> Result<HashMap<ApplicationId, Signup>, Error> {
+    signup::of_applications(tx, entries.map(|entry| &entry.candidate_role_id))
 }
 
-fn wire_place(place: Place, sent: &HashMap<ApplicationId, Sent>, now: Timestamp) -> WirePlace<'_> {
-    WirePlace {
-        signup: sent.get(&place.candidate_role_id).map(WireSignup::of),
-        candidate: WireCandidate { id: place.candidate_id.into(), name: place.candidate_name },
-        candidate_role_id: place.candidate_role_id.into(),
-        candidate_step_id: place.candidate_step_id.into(),
-        applied_at: place.applied_at.to_string(),
-        since: place.since.to_string(),
-        seconds_in_step: now.since(place.since).as_secs(),
+fn wire_entry(entry: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: Timestamp) -> WireEntry<'_> {
+    WireEntry {
+        signup: signups.get(&entry.candidate_role_id).map(WireSignup::of),
+        candidate: WireCandidate { id: entry.candidate_id.into(), name: entry.candidate_name },
+        candidate_role_id: entry.candidate_role_id.into(),
+        candidate_step_id: entry.candidate_step_id.into(),
+        applied_at: entry.applied_at.to_string(),
+        since: entry.since.to_string(),
+        seconds_in_step: now.since(entry.since).as_secs(),
     }
 }
 
@@ -172,13 +175,13 @@ struct WireStep<'a> {
     step_type: &'static str,
     removed: bool,
     count: i64,
-    candidates: Vec<WirePlace<'a>>,
+    candidates: Vec<WireEntry<'a>>,
     pagination: WirePagination,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WirePlace<'a> {
+struct WireEntry<'a> {
     candidate: WireCandidate,
     candidate_role_id: String,
     candidate_step_id: String,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::activity::{self, WireActivity};
 use super::api_key::WireData;
 use super::candidate::find::{find, in_full};
-use super::candidate::wire::{WireDocument, WireTyped};
+use super::candidate::wire::{WireAttachment, WireTyped};
 use super::erasure::NO_CANDIDATE;
 use super::hr_delivery;
 use crate::domain::activity::Subject;
@@ -21,7 +21,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::export::ExportedResponse;
-use crate::store::status_page::sent::Sent;
+use crate::store::signup::Signup;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -97,7 +97,7 @@ struct WireExport<'a> {
     stored_answers: Vec<WireAnswer>,
 }
 
-/// What they typed, what it was for, and the documents that came with it.
+/// What they typed, what it was for, and its attachments.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WireSignup<'a> {
@@ -108,19 +108,19 @@ struct WireSignup<'a> {
     typed: WireTyped<'a>,
     created_at: String,
     withdrew_at: Option<String>,
-    documents: Vec<WireDocument>,
+    documents: Vec<WireAttachment>,
 }
 
 impl<'a> WireSignup<'a> {
-    fn of(sent: &'a Sent) -> Self {
+    fn of(signup: &'a Signup) -> Self {
         Self {
-            id: sent.id.as_str(),
-            role_id: sent.role_id.as_str(),
-            candidate_role_id: sent.application.as_ref().map(ApplicationId::as_str),
-            typed: WireTyped::of(sent),
-            created_at: sent.sent_at.to_string(),
-            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
-            documents: sent.documents.iter().map(WireDocument::of).collect(),
+            id: signup.id.as_str(),
+            role_id: signup.role_id.as_str(),
+            candidate_role_id: signup.application.as_ref().map(ApplicationId::as_str),
+            typed: WireTyped::of(signup),
+            created_at: signup.submitted_at.to_string(),
+            withdrew_at: signup.withdrawn_at.map(|at| at.to_string()),
+            documents: signup.attachments.iter().map(WireAttachment::of).collect(),
         }
     }
 }

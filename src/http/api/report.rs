@@ -19,7 +19,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::board::Step;
+use crate::store::board::BoardStep;
 use crate::store::{self, Error, Tx};
 
 const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
@@ -73,7 +73,7 @@ fn report(_: &Ctx, tx: &Tx<'_>, who: &Principal, role: &Option<RoleId>) -> Resul
 /// candidate is there now and the application goes on, as the board has it. Whoever withdrew, or was rejected at another
 /// step, has reached the step that they were at, and is nothing else there.
 fn funnel<'a>(
-    steps: &'a [Step],
+    steps: &'a [BoardStep],
     here: &[(RoleStepId, i64)],
     records: &[(RoleStepId, StepStatus, i64)],
 ) -> Vec<WireFunnelStep<'a>> {
@@ -81,7 +81,7 @@ fn funnel<'a>(
     for (step, status, count) in records {
         by_step.entry(step).or_default()[*status as usize] += count;
     }
-    let is_shown = |step: &&Step| step.order.is_some() || by_step.contains_key(&step.id);
+    let is_shown = |step: &&BoardStep| step.order.is_some() || by_step.contains_key(&step.id);
     let told = steps.iter().filter(is_shown).map(|step| {
         let counts = by_step.get(&step.id).copied().unwrap_or_default();
         let of = |status: StepStatus| counts[status as usize];

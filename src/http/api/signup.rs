@@ -18,8 +18,8 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
-use crate::store::document::Staged;
-use crate::store::signup::Wish;
+use crate::store::attachment::StagedAttachment;
+use crate::store::signup::SignupInput;
 use crate::store::{self, Error, Grade, Tx};
 
 const LOCALE: &str = "locale";
@@ -70,7 +70,7 @@ struct Sent {
     link: String,
     checked: CheckedSignup,
     locale: String,
-    document: Option<Staged>,
+    attachment: Option<StagedAttachment>,
     /// Random bytes as a form would have brought them.
     form_id: [u8; ID_RANDOM_BYTES],
 }
@@ -103,7 +103,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<Sent, Error> {
         link: request.param("token").to_owned(),
         checked,
         locale: read.locale.unwrap_or_else(|| browser.to_owned()),
-        document: read.document,
+        attachment: read.attachment,
         form_id,
     })
 }
@@ -120,7 +120,7 @@ fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
 struct Read {
     typed: TypedSignup,
     locale: Option<String>,
-    document: Option<Staged>,
+    attachment: Option<StagedAttachment>,
     errors: Vec<FieldError>,
 }
 
@@ -128,7 +128,7 @@ impl Read {
     fn of_form(form: &sent::Form) -> Result<Self, Error> {
         let mut read = Self::default();
         match form.upload() {
-            Some(sent::Upload::Staged(staged)) => read.document = Some(staged.clone()),
+            Some(sent::Upload::Staged(staged)) => read.attachment = Some(staged.clone()),
             Some(sent::Upload::Fault(attachment::AttachmentFault::TooLarge)) => {
                 return Err(Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX).into());
             }
@@ -161,7 +161,7 @@ impl Read {
         let consents = fields.truth("consent").unwrap_or_default();
         let locale = fields.any_text(LOCALE);
         let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
-        Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, document: None, errors }
+        Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
 
     /// Notes that a field is at fault. What was told first of one stays: one of the wrong type is not missing, too.
@@ -185,16 +185,16 @@ fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         LinkTarget::Closed => return Err(CLOSED.into()),
     }
     let token = status_page::token_of_form(ctx.store.form_secret(), &SignedForm::new(&sent.form_id, tx.now).id);
-    let input = Wish {
+    let input = SignupInput {
         checked: sent.checked.clone(),
         locale: sent.locale.clone(),
         digest: status_page::token_digest(&token),
-        document: sent.document.as_ref().map(|staged| staged.token.clone()),
+        attachment: sent.attachment.as_ref().map(|staged| staged.token.clone()),
     };
-    store::signup::apply(tx, &*ctx.world, &invitation, &input)?;
+    store::signup::submit(tx, &*ctx.world, &invitation, &input)?;
     let status_url = format!("{}/status/{token}", ctx.settings.base_url);
     let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
-    Ok(reply.keeping(sent.document.as_ref()))
+    Ok(reply.keeping(sent.attachment.as_ref()))
 }
 
 #[derive(Serialize)]

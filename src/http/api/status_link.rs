@@ -17,7 +17,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::status_page::{acts, sent};
+use crate::store::signup;
+use crate::store::status_page::link;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_APPLICATION: Refusal = Refusal::NotFound("there is no such application, or this key may not see it");
@@ -54,7 +55,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
 fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StatusLinkInput) -> Result<Reply, Error> {
     let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
     let (organization, standing) = store::access::to_application(tx, who, id)?.ok_or(NO_APPLICATION)?;
-    let application = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
+    let application = store::application::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let candidate = store::candidate::find(tx, &organization, &application.candidate_id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;
     if candidate.is_erased {
@@ -70,7 +71,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StatusLinkInput) -> Re
         ..Subject::of_candidate(organization, application.candidate_id.clone())
     };
     let stamp = store::activity::stamp(&*ctx.world);
-    acts::issue(tx, who, &subject, id, &status_page::token_digest(&token), &locale, &stamp)?;
+    link::issue(tx, who, &subject, id, &status_page::token_digest(&token), &locale, &stamp)?;
     let url = format!("{}/status/{token}", ctx.settings.base_url);
     let data = WireLink { id: id.as_str(), url, locale, issued_at: tx.now.to_string() };
     Ok(Reply::json(&WireData { success: true, data }).with_secret_of(id.as_str()).about(application.candidate_id))
@@ -83,8 +84,8 @@ fn locale(tx: &Tx<'_>, id: &ApplicationId, wanted: Option<&str>) -> Result<Strin
     if let Some(page) = store::status_page::of_application(tx, id)? {
         return Ok(page.locale);
     }
-    let sent = sent::of_application(tx, id)?;
-    Ok(sent.map_or_else(|| LOCALE_DEFAULT.to_owned(), |sent| sent.locale))
+    let signup = signup::of_application(tx, id)?;
+    Ok(signup.map_or_else(|| LOCALE_DEFAULT.to_owned(), |signup| signup.locale))
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
-use crate::store::document::Staged;
+use crate::store::attachment::StagedAttachment;
 
 /// What a form is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(in crate::http) struct Form {
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
     /// It is staged: the noun attaches it, or hands its token out so that it need not be sent again.
-    Staged(Staged),
+    Staged(StagedAttachment),
     /// It was not taken, and nothing of it is kept. Behind one that is too large the form was not read on, so fields that
     /// stand behind the file are missing.
     Fault(AttachmentFault),

@@ -132,7 +132,7 @@ impl<'t> Planner<'t> {
             return Ok(true);
         }
         let Some(candidate) = self.applicants.id_in_file(candidate) else { return Ok(false) };
-        store::candidate_role::has_applied(self.tx, &self.organization, candidate, &self.roles[role].record.id)
+        store::application::has_applied(self.tx, &self.organization, candidate, &self.roles[role].record.id)
     }
 
     /// Finds the role of a row, and loads its steps.

@@ -182,7 +182,7 @@ impl Planner<'_> {
         let Some(role) = role.map(|role| &self.roles[role]).filter(|role| role.before.is_some()) else {
             return Ok(false);
         };
-        let known = store::candidate_role::find(self.tx, &self.organization, &application_id(application.id))?;
+        let known = store::application::find(self.tx, &self.organization, &application_id(application.id))?;
         Ok(known.is_some_and(|known| known.role_id == role.role.record.id))
     }
 
@@ -195,7 +195,7 @@ impl Planner<'_> {
             return Ok(false);
         };
         let role = &self.roles[role].role.record.id;
-        store::candidate_role::has_applied(self.tx, &self.organization, candidate, role)
+        store::application::has_applied(self.tx, &self.organization, candidate, role)
     }
 
     /// Accepts an application, or returns all reasons against it.
@@ -204,7 +204,7 @@ impl Planner<'_> {
         let role = self.role(application, &mut faults);
         let person = self.person(application.person, &mut faults)?;
         let id = application_id(application.id);
-        if store::candidate_role::exists(self.tx, &id)? {
+        if store::application::exists(self.tx, &id)? {
             faults.push(format!("the application {id} already exists in the file"));
         }
         if let (Some(role), Some((_, email))) = (role, &person)

@@ -1,56 +1,53 @@
-//! Lists of candidates, newest first, whatever they are narrowed by: order and cursors are the same for all of them.
+//! Lists of candidates, newest first. All filters share the order and the cursors.
 //!
-//! A page costs what it shows and not what the organization has. Each condition is a source of candidates in that order, and
-//! sources that must agree skip to each other's next. What few meet is gathered and sorted; of what many meet, only as much
-//! is read as the page takes. Where many meet each of several conditions, the newest are tried first: to find out how many
-//! have each would cost more than a page.
+//! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
+//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates is
+//! read and sorted whole. Of a source of many, the search reads only what the page needs. If several conditions are common,
+//! the newest candidates are tried first, because counting each condition would cost more than a page.
 
-use super::source::{self, Range, Source};
-use super::{BY_NUMBER, Candidate, NEWEST, candidate, with_email, words};
+use super::number_source::{self, NumberSource, PrefixRange};
+use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
 use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search::{self, WordPrefix};
 use crate::domain::text::Email;
 
-/// What a list is narrowed to. Of one with nothing in it everybody is.
+/// The conditions of a list. The default has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Beginnings of words of the name or address.
+    /// Prefixes of words of the name or address.
     pub words: Vec<String>,
-    /// Beginnings of words of the name.
+    /// Prefixes of words of the name.
     pub words_of_name: Vec<String>,
     /// The whole address.
     pub email: Option<Email>,
-    /// A role that they have applied to.
+    /// A role that the candidate has applied to.
     pub role_id: Option<RoleId>,
-    /// Where that application is, or without a role any of theirs.
+    /// The status of that application or, without a role, of any application.
     pub status: Option<ApplicationStatus>,
 }
 
-/// Rows of the only condition that are few enough to be read and sorted for every page.
+/// The rows of a sole condition that are few enough to be read and sorted for every page.
 const FEW_ROWS: i64 = 1_000;
 
-/// The same where other conditions are to be met: of whoever has one of so few rows, the others are asked.
+/// The same for one of several conditions: the other conditions are checked for each of these candidates.
 const FEW_ROWS_OF_SEVERAL: i64 = 512;
 
-/// Where many may have to be read for one that meets all conditions, to read and sort so many costs less.
+/// If a search may read many rows for one match, reading and sorting this many rows costs less.
 const SORTED_ROWS_MAX: i64 = 4_000;
 
-/// To ask a candidate for a word costs as much as to read and sort so many rows of it.
-const ROWS_FOR_ONE: i64 = 64;
+/// Checking a word of one candidate costs as much as reading and sorting this many rows of the word.
+const ROWS_PER_CHECK: i64 = 64;
 
-/// Of a word that so many of a block have, one in a few of those who meet the other conditions has it.
+/// If a block has this many rows of a word, one in a few candidates that meet the other conditions has the word.
 const DENSE_ROWS: usize = 256;
 
-/// Blocks of the newest candidates that are looked at before it is counted who is rare: where many meet all conditions they
-/// fill the page, and elsewhere they cost next to nothing.
+/// The blocks of the newest candidates that are searched before the rarest condition is counted. If many candidates meet all
+/// conditions, these blocks fill the page; otherwise they cost next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
-/// At most `rows` candidates of an organization whose number is below `before`, newest first.
-///
-/// # Errors
-/// When SQLite fails.
+/// At most `rows` candidates of the organization with a number below `before`, newest first.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -61,123 +58,124 @@ pub fn page(
     let at_most = before.saturating_sub(1);
     if *filter == Filter::default() {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        return tx.all(NEWEST, (organization.as_str(), at_most, rows), candidate);
+        return tx.all(NEWEST, (organization.as_str(), at_most, rows), read_candidate);
     }
-    let (sources, asked, found) = (Vec::new(), Vec::new(), Vec::new());
-    let mut search = Search { tx, organization, sources, asked, at_most, rows, found };
+    let (sources, checked, found) = (Vec::new(), Vec::new(), Vec::new());
+    let mut search = Search { tx, organization, sources, checked, at_most, rows, found };
     search.find(filter)?;
     Ok(search.found)
 }
 
-/// One search under way.
+/// A running search.
 struct Search<'a> {
     tx: &'a Tx<'a>,
     organization: &'a OrganizationId,
-    /// Who is found is in each of them.
-    sources: Vec<Source>,
-    /// What is asked of those who are.
-    asked: Vec<WordPrefix>,
-    /// Whoever is newer was looked at.
+    /// A match is in each of the sources.
+    sources: Vec<NumberSource>,
+    /// The prefixes that are checked for each candidate of the sources.
+    checked: Vec<WordPrefix>,
+    /// The highest number that was not searched.
     at_most: i64,
-    /// As many are wanted.
+    /// The size of the page.
     rows: usize,
     found: Vec<Candidate>,
 }
 
 impl<'a> Search<'a> {
-    /// Finds them in the cheapest way.
+    /// Chooses the cheapest way to the page, and searches.
     fn find(&mut self, filter: &Filter) -> Result<(), Error> {
-        let beginnings = beginnings(filter);
+        let prefixes = prefixes(filter);
         if let Some(email) = &filter.email {
             let Some(candidate) = with_email(self.tx, self.organization, email)? else { return Ok(()) };
-            self.sources = vec![Source::only(candidate.number)];
-            self.sources.extend(of_applications(filter));
-            self.asked = beginnings;
-            return self.look_at_all();
+            self.sources = vec![NumberSource::only(candidate.number)];
+            self.sources.extend(application_source(filter));
+            self.checked = prefixes;
+            return self.search_all();
         }
-        let words: Vec<(WordPrefix, Range)> =
-            beginnings.into_iter().map(|beginning| (beginning.clone(), Range::of(&beginning))).collect();
-        match (&words[..], of_applications(filter)) {
+        let words: Vec<(WordPrefix, PrefixRange)> =
+            prefixes.into_iter().map(|prefix| (prefix.clone(), PrefixRange::of(&prefix))).collect();
+        match (&words[..], application_source(filter)) {
             ([], applications) => self.sources.extend(applications),
             ([(_, range)], None) => {
                 let is_common = range.is_common(self.tx, self.organization, FEW_ROWS)?;
                 self.sources.push(match is_common {
                     true => range.clone().in_blocks(),
-                    false => range.gather(self.tx, self.organization)?,
+                    false => range.read_all(self.tx, self.organization)?,
                 });
             }
             _ => return self.find_by_several(filter, words),
         }
-        self.look_at_all()
+        self.search_all()
     }
 
-    /// By words, and others or an application beside them.
-    fn find_by_several(&mut self, filter: &Filter, words: Vec<(WordPrefix, Range)>) -> Result<(), Error> {
+    /// Finds candidates by several words, or by words and an application.
+    fn find_by_several(&mut self, filter: &Filter, words: Vec<(WordPrefix, PrefixRange)>) -> Result<(), Error> {
         let (tx, organization) = (self.tx, self.organization);
         let few = FEW_ROWS_OF_SEVERAL;
         let mut fewest = match &filter.role_id {
-            Some(role) => source::count_of_role(tx, organization, role, few)?,
+            Some(role) => number_source::count_of_role(tx, organization, role, few)?,
             None => i64::MAX,
         };
-        let (mut gathered, mut common) = (Vec::new(), Vec::new());
-        for (beginning, range) in words {
+        let (mut sorted, mut common) = (Vec::new(), Vec::new());
+        for (prefix, range) in words {
             if range.is_common(tx, organization, few)? {
-                common.push((beginning, range));
+                common.push((prefix, range));
             } else {
-                let source = range.gather(tx, organization)?;
+                let source = range.read_all(tx, organization)?;
                 fewest = fewest.min(source.rows());
-                gathered.push(source);
+                sorted.push(source);
             }
         }
-        let are_few = fewest <= few || !gathered.is_empty();
+        let are_few = fewest <= few || !sorted.is_empty();
         if !are_few {
-            self.sources.extend(of_applications(filter));
+            self.sources.extend(application_source(filter));
             self.sources.extend(common.iter().map(|(_, range)| range.clone().in_blocks()));
-            if self.look_at_newest()? {
+            if self.search_newest()? {
                 return Ok(());
             }
             self.sources.clear();
         }
-        let sorted_max = fewest.saturating_mul(ROWS_FOR_ONE).min(SORTED_ROWS_MAX);
-        let mut left = Vec::new();
-        for (beginning, range) in common {
+        let sorted_max = fewest.saturating_mul(ROWS_PER_CHECK).min(SORTED_ROWS_MAX);
+        let mut blockwise = Vec::new();
+        for (prefix, range) in common {
             if sorted_max <= few || range.is_common(tx, organization, sorted_max)? {
-                left.push((beginning, range));
+                blockwise.push((prefix, range));
             } else {
-                gathered.push(range.gather(tx, organization)?);
+                sorted.push(range.read_all(tx, organization)?);
             }
         }
-        let are_gathered = !gathered.is_empty();
-        self.sources.extend(of_applications(filter));
-        self.sources.append(&mut gathered);
-        for (beginning, range) in left {
+        let has_sorted = !sorted.is_empty();
+        self.sources.extend(application_source(filter));
+        self.sources.append(&mut sorted);
+        for (prefix, range) in blockwise {
             let mut source = range.in_blocks();
-            match are_few || are_gathered && self.is_dense(&mut source)? {
-                true => self.asked.push(beginning),
+            match are_few || has_sorted && self.is_dense(&mut source)? {
+                true => self.checked.push(prefix),
                 false => self.sources.push(source),
             }
         }
-        self.look_at_all()
+        self.search_all()
     }
 
-    /// Whether so many of a block are in it that to ask each candidate of another source costs less than to read the block.
-    fn is_dense(&self, source: &mut Source) -> Result<bool, Error> {
-        let block = words::block(self.at_most) * words::BLOCK_CANDIDATES;
+    /// Whether a block of the source has so many rows that checking each candidate of another source costs less than reading
+    /// the block.
+    fn is_dense(&self, source: &mut NumberSource) -> Result<bool, Error> {
+        let block = word_index::block(self.at_most) * word_index::BLOCK_CANDIDATES;
         let (_, here) = source.rank(self.tx, self.organization, block..=self.at_most)?;
         Ok(here >= DENSE_ROWS)
     }
 
-    /// Looks at the newest, and at the next of them as long as that finds somebody. Whether nobody else is wanted.
-    fn look_at_newest(&mut self) -> Result<bool, Error> {
-        let newest = self.tx.all(NEWEST, (self.organization.as_str(), self.at_most, 1), candidate)?;
+    /// Searches the newest blocks, and the next ones as long as that finds candidates. Returns whether the page is complete.
+    fn search_newest(&mut self) -> Result<bool, Error> {
+        let newest = self.tx.all(NEWEST, (self.organization.as_str(), self.at_most, 1), read_candidate)?;
         let Some(newest) = newest.first() else { return Ok(true) };
         self.at_most = newest.number;
         let next = |block: i64| (block - BLOCKS_AT_ONCE).max(0);
-        let mut block = next(words::block(newest.number) + 1);
-        self.put_in_order(block * words::BLOCK_CANDIDATES)?;
+        let mut block = next(word_index::block(newest.number) + 1);
+        self.sort_sources(block * word_index::BLOCK_CANDIDATES)?;
         loop {
             let found = self.found.len();
-            self.look(block * words::BLOCK_CANDIDATES)?;
+            self.search_down_to(block * word_index::BLOCK_CANDIDATES)?;
             if self.found.len() == self.rows || block == 0 {
                 return Ok(true);
             }
@@ -188,28 +186,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn look_at_all(&mut self) -> Result<(), Error> {
-        self.put_in_order(0)?;
-        self.look(0)
+    fn search_all(&mut self) -> Result<(), Error> {
+        self.sort_sources(0)?;
+        self.search_down_to(0)
     }
 
-    /// Looks at everybody down to this number, until as many are found as are wanted.
-    fn look(&mut self, at_least: i64) -> Result<(), Error> {
+    /// Searches down to this number, or until the page is full.
+    fn search_down_to(&mut self, at_least: i64) -> Result<(), Error> {
         while self.found.len() < self.rows {
             let Some(candidate) = self.next(at_least)? else {
                 self.at_most = at_least - 1;
                 break;
             };
             self.at_most = candidate.number - 1;
-            if self.is_met_by(&candidate) {
+            if self.meets_checks(&candidate) {
                 self.found.push(candidate);
             }
         }
         Ok(())
     }
 
-    /// Puts sources of few before those of many.
-    fn put_in_order(&mut self, at_least: i64) -> Result<(), Error> {
+    /// Sorts the sources, those of few candidates first.
+    fn sort_sources(&mut self, at_least: i64) -> Result<(), Error> {
         if self.sources.len() < 2 {
             return Ok(());
         }
@@ -222,18 +220,18 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The next candidate to be looked at.
+    /// The next candidate that is in every source.
     fn next(&mut self, at_least: i64) -> Result<Option<Candidate>, Error> {
-        let Some(number) = self.agreed(at_least)? else { return Ok(None) };
-        match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), candidate)? {
+        let Some(number) = self.newest_common_number(at_least)? else { return Ok(None) };
+        match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), read_candidate)? {
             None => Err(Error::Defect(format!("candidate {number} is not of the organization that finds them"))),
             found => Ok(found),
         }
     }
 
-    /// The newest that every source has, down to this number. Those of many skip to where those of few are, and are asked no
-    /// more than that.
-    fn agreed(&mut self, at_least: i64) -> Result<Option<i64>, Error> {
+    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers of those of
+    /// few.
+    fn newest_common_number(&mut self, at_least: i64) -> Result<Option<i64>, Error> {
         let mut number = self.at_most;
         'again: loop {
             let mut is_first = true;
@@ -251,24 +249,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn is_met_by(&self, candidate: &Candidate) -> bool {
+    fn meets_checks(&self, candidate: &Candidate) -> bool {
         let Candidate { name, email, is_erased, .. } = candidate;
-        // Of whoever was erased there are no words, whatever stands in the place of their name.
-        self.asked.is_empty() || !is_erased && search::matches_all(name, email, &self.asked)
+        // A tombstone has no words, although it has a text in place of the name.
+        self.checked.is_empty() || !is_erased && search::matches_all(name, email, &self.checked)
     }
 }
 
-/// Those whose application to the role has the status, as far as the filter has these.
-fn of_applications(filter: &Filter) -> Option<Source> {
+/// The source of the conditions on applications.
+fn application_source(filter: &Filter) -> Option<NumberSource> {
     match (&filter.role_id, filter.status) {
-        (Some(role), status) => Some(Source::of_role(role, status)),
-        (None, Some(status)) => Some(Source::of_status(status)),
+        (Some(role), status) => Some(NumberSource::of_role(role, status)),
+        (None, Some(status)) => Some(NumberSource::of_status(status)),
         (None, None) => None,
     }
 }
 
-fn beginnings(filter: &Filter) -> Vec<WordPrefix> {
-    let beginning = |in_name_only| move |text: &String| WordPrefix { text: text.clone(), in_name_only };
-    let of_name = filter.words_of_name.iter().map(beginning(true));
-    of_name.chain(filter.words.iter().map(beginning(false))).collect()
+fn prefixes(filter: &Filter) -> Vec<WordPrefix> {
+    let prefix = |in_name_only| move |text: &String| WordPrefix { text: text.clone(), in_name_only };
+    let of_name = filter.words_of_name.iter().map(prefix(true));
+    of_name.chain(filter.words.iter().map(prefix(false))).collect()
 }

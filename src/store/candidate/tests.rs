@@ -1,21 +1,21 @@
-//! What the queries of lists cost, as SQLite plans them, and that searches find whoever meets them, all of them and in order.
+//! The query plans of lists, and the completeness and order of searches.
 
 use crate::db::row::Connection;
 
-use super::search::{Filter, page};
-use super::source::{
-    COUNT_OF_ROLE, MORE_OF_BEGINNING, NEXT_BLOCK, OF_BEGINNING, OF_BEGINNING_IN_BLOCK, OF_ROLE, OF_STATUS,
+use super::number_source::{
+    COUNT_OF_ROLE, MORE_OF_PREFIX, NEXT_BLOCK, OF_PREFIX, OF_PREFIX_IN_BLOCK, OF_ROLE, OF_STATUS,
 };
-use super::{BY_EMAIL, BY_NUMBER, NEWEST, Record, insert};
+use super::search::{Filter, page};
+use super::{BY_EMAIL, BY_NUMBER, CandidateRecord, NEWEST, insert};
 use crate::db::tx;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::search;
 use crate::domain::text::Email;
-use crate::store::candidate_role::OF_CANDIDATE;
+use crate::store::application::OF_CANDIDATE;
 
-/// How a query is carried out, a line a step.
+/// The steps of a query plan.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
@@ -33,9 +33,9 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
         (NEWEST, "SEARCH candidates USING INDEX candidates_of_organization (organization_id=? AND number<?)"),
         (BY_NUMBER, "SEARCH candidates USING INTEGER PRIMARY KEY (rowid=?)"),
         (BY_EMAIL, "SEARCH candidates USING INDEX sqlite_autoindex_candidates_2 (organization_id=? AND email_key=?)"),
-        (OF_BEGINNING, &format!("{words}>? AND word<?)")),
-        (MORE_OF_BEGINNING, &format!("{words}>? AND word<?)")),
-        (OF_BEGINNING_IN_BLOCK, &format!("{block}=? AND word>? AND word<?)")),
+        (OF_PREFIX, &format!("{words}>? AND word<?)")),
+        (MORE_OF_PREFIX, &format!("{words}>? AND word<?)")),
+        (OF_PREFIX_IN_BLOCK, &format!("{block}=? AND word>? AND word<?)")),
         (NEXT_BLOCK, &format!("{block}<?)")),
         (COUNT_OF_ROLE, "candidate_roles_of_role (role_id=?)"),
         (OF_ROLE, "candidate_roles_of_role (role_id=? AND status=? AND candidate_number<?)"),
@@ -46,13 +46,13 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
         let whole = ["SCAN candidate", "TEMP B-TREE"];
         assert!(!plan.iter().any(|step| whole.iter().any(|word| step.contains(word))), "{sql}: {plan:?}");
     }
-    // What is sorted here is one candidate's.
+    // This query sorts the applications of one candidate.
     let plan = plan(&connection, OF_CANDIDATE);
     assert!(plan[1].contains("SEARCH a USING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)"), "{plan:?}");
     assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
 }
 
-/// One candidate of [`crowd`] as a search sees them.
+/// A candidate of [`crowd`] with the properties that searches use.
 struct Person {
     id: String,
     name: String,
@@ -62,8 +62,8 @@ struct Person {
     status: ApplicationStatus,
 }
 
-/// People of two organizations, who came by turns; more than are gathered for a page, in blocks that are now and then far
-/// from each other. Those of the first.
+/// Inserts alternating candidates of two organizations, more than a search sorts for a page, with gaps between some blocks.
+/// Returns the candidates of the first organization.
 fn crowd(connection: &Connection) -> Vec<Person> {
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
@@ -93,7 +93,7 @@ fn crowd(connection: &Connection) -> Vec<Person> {
         tx::in_upgrade(connection, |tx| {
             let id = CandidateId::parse(&person.id).unwrap();
             let email = Email::parse(&person.email).unwrap();
-            let record = Record { id, name: person.name.clone(), email, privacy: Privacy::default() };
+            let record = CandidateRecord { id, name: person.name.clone(), email, privacy: Privacy::default() };
             insert(tx, &OrganizationId::parse(organization).unwrap(), &record)
         })
         .unwrap();
@@ -105,7 +105,7 @@ fn crowd(connection: &Connection) -> Vec<Person> {
 }
 
 fn person(nth: usize, number: usize) -> Person {
-    // Nearly all are called so, some otherwise; the last word is of nearly nobody else.
+    // Nearly all have one of two first names. Few share a last name.
     let first = ["Anna", "Annabel", "Zoë"][if nth.is_multiple_of(97) { 2 } else { nth % 2 }];
     let statuses = [ApplicationStatus::InProgress, ApplicationStatus::Hired, ApplicationStatus::Withdrawn];
     let name = format!("{first} S{}", nth / 3);
@@ -121,10 +121,10 @@ fn person(nth: usize, number: usize) -> Person {
 }
 
 #[test]
-fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
+fn a_search_finds_all_matches_newest_first_page_by_page() {
     let connection = Connection::open_in_memory().unwrap();
     let people = crowd(&connection);
-    // Some of two are many in the newest blocks, some in older ones only, some nowhere.
+    // Pairs of words that many candidates of the newest blocks have, only older ones, or none.
     let many = ["s1 annab", "s1 new", "s1 old", "new old"];
     let few = ["", "anna", "zoe", "s12", "s1234", "old", "new example", "a s p", "x", "s12 zoe", "x anna"];
     let narrowed = [(None, None), (Some(0), None), (Some(2), None), (None, Some("Hired"))];
@@ -139,7 +139,7 @@ fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
                 status,
                 email: None,
             };
-            let asked = |person: &&Person| {
+            let matches = |person: &&Person| {
                 let has = |wanted: &String, in_name_only: bool| {
                     person.words.iter().any(|(word, in_name)| (*in_name || !in_name_only) && word.starts_with(wanted))
                 };
@@ -148,8 +148,8 @@ fn a_search_finds_all_who_meet_it_newest_first_page_by_page() {
                     && role.is_none_or(|role| person.role == role)
                     && status.is_none_or(|status| person.status == status)
             };
-            let expected: Vec<&str> = people.iter().rev().filter(asked).map(|person| person.id.as_str()).collect();
-            // The first pages, and the last ones.
+            let expected: Vec<&str> = people.iter().rev().filter(matches).map(|person| person.id.as_str()).collect();
+            // Checks the first pages, and the last ones.
             let far = expected.len().saturating_sub(30);
             let found = pages(&connection, &filter, i64::MAX, 2);
             assert_eq!(found, expected[..expected.len().min(found.len())], "{filter:?}");
@@ -164,7 +164,7 @@ fn number(connection: &Connection, id: &str) -> i64 {
     connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get(0)).unwrap()
 }
 
-/// The ids of so many pages of 40.
+/// The ids of `count` pages of 40 candidates.
 fn pages(connection: &Connection, filter: &Filter, before: i64, count: usize) -> Vec<String> {
     let organization = OrganizationId::parse("org_1").unwrap();
     let (mut found, mut before) = (Vec::new(), before);

@@ -1,22 +1,22 @@
-//! How an application came to be where it is, read from the record of what was done.
+//! The history of an application, read from activity rows.
 
-use crate::db::row::Row;
-use serde::Deserialize;
-
-use super::super::candidate_role::Application;
-use crate::db::tx::{self, Error, Tx};
+use super::activity_detail::{RecordedDecision, RecordedSide, RecordedStep};
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::Action;
-use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, StepStatus};
+use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Rejection, StepFacts, StepStatus};
+use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, PastAct, StepState};
 use crate::domain::timestamp::{Rounding, Timestamp};
+use crate::store::application::Application;
 
-/// Acts on one application that are looked back on: far more than anybody decides by hand.
+/// The most acts of one application that a history has: far more than anybody decides by hand.
 const ACTS_MAX: i64 = 1_000;
 
-/// How an application came to be where it is. Something that was done of which nothing is kept is left out.
-///
-/// # Errors
-/// When SQLite fails.
+/// The most rejections of one application that are read: far more than anybody undoes by hand.
+const REJECTIONS_MAX: i64 = 1_000;
+
+/// Reads the acts that led to the present state of an application. Leaves out acts whose details were erased.
 pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<ApplicationHistory, Error> {
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities
@@ -32,13 +32,31 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
     Ok(ApplicationHistory { now, acts: acts.into_iter().flatten().collect() })
 }
 
+/// The rejections of an application, newest first. Leaves out rejections whose details were erased.
+pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Error> {
+    let sql = "SELECT candidate_role_step_id, detail
+               FROM activities
+               WHERE candidate_id = $1 AND candidate_role_id = $2
+                 AND action IN ('candidate_step.rejected', 'candidate_step.hire_reversed')
+               ORDER BY number DESC
+               LIMIT $3";
+    let params = (facts.candidate_id.as_str(), facts.application_id.as_str(), REJECTIONS_MAX);
+    let rejections = tx.all(sql, params, |row| {
+        let mut columns = Columns::of(row);
+        let step = columns.parse(CandidateStepId::parse)?;
+        Ok(RecordedDecision::parse(columns.text()?).and_then(|recorded| recorded.rejection(step)))
+    })?;
+    Ok(rejections.into_iter().flatten().collect())
+}
+
 fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
-/// What a row tells. `None` where its detail was erased, or is of a program that wrote another one.
+/// The act of a row. `None` if its detail was erased, or another version of the service wrote it in another form.
 fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
-    let act = match tx::word(&row.get::<_, String>(0)?, Action::parse)? {
+    let mut columns = Columns::of(row);
+    let act = match columns.parse(Action::parse)? {
         Action::Validated => ActKind::Validated,
         Action::Rejected | Action::HireReversed => ActKind::Rejected,
         Action::Reopened => ActKind::Reopened,
@@ -46,52 +64,27 @@ fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, E
         Action::CandidateRoleWithdrawn => ActKind::Withdrawn,
         _ => return Ok(None),
     };
-    let (at, step) = (tx::time(row, 1)?, row.get::<_, Option<String>>(2)?);
-    let place = |id: &str| steps.iter().position(|step| step.id.as_str() == id);
-    let Ok(Found { before, after }) = serde_json::from_str(&row.get::<_, String>(3)?) else { return Ok(None) };
+    let (at, step) = (columns.time()?, columns.text_or_none()?);
+    let index = |id: &str| steps.iter().position(|step| step.id.as_str() == id);
+    let Some(RecordedDecision { before, after }) = RecordedDecision::parse(columns.text()?) else { return Ok(None) };
     let statuses = ApplicationStatus::parse(&before.application).zip(ApplicationStatus::parse(&after.application));
     Ok(statuses.map(|(status_before, status_after)| PastAct {
         act,
         at,
-        step: step.as_deref().and_then(place),
+        step: step.and_then(index),
         status_before,
         status_after,
-        steps_before: before.stands(place),
-        steps_after: after.stands(place),
+        steps_before: step_states(&before, index),
+        steps_after: step_states(&after, index),
     }))
 }
 
-#[derive(Deserialize)]
-struct Found {
-    before: Side,
-    after: Side,
-}
-
-#[derive(Deserialize)]
-struct Side {
-    application: String,
-    /// A withdrawal changes none.
-    #[serde(default)]
-    steps: Vec<Step>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Step {
-    id: String,
-    status: String,
-    rejected_at: Option<String>,
-    validated_at: Option<String>,
-}
-
-impl Side {
-    /// The steps, by their places.
-    fn stands(&self, place: impl Fn(&str) -> Option<usize>) -> Vec<(usize, StepState)> {
-        let step_state = |step: &Step| {
-            let at = step.rejected_at.as_ref().or(step.validated_at.as_ref());
-            let at = at.and_then(|text| Timestamp::parse(text, Rounding::Down));
-            Some((place(&step.id)?, StepState { status: StepStatus::parse(&step.status)?, at }))
-        };
-        self.steps.iter().filter_map(step_state).collect()
-    }
+/// The states of the recorded steps that the application still has, by the steps' indexes.
+fn step_states(side: &RecordedSide, index: impl Fn(&str) -> Option<usize>) -> Vec<(usize, StepState)> {
+    let step_state = |step: &RecordedStep| {
+        let at = step.rejected_at.as_ref().or(step.validated_at.as_ref());
+        let at = at.and_then(|text| Timestamp::parse(text, Rounding::Down));
+        Some((index(&step.id)?, StepState { status: StepStatus::parse(&step.status)?, at }))
+    };
+    side.steps.iter().filter_map(step_state).collect()
 }

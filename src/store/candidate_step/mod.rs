@@ -1,28 +1,22 @@
-//! The steps of applications. Decisions on a candidate at one: the facts are loaded, as the caller may see them, and
-//! what the rule made of them is saved, all in one transaction.
+//! The steps of applications, and the decisions at them: this file loads the facts as the caller may see them, and saves what
+//! the rule decided.
 
+mod activity_detail;
 mod history;
-mod record;
 
-use crate::db::row::Row;
-
-use super::activity;
-use super::{candidate_role, organization, role};
-use crate::db::tx::{self, Error, Tx};
+use super::{activity, application, organization, role};
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, StepFacts, StepStatus, StepType};
-use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId};
-use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
-pub use history::history;
-pub use record::rejections;
+pub use history::{history, rejections};
 
-/// The facts about a step, where the caller may see it: a platform admin, or a member of its organization.
-///
-/// # Errors
-/// When SQLite fails.
+/// Loads the facts about a step. `None` if there is no such step, or the caller may not see it, who is neither an admin nor a
+/// member of its organization.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
@@ -35,18 +29,38 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
                LEFT JOIN memberships m ON m.organization_id = a.organization_id AND m.user_id = $1
                WHERE s.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)";
     let params = (who.user_id.as_str(), step.as_str(), who.is_admin());
-    let Some(mut facts) = tx.one(sql, params, |row| facts(row, who))? else { return Ok(None) };
+    let Some(mut facts) = tx.one(sql, params, |row| read_facts(row, who))? else { return Ok(None) };
     facts.steps = of_application(tx, &facts.application_id)?;
     let addressed = facts.steps.iter().position(|candidate_step| candidate_step.id == *step);
     facts.addressed = addressed.ok_or_else(|| Error::Defect(format!("step {step} is not among its own steps")))?;
     Ok(Some(facts))
 }
 
-/// Saves a decision: steps, application, role, status cache, and the activity, which is also what an HR system learns of
-/// it by.
+/// Reads the columns of [`load`]'s query. The steps follow with a query of their own.
+fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
+    let mut columns = Columns::of(row);
+    Ok(StepFacts {
+        application_id: columns.parse(ApplicationId::parse)?,
+        organization_id: columns.parse(OrganizationId::parse)?,
+        candidate_id: columns.parse(CandidateId::parse)?,
+        role_id: columns.parse(RoleId::parse)?,
+        application_status: columns.parse(ApplicationStatus::parse)?,
+        hire: application::read_hire(&mut columns)?,
+        seats: Seats { status: columns.parse(RoleStatus::parse)?, positions: columns.read()?, hired: columns.read()? },
+        require_external_position_id: columns.read()?,
+        caller_org_role: columns.parse_or_none(OrgRole::parse)?,
+        is_erased: columns.time_or_none()?.is_some(),
+        applied_at: columns.time()?,
+        caller_platform_role: who.platform_role,
+        steps: Vec::new(),
+        addressed: 0,
+    })
+}
+
+/// Saves a decision: steps, application, role, status cache, and the activity row, from which the outbox makes a delivery.
 ///
 /// # Errors
-/// When SQLite fails, or a row is not as the rule saw it.
+/// [`Error::Defect`] if a row has changed since the facts were loaded.
 pub fn save(
     tx: &Tx<'_>,
     who: &Principal,
@@ -58,7 +72,7 @@ pub fn save(
     for step in &decision.steps {
         save_step(tx, facts, step)?;
     }
-    candidate_role::save(tx, facts, decision)?;
+    application::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::move_status(tx, &facts.organization_id, decision.status_change)?;
     let subject = Subject {
@@ -68,71 +82,44 @@ pub fn save(
         candidate_role_id: Some(facts.application_id.clone()),
         candidate_role_step_id: Some(facts.addressed_step().id.clone()),
     };
-    activity::append(tx, stamp, Some(who), recorded(action, facts), &subject, &record::detail(facts, decision)?)
+    let detail = activity_detail::detail_of(facts, decision)?;
+    activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)
 }
 
-/// A rejection that undoes a hire is on record as what it is, because an HR system is to learn of it.
-fn recorded(action: Action, facts: &StepFacts) -> Action {
+/// A rejection that reverses a hire has an action of its own, because HR systems receive reversals.
+fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {
         (Action::Rejected, ApplicationStatus::Hired) => Action::HireReversed,
         _ => action,
     }
 }
 
-fn facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
-    let text = |column| -> Result<String, Error> { Ok(row.get(column)?) };
-    let org_role: Option<String> = row.get(13)?;
-    Ok(StepFacts {
-        application_id: tx::word(&text(0)?, ApplicationId::parse)?,
-        organization_id: tx::word(&text(1)?, OrganizationId::parse)?,
-        candidate_id: tx::word(&text(2)?, CandidateId::parse)?,
-        role_id: tx::word(&text(3)?, RoleId::parse)?,
-        application_status: tx::word(&text(4)?, ApplicationStatus::parse)?,
-        hire: candidate_role::hire(row, 5)?,
-        seats: Seats { status: tx::word(&text(9)?, RoleStatus::parse)?, positions: row.get(10)?, hired: row.get(11)? },
-        require_external_position_id: row.get(12)?,
-        is_erased: tx::time_or_none(row, 14)?.is_some(),
-        applied_at: tx::time(row, 15)?,
-        caller_org_role: org_role.map(|word| tx::word(&word, OrgRole::parse)).transpose()?,
-        caller_platform_role: who.platform_role,
-        steps: Vec::new(),
-        addressed: 0,
-    })
-}
-
 /// Every step of an application, first to last.
-///
-/// # Errors
-/// When SQLite fails.
 pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Vec<CandidateStep>, Error> {
     let sql = "SELECT id, role_step_id, name, step_order, step_type, status, rejected_at, rejection_reason,
                  outcome_type, outcome_reason, validated_at
                FROM candidate_role_steps
                WHERE candidate_role_id = $1
                ORDER BY step_order";
-    tx.all(sql, [application.as_str()], candidate_step)
-}
-
-fn candidate_step(row: &Row<'_>) -> Result<CandidateStep, Error> {
-    Ok(CandidateStep {
-        id: tx::word(&row.get::<_, String>(0)?, CandidateStepId::parse)?,
-        role_step_id: tx::word(&row.get::<_, String>(1)?, RoleStepId::parse)?,
-        name: row.get(2)?,
-        order: row.get(3)?,
-        step_type: tx::word(&row.get::<_, String>(4)?, StepType::parse)?,
-        status: tx::word(&row.get::<_, String>(5)?, StepStatus::parse)?,
-        rejected_at: tx::time_or_none(row, 6)?,
-        rejection_reason: row.get(7)?,
-        outcome_type: row.get(8)?,
-        outcome_reason: row.get(9)?,
-        validated_at: tx::time_or_none(row, 10)?,
+    tx.all(sql, [application.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(CandidateStep {
+            id: columns.parse(CandidateStepId::parse)?,
+            role_step_id: columns.parse(RoleStepId::parse)?,
+            name: columns.read()?,
+            order: columns.read()?,
+            step_type: columns.parse(StepType::parse)?,
+            status: columns.parse(StepStatus::parse)?,
+            rejected_at: columns.time_or_none()?,
+            rejection_reason: columns.read()?,
+            outcome_type: columns.read()?,
+            outcome_reason: columns.read()?,
+            validated_at: columns.time_or_none()?,
+        })
     })
 }
 
-/// Adds a step to an application. Whether there was none with this id before.
-///
-/// # Errors
-/// When SQLite fails.
+/// Inserts a step of an application. Returns `false` if the id is taken.
 pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) -> Result<bool, Error> {
     let sql = "INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type,
                  status, rejected_at, rejection_reason, outcome_type, outcome_reason, validated_at)
@@ -158,10 +145,7 @@ pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) ->
     Ok(touched == 1)
 }
 
-/// Whether there is such a step.
-///
-/// # Errors
-/// When SQLite fails.
+/// Whether the file has a step with this id, of any application.
 pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_role_steps

@@ -7,7 +7,6 @@ use super::last_change;
 use super::list::ListLine;
 use super::progress::{Erasures, signup_line};
 use super::retention::due;
-use super::signup;
 use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
@@ -17,10 +16,10 @@ use crate::domain::erasure::{CandidateRef, ERASED_NAME, erased_address};
 use crate::domain::id::SignupId;
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
-use crate::store::candidate::acts;
-use crate::store::candidate::words::{self, Worded};
-use crate::store::status_page::claims;
-use crate::store::{activity, candidate_role, idempotency_key, outbox, personal_data, staging};
+use crate::store::application::recorded_act;
+use crate::store::candidate::word_index::{self, IndexedText};
+use crate::store::signup::{self, reapplication};
+use crate::store::{activity, application, idempotency_key, outbox, personal_data, staging};
 use crate::world::World;
 
 /// Erases candidates, on behalf of the caller or, without one, of the service itself. Withdraws their running applications.
@@ -74,7 +73,7 @@ pub(in super::super) fn erase_own(
     candidate: &CandidateRef,
 ) -> Result<(), Error> {
     let line = last_change::line(tx, ListedErasure::Own(candidate.id.clone()), &candidate.id)?;
-    let later = claims::let_go(tx, &candidate.id)?;
+    let later = reapplication::release_later_signups(tx, &candidate.id)?;
     let lines: Vec<ListLine> = std::iter::once(line).chain(signup_lines(tx, candidate)?).collect();
     erasures.record(&lines)?;
     erase_own_rows(tx, world, candidate, &later)
@@ -83,12 +82,12 @@ pub(in super::super) fn erase_own(
 /// The lines for a candidate's signups. Their sender may have become this candidate only when somebody else was erased. An
 /// older copy of the file then has the signups under another candidate.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
-    Ok(signup::of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
+    Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
 
 /// Repeats a candidate's own erasure, which is on the list already.
 pub(super) fn repeat_own(tx: &Tx<'_>, world: &dyn World, candidate: &CandidateRef) -> Result<(), Error> {
-    let later = claims::let_go(tx, &candidate.id)?;
+    let later = reapplication::release_later_signups(tx, &candidate.id)?;
     erase_own_rows(tx, world, candidate, &later)
 }
 
@@ -99,7 +98,7 @@ pub(super) fn repeat(tx: &Tx<'_>, world: &dyn World, candidates: &[CandidateRef]
 
 fn erase_own_rows(tx: &Tx<'_>, world: &dyn World, candidate: &CandidateRef, later: &[SignupId]) -> Result<(), Error> {
     erase_rows(tx, world, None, std::slice::from_ref(candidate))?;
-    crate::store::signup::found_anew(tx, world, &candidate.organization_id, later)
+    reapplication::reapply(tx, world, &candidate.organization_id, later)
 }
 
 fn erase_rows(
@@ -114,7 +113,7 @@ fn erase_rows(
         deferred::remove(tx, candidate)?;
         staging::settle(tx, &candidate.id)?;
         delete_words(tx, candidate)?;
-        signup::delete_all(tx, &candidate.id)?;
+        signup::deletion::delete_of_candidate(tx, &candidate.id)?;
         overwrite_person(tx, candidate)?;
         personal_data::clear(tx, &candidate.id)?;
         outbox::erase_candidate(tx, &candidate.id, &email(tx, candidate)?)?;
@@ -146,7 +145,7 @@ fn delete_words(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> {
     })?;
     let (name, email) = person.ok_or_else(|| gone(candidate))?;
     let organization_id = candidate.organization_id.as_str();
-    words::unindex(tx, &Worded { organization_id, number: candidate.number, name: &name, email: &email })
+    word_index::delete(tx, &IndexedText { organization_id, number: candidate.number, name: &name, email: &email })
 }
 
 fn overwrite_person(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> {
@@ -208,9 +207,9 @@ fn withdraw_applications(
     candidate: &CandidateRef,
 ) -> Result<(), Error> {
     let organization = &candidate.organization_id;
-    for application in candidate_role::of_candidate(tx, organization, &candidate.id)? {
+    for application in application::of_candidate(tx, organization, &candidate.id)? {
         if application.record.status == ApplicationStatus::InProgress {
-            acts::withdraw(tx, who, organization, &application, None, &activity::stamp(world))?;
+            recorded_act::withdraw(tx, who, organization, &application, None, &activity::stamp(world))?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::CandidateRef;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
-use crate::store::{candidate_role, candidate_step};
+use crate::store::{application, candidate_step};
 
 /// The deferred erasures that one scan reads. The next scan continues after those that were erased.
 const ROWS_MAX: i64 = 1_000;
@@ -50,7 +50,7 @@ pub(in super::super) fn hires(
     candidate: &CandidateId,
 ) -> Result<Vec<ApplicationHistory>, Error> {
     let mut hires = Vec::new();
-    for application in candidate_role::of_candidate(tx, organization, candidate)? {
+    for application in application::of_candidate(tx, organization, candidate)? {
         if application.record.status == ApplicationStatus::Hired {
             let steps = candidate_step::of_application(tx, &application.record.id)?;
             hires.push(candidate_step::history(tx, &application, &steps)?);

@@ -17,7 +17,7 @@ use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::erasure::{CandidateRef, deferred as rule};
-use crate::store::status_page::acts;
+use crate::store::status_page::deletion;
 use crate::world::World;
 
 /// The time between two scans. Hires become visible by the hour, so a minute is soon enough.
@@ -96,5 +96,5 @@ fn carry_out(
         return Ok(());
     }
     deferred::remove(tx, &erasure.candidate)?;
-    acts::carry_out(tx, erasures, world, &erasure.candidate, erasure.application.as_ref())
+    deletion::carry_out_postponed(tx, erasures, world, &erasure.candidate, erasure.application.as_ref())
 }

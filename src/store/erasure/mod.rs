@@ -16,7 +16,6 @@ mod missing_list;
 pub(super) mod progress;
 mod restore;
 pub mod retention;
-pub(super) mod signup;
 mod wipe;
 
 pub use self::candidate::erase;

@@ -17,8 +17,8 @@ use crate::db::wal::{Checkpoint, Mode};
 use crate::domain::erasure::CandidateRef;
 use crate::domain::erasure::replay::{self, ListedData, ListedErasure};
 use crate::domain::id::{CandidateId, Id, OrganizationId, SignupId};
-use crate::store::document;
-use crate::store::status_page::acts;
+use crate::store::attachment;
+use crate::store::status_page::deletion;
 use crate::world::World;
 
 /// Erasures of the list that one transaction repeats.
@@ -62,7 +62,7 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
         }
     }
     if repeated != RepeatedErasures::default() {
-        document::sweep_detached(&connection)?;
+        attachment::delete_detached(&connection)?;
         wipe::whole(&connection)?;
         Checkpoint::run(&connection, Mode::Truncate)?;
     }
@@ -126,7 +126,7 @@ impl ReplayPlan {
     }
 
     fn carry_out(&self, tx: &Tx<'_>, world: &dyn World) -> Result<(), Error> {
-        self.signups.iter().try_for_each(|id| acts::delete_again(tx, world, id))?;
+        self.signups.iter().try_for_each(|id| deletion::repeat(tx, world, id))?;
         self.own.iter().try_for_each(|candidate| candidate::repeat_own(tx, world, candidate))?;
         candidate::repeat(tx, world, &self.candidates)
     }

@@ -1,24 +1,24 @@
-//! An import beside a running service, in transactions so short that no request waits for it.
+//! Staging: an import into the file of a running service, in transactions so short that no request waits for it.
 //!
-//! 1. Its applications are staged in `import_rows`, where nothing looks. Where an import ends here, its rows are dropped, and
-//!    the service wipes what they leave in the pages of the file.
-//! 2. One transaction decides that all of them come, and brings what they refer to: users, organizations, roles, steps.
-//! 3. They come, a few in a transaction. The import does this; where it ends early, the service goes on.
+//! 1. The import stages its applications in `import_rows`, which nothing else reads. If the import ends here, its rows are
+//!    dropped, and the service wipes what they leave in the pages of the file.
+//! 2. One transaction decides that all of them will be published. It also writes what they refer to: users, organizations,
+//!    roles and steps.
+//! 3. They are published, a slice in each transaction. If the import ends early, the service continues.
 
-mod row;
+mod staged_application;
 #[cfg(test)]
 mod tests;
-mod thread;
+pub(super) mod thread;
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::db::row::Connection;
-
-pub use self::row::Row;
-pub(super) use self::thread::start;
-use super::{candidate, candidate_role, candidate_step, organization, role, role_step};
+pub use self::staged_application::StagedApplication;
+use super::candidate::CandidateRecord;
+use super::{application, candidate, candidate_step, organization, role, role_step};
 use crate::db::connection;
+use crate::db::row::{Columns, Connection, Row};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::CandidateId;
@@ -26,19 +26,20 @@ use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::world::World;
 
-/// Applications that one transaction brings at most.
-pub const BROUGHT_MAX: usize = 64;
+/// The most applications that one transaction publishes.
+pub const PUBLISHED_MAX: usize = 64;
 
-/// After this time a transaction brings no further application, so that slow machines hold the write lock no longer.
+/// The time after which a transaction publishes no further application, so that slow machines do not hold the write lock
+/// longer.
 const WORK_MAX: Duration = Duration::from_millis(10);
 
-/// Applications that one transaction stages or drops: an insert each, some milliseconds in all.
+/// The most applications that one transaction stages or drops: an insert each, some milliseconds in all.
 const STAGED_MAX: usize = 128;
 
-/// How long the write lock is left to others between two transactions. Someone who waits for it looks at least every 25 ms.
-const REST: Duration = Duration::from_millis(25);
+/// The pause between two transactions, for other users of the write lock. They poll it at least every 25 ms.
+const PAUSE: Duration = Duration::from_millis(25);
 
-/// An import on its way.
+/// A running import.
 pub struct Staging<'w> {
     connection: Connection,
     world: &'w dyn World,
@@ -48,38 +49,38 @@ pub struct Staging<'w> {
 }
 
 impl<'w> Staging<'w> {
-    /// Begins an import. What an earlier one left is brought where it was decided, and dropped otherwise.
+    /// Begins an import. Publishes the rows of an earlier import if it was decided, and drops them otherwise.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where another process holds the write lock. When SQLite fails.
+    /// [`Error::Unavailable`] if another process holds the write lock.
     pub fn begin(path: &Path, world: &'w dyn World) -> Result<Self, Error> {
         let connection = connection::open_for_command(path)?;
         let mut staging = Self { connection, world, number: 0, staged: 0, longest: Duration::ZERO };
         staging.set_durable(false)?;
-        while staging.act(|tx, is_over| bring_some(tx, is_over))? {}
+        while staging.act(|tx, is_over| publish_slice(tx, is_over))? {}
         for number in staging.act(|tx, _| undecided(tx))? {
             staging.drop_rows(number)?;
         }
         staging.number = staging.act(|tx, _| {
             tx.run(DROP_FINISHED, [])?;
-            tx.run(FORGET_FINISHED, [])?;
+            tx.run(DELETE_FINISHED, [])?;
             let sql = "INSERT INTO imports (started_at, skipped)
                        VALUES ($1, 0)
                        RETURNING number";
-            let number = tx.one(sql, [tx.now.micros()], |row| Ok(row.get(0)?))?;
+            let number = tx.value(sql, [tx.now.micros()])?;
             number.ok_or_else(|| Error::Defect("an import got no number".to_owned()))
         })?;
         Ok(staging)
     }
 
-    /// Stages applications. Nobody sees them.
+    /// Stages applications. Nothing shows them.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where there is no room. When SQLite fails.
-    pub fn stage(&mut self, rows: impl Iterator<Item = Row>) -> Result<(), Error> {
-        let mut rows = rows.peekable();
-        while rows.peek().is_some() {
-            let some: Vec<Row> = rows.by_ref().take(STAGED_MAX).collect();
+    /// [`Error::Unavailable`] if another process holds the write lock.
+    pub fn stage(&mut self, applications: impl Iterator<Item = StagedApplication>) -> Result<(), Error> {
+        let mut applications = applications.peekable();
+        while applications.peek().is_some() {
+            let some: Vec<StagedApplication> = applications.by_ref().take(STAGED_MAX).collect();
             let number = self.number;
             self.act(|tx, _| stage(tx, number, &some))?;
             self.staged += some.len();
@@ -87,10 +88,11 @@ impl<'w> Staging<'w> {
         Ok(())
     }
 
-    /// Decides, durably, that all that was staged comes, together with what `f` writes. Where `f` fails, nothing comes.
+    /// Decides, durably, that all staged applications will be published, together with the writes of `f`. If `f` fails,
+    /// nothing is imported.
     ///
     /// # Errors
-    /// What `f` fails with. A refusal where another import, or a start of the service, has dropped what was staged.
+    /// The error of `f`. A refusal if another import, or a start of the service, has dropped the staged rows.
     pub fn decide<T>(&mut self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let (number, staged) = (self.number, self.staged);
         self.set_durable(true)?;
@@ -100,25 +102,23 @@ impl<'w> Staging<'w> {
         });
         self.set_durable(false)?;
         if decided.is_err() && !matches!(decided, Err(Error::OutcomeUnknown(_))) {
-            // What cannot be dropped now is dropped by the next start or import.
+            // If this fails, the next start or import drops the rows.
             let _ = self.drop_rows(number);
         }
         decided
     }
 
-    /// Brings what was decided. How many applications did not come because the file was changed meanwhile.
-    ///
-    /// # Errors
-    /// When SQLite fails; then the service goes on with it.
+    /// Publishes the decided applications. Returns the number of skipped ones, which the file did not allow any more. After an
+    /// error the service continues.
     pub fn finish(&mut self) -> Result<usize, Error> {
-        while self.act(|tx, is_over| bring_some(tx, is_over))? {}
+        while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
         let number = self.number;
         self.act(|tx, _| {
             let sql = "UPDATE imports
                        SET decided_at = NULL
                        WHERE number = $1 AND skipped > 0
                        RETURNING skipped";
-            if let Some(skipped) = tx.one(sql, [number], |row| Ok(row.get::<_, i64>(0)?))? {
+            if let Some(skipped) = tx.value::<i64>(sql, [number])? {
                 return Ok(usize::try_from(skipped).unwrap_or_default());
             }
             tx.run("DELETE FROM imports WHERE number = $1", [number])?;
@@ -126,23 +126,24 @@ impl<'w> Staging<'w> {
         })
     }
 
-    /// The longest time that one of its transactions held the write lock.
+    /// The longest time for which one of the transactions held the write lock.
     pub fn longest(&self) -> Duration {
         self.longest
     }
 
     fn drop_rows(&mut self, number: i64) -> Result<(), Error> {
-        while self.act(|tx, _| drop_some(tx, number))? {}
+        while self.act(|tx, _| drop_slice(tx, number))? {}
         Ok(())
     }
 
-    /// Whether a commit waits for the disk. One that does not is there after a power cut, or all behind it is missing too.
+    /// Sets whether commits wait for the disk. After a power failure, a commit that did not wait is missing only together with
+    /// all later ones.
     fn set_durable(&self, is_durable: bool) -> Result<(), Error> {
         let level = if is_durable { "FULL" } else { "NORMAL" };
         Ok(self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
     }
 
-    /// Runs `f` in a transaction of its own, which it is to end soon once its second argument says so.
+    /// Runs `f` in a transaction of its own. `f` must end soon once its second argument returns true.
     fn act<T>(&mut self, f: impl FnOnce(&Tx<'_>, &dyn Fn() -> bool) -> Result<T, Error>) -> Result<T, Error> {
         let world = self.world;
         let mut begun = None;
@@ -152,27 +153,28 @@ impl<'w> Staging<'w> {
         });
         let held = begun.map_or(Duration::ZERO, |at| world.monotonic().saturating_sub(at));
         self.longest = self.longest.max(held);
-        std::thread::sleep(REST);
+        std::thread::sleep(PAUSE);
         outcome
     }
 }
 
-/// Of an import that the service finished by itself, and that skipped rows, something is left to wipe.
+/// Marks imports as dropped that the service finished and that skipped rows, so that the file is wiped of those rows.
 const DROP_FINISHED: &str = "UPDATE imports
     SET decided_at = NULL
     WHERE decided_at IS NOT NULL AND skipped > 0
       AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 
-/// An import that the service finished by itself has nobody left to tell.
-const FORGET_FINISHED: &str = "DELETE FROM imports
+/// Deletes imports that the service finished. No import command waits for their result.
+const DELETE_FINISHED: &str = "DELETE FROM imports
     WHERE decided_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 
-fn stage(tx: &Tx<'_>, import: i64, rows: &[Row]) -> Result<(), Error> {
+fn stage(tx: &Tx<'_>, import: i64, applications: &[StagedApplication]) -> Result<(), Error> {
     let sql = "INSERT INTO import_rows (import_number, organization_id, role_id, candidate_id, status, application)
                VALUES ($1, $2, $3, $4, $5, $6)";
-    tx.run_each(sql, rows.iter(), |row| {
-        let (role, candidate) = (row.role.as_str(), row.candidate.id.as_str());
-        Ok((import, row.organization.as_str(), role, candidate, row.application.status.as_str(), row.text()?))
+    tx.run_each(sql, applications.iter(), |staged| {
+        let (role, candidate) = (staged.role.as_str(), staged.candidate.id.as_str());
+        let status = staged.application.status.as_str();
+        Ok((import, staged.organization.as_str(), role, candidate, status, staged.text()?))
     })
 }
 
@@ -194,11 +196,12 @@ fn undecided(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
                WHERE decided_at IS NULL";
-    tx.all(sql, [], |row| Ok(row.get(0)?))
+    tx.values(sql, [])
 }
 
-/// Drops some rows of an import that was not decided, and marks it as dropped once none is left. Whether there is more to drop.
-fn drop_some(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
+/// Drops some rows of an import that was not decided, and marks the import as dropped once none is left. Returns whether there
+/// may be more to drop.
+fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     let sql = "DELETE FROM import_rows
                WHERE number IN (
                  SELECT r.number
@@ -214,43 +217,51 @@ fn drop_some(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     Ok(dropped > 0)
 }
 
-/// The imports that were dropped, or skipped rows, and are not forgotten: the pages of the file may hold something of their
-/// rows. They are not decided and have `skipped`, which an import on its way does not.
+/// The imports that were dropped or skipped rows: the pages of the file may still have something of those rows. Such an import
+/// is not decided and has `skipped`, unlike a running one.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
                WHERE decided_at IS NULL AND skipped > 0
                  AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
-    tx.all(sql, [], |row| Ok(row.get(0)?))
+    tx.values(sql, [])
 }
 
-/// Forgets imports of [`dropped`], whose pages were wiped.
-fn forget_dropped(tx: &Tx<'_>, imports: &[i64]) -> Result<(), Error> {
+/// Deletes dropped imports whose pages were wiped.
+fn delete_wiped(tx: &Tx<'_>, imports: &[i64]) -> Result<(), Error> {
     let sql = "DELETE FROM imports
                WHERE number = $1 AND decided_at IS NULL AND skipped > 0
                  AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
     tx.run_each(sql, imports.iter(), |import| Ok([*import]))
 }
 
-/// A row with its number and its import's.
-type Numbered = (i64, i64, Row);
-
-fn numbered(row: &crate::db::row::Row<'_>) -> Result<Numbered, Error> {
-    let text = |column: usize| row.get::<_, String>(column);
-    Ok((row.get(0)?, row.get(1)?, Row::parse(&text(2)?, &text(3)?, &text(4)?, &text(5)?)?))
+/// A row of `import_rows`.
+struct ImportRow {
+    number: i64,
+    import: i64,
+    staged: StagedApplication,
 }
 
-/// Brings some of the applications that were decided, until `is_over` says so. Whether there were any.
-fn bring_some(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
+/// Reads `number`, `import_number`, `organization_id`, `role_id`, `candidate_id` and `application`.
+fn read_import_row(row: &Row<'_>) -> Result<ImportRow, Error> {
+    let mut columns = Columns::of(row);
+    let (number, import) = (columns.read()?, columns.read()?);
+    let (organization, role, candidate) = (columns.text()?, columns.text()?, columns.text()?);
+    let staged = StagedApplication::parse(organization, role, candidate, columns.text()?)?;
+    Ok(ImportRow { number, import, staged })
+}
+
+/// Publishes some of the decided applications, until `is_over` returns true. Returns whether there were any.
+fn publish_slice(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM imports i
                JOIN import_rows r ON r.import_number = i.number
                WHERE i.decided_at IS NOT NULL
                ORDER BY r.import_number, r.number
                LIMIT $1";
-    let rows = tx.all(sql, [i64::try_from(BROUGHT_MAX).unwrap_or(i64::MAX)], numbered)?;
+    let rows = tx.all(sql, [i64::try_from(PUBLISHED_MAX).unwrap_or(i64::MAX)], read_import_row)?;
     for row in &rows {
-        bring(tx, row)?;
+        publish(tx, row)?;
         if is_over() {
             break;
         }
@@ -258,28 +269,31 @@ fn bring_some(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
     Ok(!rows.is_empty())
 }
 
-/// Brings what was decided of a candidate who is to be erased, and drops what was not: nothing of them comes later.
+/// Publishes the decided rows of a candidate who is being erased, and drops the others, so that none of them appears after the
+/// erasure.
 pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM import_rows r
                JOIN imports i ON i.number = r.import_number
                WHERE r.candidate_id = $1 AND i.decided_at IS NOT NULL
                ORDER BY r.number";
-    for row in tx.all(sql, [candidate.as_str()], numbered)? {
-        bring(tx, &row)?;
+    for row in tx.all(sql, [candidate.as_str()], read_import_row)? {
+        publish(tx, &row)?;
     }
     tx.run("DELETE FROM import_rows WHERE candidate_id = $1", [candidate.as_str()])?;
     Ok(())
 }
 
-/// Moves a row to where it belongs. One that the file does not allow any more is counted, and its seat is free again.
-fn bring(tx: &Tx<'_>, (number, import, row): &Numbered) -> Result<(), Error> {
-    let status = row.application.status;
-    if place(tx, row)? {
-        organization::move_status(tx, &row.organization, StatusCounts::of_application(status))?;
+/// Moves a row to the tables of applications. A row that the file does not allow any more is counted as skipped, and its
+/// position becomes free again.
+fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
+    let ImportRow { number, import, staged } = row;
+    let status = staged.application.status;
+    if insert(tx, staged)? {
+        organization::move_status(tx, &staged.organization, StatusCounts::of_application(status))?;
     } else {
         if status == ApplicationStatus::Hired {
-            free_seat(tx, row)?;
+            free_position(tx, staged)?;
         }
         tx.run("UPDATE imports SET skipped = skipped + 1 WHERE number = $1", [import])?;
     }
@@ -287,10 +301,10 @@ fn bring(tx: &Tx<'_>, (number, import, row): &Numbered) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the application, and the candidate where they are not there. Whether it could: since it was decided, the candidate may
-/// have applied by themselves, and staff may have removed the role or one of its steps.
-fn place(tx: &Tx<'_>, row: &Row) -> Result<bool, Error> {
-    let Row { organization, role, candidate, application, steps } = row;
+/// Inserts the application with its steps, and its candidate unless they are in the file. Returns whether that was possible:
+/// since the decision, the candidate may have applied, and staff may have removed the role or one of its steps.
+fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
+    let StagedApplication { organization, role, candidate, application, steps } = staged;
     if !role::exists(tx, role)? {
         return Ok(false);
     }
@@ -299,38 +313,42 @@ fn place(tx: &Tx<'_>, row: &Row) -> Result<bool, Error> {
             return Ok(false);
         }
     }
-    let Some(candidate) = candidate_of(tx, row, candidate)? else { return Ok(false) };
-    if !candidate_role::insert(tx, organization, role, &candidate, application, steps)? {
+    let Some(candidate) = find_or_insert_candidate(tx, staged, candidate)? else { return Ok(false) };
+    if !application::insert(tx, organization, role, &candidate, application, steps)? {
         return Ok(false);
     }
     for step in steps {
         if !candidate_step::insert(tx, &application.id, step)? {
-            return Err(Error::Defect(format!("the step {} came twice", step.id)));
+            return Err(Error::Defect(format!("the step {} was staged twice", step.id)));
         }
     }
     Ok(true)
 }
 
-/// Whose application it is: the candidate's own, or that of somebody who has come under the same address meanwhile. None where
-/// the candidate was erased meanwhile.
-fn candidate_of(tx: &Tx<'_>, row: &Row, record: &candidate::Record) -> Result<Option<CandidateId>, Error> {
+/// Returns the candidate of the application: the staged one, or the candidate who was added under the same address since.
+/// `None` if the staged candidate was erased since.
+fn find_or_insert_candidate(
+    tx: &Tx<'_>,
+    staged: &StagedApplication,
+    record: &CandidateRecord,
+) -> Result<Option<CandidateId>, Error> {
     let sql = "SELECT erased_at IS NOT NULL
                FROM candidates
                WHERE id = $1 AND organization_id = $2";
-    let is_erased = tx.one(sql, (record.id.as_str(), row.organization.as_str()), |row| Ok(row.get::<_, bool>(0)?))?;
+    let is_erased: Option<bool> = tx.value(sql, (record.id.as_str(), staged.organization.as_str()))?;
     if let Some(is_erased) = is_erased {
         return Ok((is_erased == record.privacy.erased_at.is_some()).then(|| record.id.clone()));
     }
-    if candidate::insert(tx, &row.organization, record)? {
+    if candidate::insert(tx, &staged.organization, record)? {
         return Ok(Some(record.id.clone()));
     }
-    Ok(candidate::with_email(tx, &row.organization, &record.email)?.map(|candidate| candidate.id))
+    Ok(candidate::with_email(tx, &staged.organization, &record.email)?.map(|candidate| candidate.id))
 }
 
-fn free_seat(tx: &Tx<'_>, row: &Row) -> Result<(), Error> {
-    let Some(before) = role::seats(tx, &row.organization, &row.role)? else { return Ok(()) };
+fn free_position(tx: &Tx<'_>, staged: &StagedApplication) -> Result<(), Error> {
+    let Some(before) = role::seats(tx, &staged.organization, &staged.role)? else { return Ok(()) };
     let after = before.freed();
-    role::save_seats(tx, &row.role, before, after)?;
+    role::save_seats(tx, &staged.role, before, after)?;
     let change = StatusCounts::of_role(after).minus(StatusCounts::of_role(before));
-    organization::move_status(tx, &row.organization, change)
+    organization::move_status(tx, &staged.organization, change)
 }

@@ -1,26 +1,27 @@
-//! How many applications one transaction brings.
+//! The number of applications that one transaction publishes.
 
 use super::*;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
+use crate::store::application::ApplicationRecord;
 use crate::store::file::{self, Missing, Older};
 use crate::world::Scripted;
 
-/// An application to a role that is not there any more, so it is skipped when it comes.
-fn row(number: usize) -> Row {
+/// An application to a role that does not exist, so it is skipped.
+fn staged(number: usize) -> StagedApplication {
     let at = Timestamp::from_micros(1);
-    Row {
+    StagedApplication {
         organization: OrganizationId::parse("org_1").unwrap(),
         role: RoleId::parse("role_1").unwrap(),
-        candidate: candidate::Record {
+        candidate: CandidateRecord {
             id: CandidateId::parse(&format!("cand_{number}")).unwrap(),
             name: format!("Person {number}"),
             email: Email::parse(&format!("person-{number}@example.org")).unwrap(),
             privacy: Privacy { hold_reason: None, erased_at: None },
         },
-        application: candidate_role::Record {
+        application: ApplicationRecord {
             id: ApplicationId::parse(&format!("app_{number}")).unwrap(),
             status: ApplicationStatus::InProgress,
             applied_at: at,
@@ -30,39 +31,39 @@ fn row(number: usize) -> Row {
     }
 }
 
-/// The applications that are left after each transaction, of so many that were decided; and the import's last answer.
-fn lefts(count: usize, is_over: bool) -> (Vec<usize>, usize) {
+/// Decides `count` applications. Returns how many are left after each transaction, and how many were skipped.
+fn left_after_each_transaction(count: usize, is_over: bool) -> (Vec<usize>, usize) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     file::prepare(&path, Missing::Create, Older::Refuse).unwrap();
     let world = Scripted::at(Timestamp::from_micros(1_000_000));
     let mut staging = Staging::begin(&path, &world).unwrap();
-    staging.stage((0..count).map(row)).unwrap();
+    staging.stage((0..count).map(staged)).unwrap();
     staging.decide(|_| Ok(())).unwrap();
-    let left = |tx: &Tx<'_>| tx.one("SELECT count(*) FROM import_rows", [], |row| Ok(row.get::<_, i64>(0)?));
-    let mut lefts = Vec::new();
-    while tx::act(&staging.connection, world.now(), |tx| bring_some(tx, &|| is_over)).unwrap() {
-        let rows = tx::snapshot(&staging.connection, world.now(), left).unwrap().unwrap();
-        lefts.push(usize::try_from(rows).unwrap());
+    let rows = |tx: &Tx<'_>| tx.value::<i64>("SELECT count(*) FROM import_rows", []);
+    let mut left = Vec::new();
+    while tx::act(&staging.connection, world.now(), |tx| publish_slice(tx, &|| is_over)).unwrap() {
+        let rows = tx::snapshot(&staging.connection, world.now(), rows).unwrap().unwrap();
+        left.push(usize::try_from(rows).unwrap());
     }
     let skipped = staging.finish().unwrap();
-    let of_file = tx::snapshot(&staging.connection, world.now(), dropped).unwrap();
-    assert_eq!(of_file, [1], "what was skipped is to be wiped");
-    tx::act(&staging.connection, world.now(), |tx| forget_dropped(tx, &of_file)).unwrap();
+    let to_wipe = tx::snapshot(&staging.connection, world.now(), dropped).unwrap();
+    assert_eq!(to_wipe, [1], "the pages of skipped rows must be wiped");
+    tx::act(&staging.connection, world.now(), |tx| delete_wiped(tx, &to_wipe)).unwrap();
     assert_eq!(tx::snapshot(&staging.connection, world.now(), dropped).unwrap(), Vec::<i64>::new());
-    (lefts, skipped)
+    (left, skipped)
 }
 
 #[test]
-fn one_transaction_brings_64_applications_at_most() {
-    assert_eq!(BROUGHT_MAX, 64);
-    assert_eq!(lefts(63, false), (vec![0], 63));
-    assert_eq!(lefts(64, false), (vec![0], 64));
-    assert_eq!(lefts(65, false), (vec![1, 0], 65));
-    assert_eq!(lefts(129, false), (vec![65, 1, 0], 129));
+fn one_transaction_publishes_at_most_64_applications() {
+    assert_eq!(PUBLISHED_MAX, 64);
+    assert_eq!(left_after_each_transaction(63, false), (vec![0], 63));
+    assert_eq!(left_after_each_transaction(64, false), (vec![0], 64));
+    assert_eq!(left_after_each_transaction(65, false), (vec![1, 0], 65));
+    assert_eq!(left_after_each_transaction(129, false), (vec![65, 1, 0], 129));
 }
 
 #[test]
-fn a_transaction_that_takes_long_ends_behind_one_application() {
-    assert_eq!(lefts(3, true), (vec![2, 1, 0], 3));
+fn a_slow_transaction_ends_after_one_application() {
+    assert_eq!(left_after_each_transaction(3, true), (vec![2, 1, 0], 3));
 }

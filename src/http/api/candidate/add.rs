@@ -11,7 +11,8 @@ use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::candidate::{Record, acts};
+use crate::store::application::recorded_act as application_act;
+use crate::store::candidate::{CandidateRecord, recorded_act as candidate_act};
 use crate::store::{self, Error, Tx};
 
 pub(super) struct CandidateAddInput {
@@ -54,7 +55,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddI
     standing.require_manager()?;
     let known = store::candidate::with_email(tx, organization, &input.email)?;
     let has_applied = match &known {
-        Some(candidate) => store::candidate_role::has_applied(tx, organization, &candidate.id, role)?,
+        Some(candidate) => store::application::has_applied(tx, organization, &candidate.id, role)?,
         None => false,
     };
     let role_steps = store::role_step::of_role(tx, role)?;
@@ -64,24 +65,24 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddI
     let candidate = match known {
         Some(candidate) => candidate,
         None => {
-            let record = Record {
+            let record = CandidateRecord {
                 id: ctx.world.id(),
                 name: input.name.clone(),
                 email: input.email.clone(),
                 privacy: Privacy::default(),
             };
-            acts::add(tx, Some(who), organization, &record, &stamp())?
+            candidate_act::add(tx, Some(who), organization, &record, &stamp())?
         }
     };
     let templates =
         role_steps.into_iter().map(|step| StepTemplate { id: step.id, name: step.name, step_type: step.step_type });
     let steps = candidate::first_steps(templates.collect(), || ctx.world.id());
-    let application = store::candidate_role::Record {
+    let application = store::application::ApplicationRecord {
         id: ctx.world.id(),
         status: ApplicationStatus::InProgress,
         applied_at: input.applied_at.unwrap_or(tx.now),
         hire: None,
     };
-    acts::apply(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
+    application_act::add(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
     in_full_reply(tx, candidate)
 }

@@ -8,7 +8,7 @@ use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::candidate::acts;
+use crate::store::candidate::recorded_act;
 use crate::store::{self, Error, Tx};
 
 pub(super) struct CandidateChangeInput {
@@ -45,6 +45,6 @@ pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateC
     };
     candidate::require_changeable(before.is_erased, owner.is_some_and(|owner| owner.id != before.id))?;
     let (name, email) = (input.name.as_deref(), input.email.as_ref());
-    let after = acts::change(tx, who, before, name, email, &store::activity::stamp(&*ctx.world))?;
+    let after = recorded_act::change(tx, who, before, name, email, &store::activity::stamp(&*ctx.world))?;
     in_full_reply(tx, after)
 }

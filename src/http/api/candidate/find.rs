@@ -11,7 +11,7 @@ use crate::http::api::api_key::WireData;
 use crate::http::server::fields::Fields;
 use crate::http::server::reply::Reply;
 use crate::store::candidate::Candidate;
-use crate::store::status_page::sent;
+use crate::store::signup;
 use crate::store::{self, Error, Tx};
 
 const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organization, or this key may not see it");
@@ -55,10 +55,10 @@ pub(super) fn in_full_reply(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply, 
 
 /// A candidate with their applications and the steps of these.
 pub(in crate::http) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error> {
-    let applications = store::candidate_role::of_candidate(tx, &candidate.organization_id, &candidate.id)?;
-    let stepped = |application: store::candidate_role::Application| -> Result<Stepped, Error> {
+    let applications = store::application::of_candidate(tx, &candidate.organization_id, &candidate.id)?;
+    let stepped = |application: store::application::Application| -> Result<Stepped, Error> {
         let steps = store::candidate_step::of_application(tx, &application.record.id)?;
-        let signups = sent::all_of(tx, &application.record.id)?;
+        let signups = signup::all_of_application(tx, &application.record.id)?;
         Ok((application, steps, signups))
     };
     let stepped = applications.into_iter().map(stepped).collect::<Result<Vec<_>, Error>>()?;

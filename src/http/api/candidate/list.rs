@@ -72,7 +72,7 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateListI
     let found = store::candidate::search::page(tx, id, &input.filter, before, rows)?;
     let mut told = Vec::with_capacity(found.len());
     for candidate in found {
-        let applications = store::candidate_role::of_candidate(tx, id, &candidate.id)?;
+        let applications = store::application::of_candidate(tx, id, &candidate.id)?;
         told.push((candidate, applications));
     }
     Ok(input.page.reply(

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::domain::candidate_step::{CandidateStep, HireRecord};
 use crate::http::api::candidate_step::WireStep;
+use crate::store::application::{Application, CurrentStep};
+use crate::store::attachment::Attachment;
 use crate::store::candidate::Candidate;
-use crate::store::candidate_role::{Application, Current};
-use crate::store::document::Document;
-use crate::store::status_page::sent::{Sent, Signups};
+use crate::store::signup::{ApplicationSignups, Signup};
 
 /// An application with its steps, and what was sent to it.
-pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, Signups);
+pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, ApplicationSignups);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,7 +79,7 @@ struct WireCurrent {
 }
 
 impl WireCurrent {
-    fn of(current: Current) -> Self {
+    fn of(current: CurrentStep) -> Self {
         Self {
             id: current.id.into(),
             role_step_id: current.role_step_id.into(),
@@ -113,7 +113,7 @@ impl<'a> WireApplicationInFull<'a> {
             application: WireApplication::of(application.clone()),
             candidate_id: application.candidate_id.as_str(),
             updated_at: application.updated_at.to_string(),
-            signup: signups.made.as_ref().map(WireSignup::of),
+            signup: signups.original.as_ref().map(WireSignup::of),
             later_signups: signups.later.iter().map(WireSignup::of).collect(),
             hire: application.record.hire.as_ref().map(WireHire::of),
             steps: steps.iter().map(|step| WireStep::of(role_id, id, step)).collect(),
@@ -148,17 +148,17 @@ pub(in crate::http) struct WireSignup<'a> {
     submitted_at: String,
     #[serde(flatten)]
     typed: WireTyped<'a>,
-    documents: Vec<WireDocument>,
+    documents: Vec<WireAttachment>,
     withdrew_at: Option<String>,
 }
 
 impl<'a> WireSignup<'a> {
-    pub(in crate::http) fn of(sent: &'a Sent) -> Self {
+    pub(in crate::http) fn of(signup: &'a Signup) -> Self {
         Self {
-            submitted_at: sent.sent_at.to_string(),
-            typed: WireTyped::of(sent),
-            documents: sent.documents.iter().map(WireDocument::of).collect(),
-            withdrew_at: sent.withdrawn_at.map(|at| at.to_string()),
+            submitted_at: signup.submitted_at.to_string(),
+            typed: WireTyped::of(signup),
+            documents: signup.attachments.iter().map(WireAttachment::of).collect(),
+            withdrew_at: signup.withdrawn_at.map(|at| at.to_string()),
         }
     }
 }
@@ -177,23 +177,23 @@ pub(in crate::http) struct WireTyped<'a> {
 }
 
 impl<'a> WireTyped<'a> {
-    pub(in crate::http) fn of(sent: &'a Sent) -> Self {
+    pub(in crate::http) fn of(signup: &'a Signup) -> Self {
         Self {
-            name: &sent.name,
-            email: &sent.email,
-            phone: &sent.phone,
-            links: &sent.links,
-            note: &sent.note,
-            locale: &sent.locale,
-            consented_at: sent.consented_at.to_string(),
+            name: &signup.name,
+            email: &signup.email,
+            phone: &signup.phone,
+            links: &signup.links,
+            note: &signup.note,
+            locale: &signup.locale,
+            consented_at: signup.consented_at.to_string(),
         }
     }
 }
 
-/// A document, without its content.
+/// An attachment, without its content.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct WireDocument {
+pub(in crate::http) struct WireAttachment {
     id: String,
     file_name: String,
     media_type: &'static str,
@@ -201,9 +201,9 @@ pub(in crate::http) struct WireDocument {
     created_at: String,
 }
 
-impl WireDocument {
-    pub(in crate::http) fn of(document: &Document) -> Self {
-        let Document { id, file_name, media_type, bytes, created_at, sha256: _ } = document;
+impl WireAttachment {
+    pub(in crate::http) fn of(attachment: &Attachment) -> Self {
+        let Attachment { id, file_name, media_type, bytes, created_at, sha256: _ } = attachment;
         Self {
             id: id.as_str().to_owned(),
             file_name: file_name.clone(),

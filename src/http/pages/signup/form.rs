@@ -15,7 +15,7 @@ use crate::http::pages::texts::{self, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::document::Staged;
+use crate::store::attachment::StagedAttachment;
 use crate::store::invitation::Invitation;
 use crate::store::{Error, Tx};
 
@@ -61,7 +61,7 @@ pub(super) struct Sheet {
     pub(super) signed: String,
     pub(super) typed: TypedSignup,
     /// The file that came with it, or before.
-    pub(super) document: Option<attachment::AttachmentToken>,
+    pub(super) attachment: Option<attachment::AttachmentToken>,
     pub(super) problem: Option<Problem>,
     pub(super) faults: Vec<(FormField, Wrong)>,
 }
@@ -100,7 +100,7 @@ pub(super) fn again(
     visit: &Visit,
     invitation: &Invitation,
     sheet: &Sheet,
-    staged: Option<&Staged>,
+    staged: Option<&StagedAttachment>,
 ) -> Result<Reply, Error> {
     let page = FormPage::of(visit, invitation, sheet, staged);
     Ok(Reply::rendered_refusal(&sheet.refusal(), &page)?.keeping(staged))
@@ -119,7 +119,7 @@ struct FormPage<'a> {
     action: String,
     slug: &'a str,
     sheet: &'a Sheet,
-    staged: Option<&'a Staged>,
+    staged: Option<&'a StagedAttachment>,
     problem: Option<String>,
     faults: Vec<Told>,
 }
@@ -132,7 +132,7 @@ struct Told {
 }
 
 impl<'a> FormPage<'a> {
-    fn of(visit: &Visit, invitation: &'a Invitation, sheet: &'a Sheet, staged: Option<&'a Staged>) -> Self {
+    fn of(visit: &Visit, invitation: &'a Invitation, sheet: &'a Sheet, staged: Option<&'a StagedAttachment>) -> Self {
         let texts = &visit.texts.signup;
         let organization = ("organization", invitation.organization_name.as_str());
         let role = ("role", invitation.role_name.as_str());

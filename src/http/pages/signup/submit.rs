@@ -19,12 +19,12 @@ use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Decoded;
-use crate::store::signup::Wish;
+use crate::store::signup::SignupInput;
 use crate::store::{self, Error, Tx};
 
 /// The fields that nobody types: what proves when the form was made, the file that came before, the one for robots.
 const FORM_FIELD: &str = "form";
-const DOCUMENT_FIELD: &str = "cvToken";
+const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
 /// Looks before anything is read whether there is such a link, and whether its address has sent too much: each form that
@@ -47,7 +47,7 @@ pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prec
 pub(super) struct Sent {
     visit: Visit,
     sheet: Sheet,
-    input: Wish,
+    input: SignupInput,
     /// The token of the page where whoever sent it sees where they stand.
     status_token: String,
 }
@@ -74,11 +74,11 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
     match (made, checked) {
         (Some(made), Ok(checked)) if !sheet.is_wrong() => {
             let status_token = status_page::token_of_form(ctx.store.form_secret(), &made.id);
-            let input = Wish {
+            let input = SignupInput {
                 checked,
                 locale: visit.texts.tag.to_owned(),
                 digest: status_page::token_digest(&status_token),
-                document: sheet.document.clone(),
+                attachment: sheet.attachment.clone(),
             };
             Ok(Decoded::Input(Sent { visit, sheet, input, status_token }))
         }
@@ -149,14 +149,14 @@ fn signature(ctx: &Ctx, visit: &Visit, form: &sent::Form, sheet: &mut Sheet) -> 
 
 /// The file that came with the form, where that is a person's and ours, else the one that came before.
 fn upload(form: &sent::Form, is_kept: bool, sheet: &mut Sheet) {
-    let before = || form.texts(DOCUMENT_FIELD).next().and_then(attachment::AttachmentToken::parse);
+    let before = || form.texts(ATTACHMENT_FIELD).next().and_then(attachment::AttachmentToken::parse);
     match form.upload() {
-        Some(sent::Upload::Staged(staged)) if is_kept => sheet.document = Some(staged.token.clone()),
+        Some(sent::Upload::Staged(staged)) if is_kept => sheet.attachment = Some(staged.token.clone()),
         Some(sent::Upload::Fault(fault)) => {
             sheet.faults.push((FormField::Cv, Wrong::File(*fault)));
-            sheet.document = before();
+            sheet.attachment = before();
         }
-        Some(sent::Upload::Staged(_)) | None => sheet.document = before(),
+        Some(sent::Upload::Staged(_)) | None => sheet.attachment = before(),
     }
 }
 
@@ -175,7 +175,8 @@ fn add_faults(sheet: &mut Sheet, faults: Vec<(FormField, FieldFault)>, form: &se
 /// # Errors
 /// As pages: `validation_error`, or `payload_too_large` where the file is; `not_found`, `gone`, as for the form.
 pub(super) fn refuse(_: &Ctx, tx: &Tx<'_>, Refused { visit, sheet }: &Refused) -> Result<Reply, Error> {
-    let staged = sheet.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
+    let staged =
+        sheet.attachment.as_ref().map(|token| store::attachment::find_staged(tx, token)).transpose()?.flatten();
     match visit.follow(tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => {
             form::again(visit, &invitation, sheet, staged.as_ref())
@@ -209,12 +210,13 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
         return said::applied_before(visit, &invitation, token);
     }
-    let staged = input.document.as_ref().map(|token| store::document::staged(tx, token)).transpose()?.flatten();
-    if input.document.is_some() && staged.is_none() {
+    let staged =
+        input.attachment.as_ref().map(|token| store::attachment::find_staged(tx, token)).transpose()?.flatten();
+    if input.attachment.is_some() && staged.is_none() {
         let faults = vec![(FormField::Cv, Wrong::FileGone)];
         let (signed, typed) = (sheet.signed.clone(), sheet.typed.clone());
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }
-    store::signup::apply(tx, &*ctx.world, &invitation, input)?;
+    store::signup::submit(tx, &*ctx.world, &invitation, input)?;
     Ok(accepted(&invitation.role_id).keeping(staged.as_ref()))
 }

@@ -3,9 +3,10 @@
 use super::view;
 use super::visit::{Visit, private};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::status_page::deletion::Deletion;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
-use crate::store::status_page::acts::{self, Deletion};
+use crate::store::status_page::{deletion, withdrawal};
 use crate::store::{Error, Tx};
 
 /// `POST …/withdraw`: the candidate takes the application back, where they see that it goes on. Either way the page shows how
@@ -16,7 +17,7 @@ use crate::store::{Error, Tx};
 pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
     if found.shown.progress(&found.page, tx.now).status == ApplicationStatus::InProgress {
-        acts::withdraw(tx, &*ctx.world, &found.page, &found.shown)?;
+        withdrawal::withdraw(tx, &*ctx.world, &found.page, &found.shown)?;
     }
     Ok(private(Reply::see_other(&visit.path())))
 }
@@ -28,7 +29,7 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, E
 /// None but a 404 page where the link leads nowhere.
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
-    match acts::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.shown)? {
+    match deletion::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.shown)? {
         Deletion::Done => view::deleted(&found),
         Deletion::Held => Ok(private(Reply::see_other(&format!("{}#held", visit.path())))),
     }

@@ -8,12 +8,12 @@ use super::view;
 use super::visit::{FoundPage, Visit, private};
 use crate::domain::id::{AttachmentId, Id};
 use crate::domain::progress::Stage;
-use crate::http::api::candidate::wire::{WireDocument, WireTyped};
+use crate::http::api::candidate::wire::{WireAttachment, WireTyped};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::document::Document;
-use crate::store::status_page::sent::Sent;
+use crate::store::attachment::Attachment;
+use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
 /// `GET …/data`: what they sent, where their documents are, and the application as the page shows it: nothing of a decision that
@@ -27,41 +27,41 @@ pub(super) fn download(_: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Err
     Ok(private(reply).with(header::CONTENT_DISPOSITION, "attachment; filename=\"application.json\""))
 }
 
-/// A visit to one document of a page.
-pub(super) struct DocumentVisit {
+/// A visit to one attachment of a page.
+pub(super) struct AttachmentVisit {
     visit: Visit,
     id: Option<AttachmentId>,
 }
 
-/// The document that a path names; an id that none can have names none.
+/// Decodes the path of an attachment.
 ///
 /// # Errors
 /// As for the page.
-pub(super) fn decode_document(ctx: &Ctx, request: &Request) -> Result<DocumentVisit, Error> {
-    Ok(DocumentVisit {
+pub(super) fn decode_attachment(ctx: &Ctx, request: &Request) -> Result<AttachmentVisit, Error> {
+    Ok(AttachmentVisit {
         visit: super::visit::decode(ctx, request)?,
         id: AttachmentId::parse(request.param("documentId")),
     })
 }
 
-/// `GET …/documents/{documentId}`: a document that came with what the page is about, as it was uploaded.
+/// `GET …/documents/{documentId}`: an attachment of the signup, as it was uploaded.
 ///
 /// # Errors
-/// None but a 404 page where the link leads nowhere, or what the page is about came with no such document.
-pub(super) fn download_document(_: &Ctx, tx: &Tx<'_>, of: &DocumentVisit) -> Result<Reply, Error> {
+/// None but a 404 page where the link leads nowhere, or what the page is about came with no such attachment.
+pub(super) fn download_attachment(_: &Ctx, tx: &Tx<'_>, of: &AttachmentVisit) -> Result<Reply, Error> {
     let found = of.visit.find(tx)?;
-    let sent = found.as_ref().and_then(|found| found.shown.sent.as_ref());
-    let document = sent.and_then(|sent| sent.documents.iter().find(|document| Some(&document.id) == of.id.as_ref()));
-    let Some(document) = document else { return view::nowhere(&of.visit) };
-    store::document::expect_whole(tx, document)?;
-    Ok(private(Reply::download(document)))
+    let sent = found.as_ref().and_then(|found| found.shown.signup.as_ref());
+    let attachment = sent.and_then(|sent| sent.attachments.iter().find(|one| Some(&one.id) == of.id.as_ref()));
+    let Some(attachment) = attachment else { return view::nowhere(&of.visit) };
+    store::attachment::require_complete(tx, attachment)?;
+    Ok(private(Reply::download(attachment)))
 }
 
 fn wire<'a>(tx: &Tx<'_>, visit: &Visit, found: &'a FoundPage) -> Wire<'a> {
     let shown = &found.shown;
     let progress = shown.progress(&found.page, tx.now);
     let step = |(place, stage): &(usize, Stage)| Some(WireStep { name: shown.steps.get(*place)?, stage: word(*stage) });
-    let sent = shown.sent.as_ref().map(|sent| wire_sent(visit, sent));
+    let sent = shown.signup.as_ref().map(|sent| wire_sent(visit, sent));
     // What staff keep of a person is told to whoever they added themselves: to nobody who only typed an address.
     let candidate = shown
         .application
@@ -91,10 +91,9 @@ fn word(stage: Stage) -> &'static str {
     }
 }
 
-fn wire_sent<'a>(visit: &Visit, sent: &'a Sent) -> WireSent<'a> {
-    let document =
-        |document: &Document| WireOwn { document: WireDocument::of(document), path: visit.path_of(&document.id) };
-    WireSent { typed: WireTyped::of(sent), documents: sent.documents.iter().map(document).collect() }
+fn wire_sent<'a>(visit: &Visit, sent: &'a Signup) -> WireSent<'a> {
+    let own = |one: &Attachment| WireOwn { attachment: WireAttachment::of(one), path: visit.path_of(&one.id) };
+    WireSent { typed: WireTyped::of(sent), documents: sent.attachments.iter().map(own).collect() }
 }
 
 #[derive(Serialize)]
@@ -130,10 +129,10 @@ struct WireSent<'a> {
     documents: Vec<WireOwn>,
 }
 
-/// A document, and where it is downloaded behind the same link.
+/// An attachment, and its path behind the same link.
 #[derive(Serialize)]
 struct WireOwn {
     #[serde(flatten)]
-    document: WireDocument,
+    attachment: WireAttachment,
     path: String,
 }

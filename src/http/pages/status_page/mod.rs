@@ -32,8 +32,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             Audience::Page,
             Method::GET,
             "/status/{token}/documents/{documentId}",
-            data::decode_document,
-            data::download_document,
+            data::decode_attachment,
+            data::download_attachment,
         )
         .answering(&[(200, ""), (400, "validation_error"), (404, "not_found")]),
         Route::open(Audience::Page, Method::POST, "/status/{token}/withdraw", decode, acts::withdraw)

@@ -12,9 +12,9 @@ use crate::http::pages::frame::{self, Frame};
 use crate::http::pages::texts::{Status, Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
-use crate::store::document::Document;
-use crate::store::status_page::sent::Sent;
-use crate::store::status_page::shown::{Organization, Shown};
+use crate::store::attachment::Attachment;
+use crate::store::signup::Signup;
+use crate::store::status_page::view::{PageOrganization, StatusPageView};
 use crate::store::{Error, Tx};
 
 const NOWHERE: Refusal = Refusal::NotFound("the link leads nowhere, or does not any more");
@@ -115,7 +115,7 @@ pub(super) fn deleted(found: &FoundPage) -> Result<Reply, Error> {
 
 fn frame<'a>(
     texts: &'static Texts,
-    organization: Option<&'a Organization>,
+    organization: Option<&'a PageOrganization>,
     title: String,
     choices: Vec<frame::Choice>,
 ) -> Frame<'a> {
@@ -156,8 +156,11 @@ fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a FoundPage, now: Timestamp) -> P
         applied: fill(words.applied, &[("date", &day(ctx, found, shown.applied_at))]),
         steps: steps(words, shown, &progress),
         facts: facts(visit, texts, shown),
-        facts_heading: if shown.sent.is_some() { words.sent } else { words.known },
-        consent: shown.sent.as_ref().map(|sent| fill(words.consent, &[("date", &day(ctx, found, sent.consented_at))])),
+        facts_heading: if shown.signup.is_some() { words.sent } else { words.known },
+        consent: shown
+            .signup
+            .as_ref()
+            .map(|sent| fill(words.consent, &[("date", &day(ctx, found, sent.consented_at))])),
         withdraw: (progress.status == ApplicationStatus::InProgress).then(|| named(words.withdraw_more)),
         delete: named(words.delete_more),
         held: asked_at.map(held),
@@ -181,7 +184,7 @@ fn state(words: &'static Status, status: ApplicationStatus, named: impl Fn(&str)
     State { class, heading, more: named(more) }
 }
 
-fn steps<'a>(words: &'static Status, shown: &'a Shown, progress: &Progress) -> Vec<Step<'a>> {
+fn steps<'a>(words: &'static Status, shown: &'a StatusPageView, progress: &Progress) -> Vec<Step<'a>> {
     let step = |(place, stage): &(usize, Stage)| {
         let (class, words) = match stage {
             Stage::Done => ("done", words.done),
@@ -197,18 +200,18 @@ fn steps<'a>(words: &'static Status, shown: &'a Shown, progress: &Progress) -> V
 
 /// What the candidate typed. Nothing else is shown of them, because an address alone proves nothing; of somebody whom staff
 /// added, who they are.
-fn facts(visit: &Visit, texts: &'static Texts, shown: &Shown) -> Vec<Fact> {
+fn facts(visit: &Visit, texts: &'static Texts, shown: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
     let fact = |name, text: &str| Fact { name, lines: text.lines().map(Line::plain).collect() };
-    let document = |one: &Document| Line { text: document(texts, one), path: Some(visit.path_of(&one.id)) };
-    let mut facts = match (&shown.sent, &shown.application) {
-        (Some(Sent { name, email, phone, links, note, documents, .. }), _) => vec![
+    let line = |one: &Attachment| Line { text: attachment_text(texts, one), path: Some(visit.path_of(&one.id)) };
+    let mut facts = match (&shown.signup, &shown.application) {
+        (Some(Signup { name, email, phone, links, note, attachments, .. }), _) => vec![
             fact(words.name, name),
             fact(words.email, email),
             fact(words.phone, phone),
             Fact { name: words.links, lines: links.iter().map(|link| Line::plain(link)).collect() },
             fact(words.note, note),
-            Fact { name: words.document, lines: documents.iter().map(document).collect() },
+            Fact { name: words.document, lines: attachments.iter().map(line).collect() },
         ],
         (None, Some(applied)) => {
             vec![fact(words.name, &applied.candidate.name), fact(words.email, &applied.candidate.email)]
@@ -219,15 +222,15 @@ fn facts(visit: &Visit, texts: &'static Texts, shown: &Shown) -> Vec<Fact> {
     facts
 }
 
-/// What a document is called, and how long it is: in whole kilobytes, or in megabytes to the tenth.
-fn document(texts: &Texts, document: &Document) -> String {
+/// The name and the size of an attachment, in whole kilobytes, or in megabytes to the tenth.
+fn attachment_text(texts: &Texts, attachment: &Attachment) -> String {
     let words = &texts.status;
-    let kilobytes = (f64::from(document.bytes) / KILOBYTE).ceil();
+    let kilobytes = (f64::from(attachment.bytes) / KILOBYTE).ceil();
     let (unit, size) = if kilobytes < KILOBYTE {
         (words.kilobytes, texts.number(kilobytes))
     } else {
         (words.megabytes, texts.number((kilobytes / KILOBYTE * 10.0).ceil() / 10.0))
     };
     let size = fill(unit, &[("size", &size)]);
-    fill(words.document_of, &[("name", &document.file_name), ("size", &size)])
+    fill(words.document_of, &[("name", &attachment.file_name), ("size", &size)])
 }

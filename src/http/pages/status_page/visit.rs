@@ -8,7 +8,7 @@ use crate::http::pages::texts::{self, Texts};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::store::status_page::shown::{self, Shown};
+use crate::store::status_page::view::{self, StatusPageView};
 use crate::store::status_page::{self as pages, StatusPage};
 use crate::store::{Error, Tx};
 
@@ -41,7 +41,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 /// A page that a link leads to, and the language that it speaks to this reader.
 pub(super) struct FoundPage {
     pub(super) page: StatusPage,
-    pub(super) shown: Shown,
+    pub(super) shown: StatusPageView,
     pub(super) texts: &'static Texts,
 }
 
@@ -49,7 +49,7 @@ impl Visit {
     /// Where the link leads; `None` where it leads nowhere, or does not any more.
     pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<FoundPage>, Error> {
         let Some(page) = pages::find(tx, &status_page::token_digest(&self.token))? else { return Ok(None) };
-        let Some(shown) = shown::of(tx, &page)? else { return Ok(None) };
+        let Some(shown) = view::load(tx, &page)? else { return Ok(None) };
         let texts = if self.is_chosen { self.texts } else { texts::of_tag(&page.locale) };
         Ok(Some(FoundPage { page, shown, texts }))
     }
@@ -59,9 +59,9 @@ impl Visit {
         format!("/status/{}{}", self.token, self.query())
     }
 
-    /// Where a document is downloaded.
-    pub(super) fn path_of(&self, document: &AttachmentId) -> String {
-        format!("/status/{}/documents/{}{}", self.token, document.as_str(), self.query())
+    /// The path from which an attachment is downloaded.
+    pub(super) fn path_of(&self, attachment: &AttachmentId) -> String {
+        format!("/status/{}/documents/{}{}", self.token, attachment.as_str(), self.query())
     }
 
     /// The query that keeps a language that was chosen.

@@ -117,7 +117,7 @@ async fn read(
     let turn = turn.map_err(|error| Error::Unavailable(error.to_string()))?;
     let run = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        let piece = ctx.store.read(|tx| store::document::piece(tx, &id, number))?;
+        let piece = ctx.store.read(|tx| store::attachment::read_chunk(tx, &id, number))?;
         piece.iter().for_each(|piece| digest.add(piece));
         Ok((piece, digest))
     });

@@ -118,9 +118,9 @@ impl TestService {
     /// Waits until nothing is kept of anything and every place is free.
     fn until_empty(&self) {
         let began = Instant::now();
-        let kept = || self.ctx.store.read(store::document::kept).unwrap();
-        while kept().0 + kept().1 > 0 || self.ctx.uploads.free() < UPLOADS_MAX {
-            assert!(began.elapsed() < Duration::from_secs(20), "{} documents are kept", kept().0);
+        let stored = || self.ctx.store.read(store::attachment::stored_content).unwrap();
+        while stored().0 + stored().1 > 0 || self.ctx.uploads.free() < UPLOADS_MAX {
+            assert!(began.elapsed() < Duration::from_secs(20), "{} attachments are left", stored().0);
             std::thread::sleep(Duration::from_millis(5));
         }
     }

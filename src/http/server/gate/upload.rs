@@ -12,7 +12,7 @@ use crate::domain::attachment::{
 };
 use crate::domain::id::AttachmentId;
 use crate::http::server::ctx::Ctx;
-use crate::store::document::{self, Staged};
+use crate::store::attachment::{self, StagedAttachment};
 use crate::store::{Error, Grade, Tx};
 
 /// A file that arrives. Where it is dropped before it is finished, nothing of it is kept.
@@ -49,7 +49,7 @@ impl Staging {
         }
     }
 
-    /// Whether it can still become a document.
+    /// Whether the content can still be of an accepted type.
     pub(super) fn is_hopeful(&self) -> bool {
         self.scan.is_hopeful()
     }
@@ -57,7 +57,7 @@ impl Staging {
     /// Some more of it. What makes a piece is in the file when this is done.
     ///
     /// # Errors
-    /// [`document::NO_ROOM_FOR_FILE`](crate::domain::attachment::NO_ROOM_FOR_FILE) where the disk, or the total of all attachments, has no room for it; [`Error::Unavailable`] where it
+    /// [`NO_ROOM_FOR_FILE`](crate::domain::attachment::NO_ROOM_FOR_FILE) where the disk, or the total of all attachments, has no room for it; [`Error::Unavailable`] where it
     /// cannot be written now.
     pub(super) async fn take(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
@@ -80,14 +80,14 @@ impl Staging {
     ///
     /// # Errors
     /// As [`Staging::take`].
-    pub(super) async fn finish(&mut self) -> Result<Option<Staged>, Error> {
+    pub(super) async fn finish(&mut self) -> Result<Option<StagedAttachment>, Error> {
         let piece = self.next_piece();
         let Some(media_type) = self.scan.media_type() else { return Ok(None) };
         let (id, token, bytes) = (self.id.clone(), self.token.clone(), self.bytes);
         let file_name = file_name(&self.given_name, Some(media_type));
-        let staged = Staged { id: id.clone(), token, file_name: file_name.clone(), media_type, bytes };
+        let staged = StagedAttachment { id: id.clone(), token, file_name: file_name.clone(), media_type, bytes };
         let sha256 = self.digest.value();
-        let finish = move |tx: &Tx<'_>| document::finish(tx, &id, &file_name, media_type, bytes, &sha256);
+        let finish = move |tx: &Tx<'_>| attachment::finish(tx, &id, &file_name, media_type, bytes, &sha256);
         self.write(piece, finish).await?;
         // It stays.
         self.is_begun = false;
@@ -128,13 +128,13 @@ impl Staging {
         let name = file_name(&self.given_name, None);
         let job = move |tx: &Tx<'_>| {
             if is_first {
-                document::begin(tx, &id, &token, &name)?;
+                attachment::begin(tx, &id, &token, &name)?;
             }
-            if !limits.has_room_beside(document::total_bytes(tx)?, bytes) {
+            if !limits.has_room_beside(attachment::total_bytes(tx)?, bytes) {
                 return Err(NO_ROOM_FOR_FILE.into());
             }
             if !piece.is_empty() {
-                document::append(tx, &id, number, &piece)?;
+                attachment::append_chunk(tx, &id, number, &piece)?;
             }
             beside(tx)
         };
@@ -155,7 +155,7 @@ impl Drop for Staging {
 pub(super) async fn remove(ctx: Arc<Ctx>, id: AttachmentId) {
     loop {
         let id = id.clone();
-        let job = move |tx: &Tx<'_>| document::drop_some(tx, &id);
+        let job = move |tx: &Tx<'_>| attachment::delete_slice(tx, &id);
         match outcome_of(|done| ctx.store.write(Grade::Upkeep, job, done)).await {
             Ok(false) => {}
             Ok(true) | Err(_) => return,

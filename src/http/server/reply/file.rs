@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Reply, StoredFile};
 use crate::http::server::gzip;
-use crate::store::document::{Document, Staged};
+use crate::store::attachment::{Attachment, StagedAttachment};
 
 /// A larger file is kept only compressed: a sixth or so.
 const UNPACKED_BYTES_MAX: usize = 1_024 * 1_024;
@@ -39,8 +39,8 @@ impl Reply {
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
 
-    /// 200 with a document to be saved under its name: nobody keeps it, and no browser shows it in place (RFC 6266, RFC 8187).
-    pub(in crate::http) fn download(document: &Document) -> Self {
+    /// 200 with an attachment to be saved under its name: nobody stores it, and no browser shows it in place (RFC 6266, RFC 8187).
+    pub(in crate::http) fn download(attachment: &Attachment) -> Self {
         // What an extended value may have as it is.
         const NAME: &AsciiSet = &NON_ALPHANUMERIC
             .remove(b'!')
@@ -55,10 +55,10 @@ impl Reply {
             .remove(b'`')
             .remove(b'|')
             .remove(b'~');
-        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&document.file_name, NAME));
-        let (id, bytes, sha256) = (document.id.clone(), document.bytes, document.sha256);
+        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&attachment.file_name, NAME));
+        let (id, bytes, sha256) = (attachment.id.clone(), attachment.bytes, attachment.sha256);
         let file = Some(Box::new(StoredFile { id, bytes, sha256 }));
-        Self { file, ..Self::ok(document.media_type.as_str(), Bytes::new()) }
+        Self { file, ..Self::ok(attachment.media_type.as_str(), Bytes::new()) }
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::CONTENT_DISPOSITION, &disposition)
             .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
@@ -71,12 +71,12 @@ impl Reply {
 
     /// The same, keeping a file that came with the request: it was applied with, or can be from the page that this is. A file
     /// that no answer keeps is dropped.
-    pub(in crate::http) fn keeping(self, staged: Option<&Staged>) -> Self {
+    pub(in crate::http) fn keeping(self, staged: Option<&StagedAttachment>) -> Self {
         Self { kept_upload: staged.map(|staged| Box::new(staged.id.clone())), ..self }
     }
 
     /// Whether it keeps a file that came with the request.
-    pub(in crate::http) fn keeps(&self, staged: &Staged) -> bool {
+    pub(in crate::http) fn keeps(&self, staged: &StagedAttachment) -> bool {
         self.kept_upload.as_deref() == Some(&staged.id)
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::attachment::{AttachmentToken, MediaType};
 use crate::domain::disk::UploadLimits;
 use crate::domain::timestamp::Timestamp;
 use crate::http::server::ctx::Settings;
-use crate::store::document::{Staged, begin, kept};
+use crate::store::attachment::{StagedAttachment, begin, stored_content};
 use crate::store::{Grade, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Scripted, World};
@@ -52,10 +52,10 @@ impl Place {
         Self { ctx, _dir: dir }
     }
 
-    /// Documents and pieces in the file.
-    fn kept(&self) -> (i64, i64) {
-        let (documents, pieces, _) = self.ctx.store.read(kept).unwrap();
-        (documents, pieces)
+    /// Counts the attachments and the chunks in the file.
+    fn counts(&self) -> (i64, i64) {
+        let (attachments, chunks, _) = self.ctx.store.read(stored_content).unwrap();
+        (attachments, chunks)
     }
 
     fn read(&self, body: Sent) -> Result<Form, Error> {
@@ -74,7 +74,7 @@ impl Place {
     #[track_caller]
     fn refused(&self, body: Sent) -> String {
         let Err(Error::Refused(refusal)) = self.read(body) else { panic!("it was read") };
-        assert_eq!(self.kept(), (0, 0));
+        assert_eq!(self.counts(), (0, 0));
         refusal.sentence()
     }
 
@@ -83,20 +83,20 @@ impl Place {
     fn fault(&self, parts: &[Vec<u8>]) -> AttachmentFault {
         let form = self.read(form(parts)).unwrap();
         let Some(Upload::Fault(fault)) = form.upload() else { panic!("{form:?}") };
-        assert_eq!(self.kept(), (0, 0));
+        assert_eq!(self.counts(), (0, 0));
         *fault
     }
 
     #[track_caller]
-    fn staged(&self, parts: &[Vec<u8>]) -> Staged {
+    fn staged(&self, parts: &[Vec<u8>]) -> StagedAttachment {
         let form = self.read(form(parts)).unwrap();
         let Some(Upload::Staged(staged)) = form.upload() else { panic!("{form:?}") };
         staged.clone()
     }
 
-    /// What is in the file of all documents.
+    /// The content of all attachments.
     fn content(&self) -> Vec<u8> {
-        self.ctx.store.read(kept).unwrap().2
+        self.ctx.store.read(stored_content).unwrap().2
     }
 }
 
@@ -192,8 +192,8 @@ fn a_form_is_read_whatever_the_size_of_its_frames() {
         assert!(form.text("links").is_err());
         let Some(Upload::Staged(staged)) = form.upload() else { panic!("{form:?}") };
         assert_eq!((staged.file_name.as_str(), staged.media_type, staged.bytes), ("cv.pdf", MediaType::Pdf, 200_000));
-        assert_eq!((place.kept(), place.content() == content), ((1, 4), true));
-        let again = place.ctx.store.read(|tx| crate::store::document::staged(tx, &staged.token)).unwrap();
+        assert_eq!((place.counts(), place.content() == content), ((1, 4), true));
+        let again = place.ctx.store.read(|tx| crate::store::attachment::find_staged(tx, &staged.token)).unwrap();
         assert_eq!(again.as_ref(), Some(staged));
     }
     // One byte at a time, too.
@@ -207,7 +207,7 @@ fn both_sides_of_the_largest_file() {
     let place = Place::new();
     let staged = place.staged(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX))]);
     assert_eq!(staged.bytes as usize, attachment::ATTACHMENT_BYTES_MAX);
-    assert_eq!(place.kept(), (1, 160));
+    assert_eq!(place.counts(), (1, 160));
     let place = Place::new();
     assert_eq!(place.fault(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX + 1))]), AttachmentFault::TooLarge);
 }
@@ -220,7 +220,7 @@ fn more_than_the_largest_file_is_not_read_on() {
     let body = Endless { frames: Arc::clone(&frames), next: begin[..begin.len() - 2].to_vec().into() };
     let form = place.read_endless(body).unwrap();
     assert!(matches!(form.upload(), Some(Upload::Fault(AttachmentFault::TooLarge))));
-    assert_eq!((form.text("name").unwrap(), place.kept()), (Some("Ada"), (0, 0)));
+    assert_eq!((form.text("name").unwrap(), place.counts()), (Some("Ada"), (0, 0)));
     assert!(frames.load(std::sync::atomic::Ordering::Relaxed) <= attachment::ATTACHMENT_BYTES_MAX / 16_384 + 3);
 }
 
@@ -237,7 +237,7 @@ fn an_upload_that_stops_leaves_nothing() {
         let (soon, late) = (Duration::from_millis(50), Duration::from_secs(60));
         for patience in [Patience { idle: soon, whole: late }, Patience { idle: late, whole: soon }] {
             let Err(Error::Refused(Refusal::BadRequest(..))) = place.read_within(never(), patience) else { panic!() };
-            assert_eq!(place.kept(), (0, 0), "{cut}");
+            assert_eq!(place.counts(), (0, 0), "{cut}");
         }
     }
 }
@@ -379,7 +379,7 @@ fn a_form_of_texts_alone_is_read_as_browsers_write_it() {
 }
 
 #[test]
-fn too_many_documents_that_nobody_applies_with_are_not_kept() {
+fn an_upload_is_refused_when_too_many_attachments_are_staged() {
     let place = Place::new();
     let (world, (done, ended)) = (Arc::clone(&place.ctx.world), std::sync::mpsc::channel());
     let begin = move |tx: &crate::store::Tx<'_>| {

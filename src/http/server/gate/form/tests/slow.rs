@@ -45,7 +45,7 @@ fn a_form_that_trickles_in_is_cut_off() {
             panic!("it was read")
         };
         assert!(refusal.sentence().contains("more slowly than 1024 bytes a second"), "{}", refusal.sentence());
-        assert_eq!(place.kept(), (0, 0));
+        assert_eq!(place.counts(), (0, 0));
     }
 }
 

@@ -1,33 +1,34 @@
-//! An application on its way into the file, with its candidate, as the text of a column.
+//! An application of an import with its candidate and steps, stored as the JSON text of one column.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{candidate, candidate_role};
 use crate::db::tx::{self, Error};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus, StepType};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
+use crate::store::application::ApplicationRecord;
+use crate::store::candidate::CandidateRecord;
 
-/// An application with everything that comes with it.
+/// An application with its candidate and steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// The organization that it is for.
+pub struct StagedApplication {
+    /// The role's organization.
     pub organization: OrganizationId,
-    /// The role that it is for.
+    /// The role.
     pub role: RoleId,
-    /// Who applied. They may be in the file already.
-    pub candidate: candidate::Record,
+    /// The candidate, who may be in the file already.
+    pub candidate: CandidateRecord,
     /// The application.
-    pub application: candidate_role::Record,
-    /// Its steps.
+    pub application: ApplicationRecord,
+    /// The application's steps.
     pub steps: Vec<CandidateStep>,
 }
 
-/// What the columns of a row do not say.
+/// The parts that have no column of their own.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Stored {
+struct Stored {
     name: String,
     email: String,
     hold_reason: Option<String>,
@@ -62,8 +63,8 @@ struct StoredStep {
     validated_at: Option<i64>,
 }
 
-impl Row {
-    /// The text of the row's column.
+impl StagedApplication {
+    /// The text of the column.
     pub(super) fn text(&self) -> Result<String, Error> {
         let Self { candidate, application, steps, .. } = self;
         let stored = Stored {
@@ -80,7 +81,7 @@ impl Row {
         serde_json::to_string(&stored).map_err(|error| Error::Defect(error.to_string()))
     }
 
-    /// The row of these columns.
+    /// Parses the columns of a row.
     pub(super) fn parse(organization: &str, role: &str, candidate: &str, text: &str) -> Result<Self, Error> {
         let stored: Stored = serde_json::from_str(text).map_err(|error| Error::Defect(error.to_string()))?;
         let time = |micros: Option<i64>| micros.map(Timestamp::from_micros);
@@ -88,13 +89,13 @@ impl Row {
         Ok(Self {
             organization: tx::word(organization, OrganizationId::parse)?,
             role: tx::word(role, RoleId::parse)?,
-            candidate: candidate::Record {
+            candidate: CandidateRecord {
                 id: tx::word(candidate, CandidateId::parse)?,
                 name: stored.name,
                 email: tx::word(&stored.email, Email::parse)?,
                 privacy,
             },
-            application: candidate_role::Record {
+            application: ApplicationRecord {
                 id: tx::word(&stored.id, ApplicationId::parse)?,
                 status: tx::word(&stored.status, ApplicationStatus::parse)?,
                 applied_at: Timestamp::from_micros(stored.applied_at),

@@ -1,4 +1,4 @@
-//! Who opened an attachment, on record.
+//! The activity row of a download by staff.
 
 use serde::Serialize;
 
@@ -8,22 +8,20 @@ use crate::domain::id::AttachmentId;
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Puts on record that staff opened an attachment of a candidate. By its id: its name may be the candidate's.
-///
-/// # Errors
-/// When SQLite fails.
+/// Records that staff opened an attachment of a candidate. The row has the attachment's id, because its file name may be the
+/// candidate's name.
 pub fn record_opened(
     tx: &Tx<'_>,
     stamp: &Stamp,
     who: &Principal,
     subject: &Subject,
-    document: &AttachmentId,
+    attachment: &AttachmentId,
 ) -> Result<(), Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Opened<'a> {
         document_id: &'a str,
     }
-    let detail = activity::detail(&None::<()>, &Opened { document_id: document.as_str() })?;
+    let detail = activity::detail(&None::<()>, &Opened { document_id: attachment.as_str() })?;
     activity::append(tx, stamp, Some(who), Action::DocumentOpened, subject, &detail)
 }

@@ -16,7 +16,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::candidate::acts;
+use crate::store::application::recorded_act;
 use crate::store::{self, Error, Grade, Tx};
 
 const NO_APPLICATION: Refusal = Refusal::NotFound("there is no such application, or this key may not see it");
@@ -51,14 +51,14 @@ fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
 fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &WithdrawInput) -> Result<Reply, Error> {
     let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
     let (organization, standing) = store::access::to_application(tx, who, id)?.ok_or(NO_APPLICATION)?;
-    let before = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
+    let before = store::application::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     standing.require_manager()?;
     candidate::require_withdrawable(before.record.status)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    acts::withdraw(tx, Some(who), &organization, &before, input.reason.as_deref(), &stamp)?;
-    let after = store::candidate_role::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
+    recorded_act::withdraw(tx, Some(who), &organization, &before, input.reason.as_deref(), &stamp)?;
+    let after = store::application::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
     let steps = store::candidate_step::of_application(tx, id)?;
-    let after = (after, steps, store::status_page::sent::all_of(tx, id)?);
+    let after = (after, steps, store::signup::all_of_application(tx, id)?);
     let data = WireApplicationInFull::of(&after);
     Ok(Reply::json(&WireData { success: true, data }).about(before.candidate_id))
 }

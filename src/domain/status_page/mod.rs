@@ -1,6 +1,8 @@
-//! Tokens of the links to status pages (`/status/{token}`).
+//! Status pages: the tokens of their links (`/status/{token}`), and in `deletion` the rule of their "delete" button.
 //!
 //! The token alone opens the page, so it is too long to guess, and the file has only its digest.
+
+pub mod deletion;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -15,7 +15,7 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_DOCUMENT: Refusal = Refusal::NotFound("the candidate has no such document");
+const NO_ATTACHMENT: Refusal = Refusal::NotFound("the candidate has no such document");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
@@ -40,7 +40,7 @@ struct DownloadInput {
     is_opened: bool,
 }
 
-/// The document that a path names; an id that none can have names none.
+/// Decodes the path. An id that no attachment can have is answered like an unknown one.
 #[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
 fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     let candidate_id = CandidateId::parse(request.param("id"));
@@ -51,16 +51,16 @@ fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
 /// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded, to be saved and never shown in place.
 ///
 /// # Errors
-/// `not_found` where there is no such candidate, or the caller may not see them, or they have no such document.
+/// `not_found` where there is no such candidate, or the caller may not see them, or they have no such attachment.
 fn download(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DownloadInput) -> Result<Reply, Error> {
     let (candidate, _) = find(tx, who, input.candidate_id.as_ref())?;
-    let id = input.id.as_ref().ok_or(NO_DOCUMENT)?;
-    let found = store::document::find(tx, &candidate.organization_id, &candidate.id, id)?;
-    let document = found.ok_or(NO_DOCUMENT)?;
-    store::document::expect_whole(tx, &document)?;
+    let id = input.id.as_ref().ok_or(NO_ATTACHMENT)?;
+    let found = store::attachment::find(tx, &candidate.organization_id, &candidate.id, id)?;
+    let attachment = found.ok_or(NO_ATTACHMENT)?;
+    store::attachment::require_complete(tx, &attachment)?;
     if input.is_opened {
         let subject = Subject::of_candidate(candidate.organization_id, candidate.id);
-        store::document::record_opened(tx, &store::activity::stamp(&*ctx.world), who, &subject, id)?;
+        store::attachment::record_opened(tx, &store::activity::stamp(&*ctx.world), who, &subject, id)?;
     }
-    Ok(Reply::download(&document))
+    Ok(Reply::download(&attachment))
 }

@@ -1,26 +1,23 @@
-//! What is swept, when, and in what slices; and what is nobody's from one transaction to the next.
+//! Which attachments the sweep deletes, when, and in which slices.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::db::row::Connection;
-
 use super::super::Store;
 use super::sweep::Sweeper;
 use super::*;
-use crate::db::tx;
 use crate::world::{Scripted, World};
 
-/// A store whose own thread does not sweep.
-struct Place {
+/// A store whose own sweep is stopped.
+struct Fixture {
     store: Store,
     world: Arc<Scripted>,
     path: PathBuf,
     _dir: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
@@ -44,18 +41,17 @@ impl Place {
         self.act(|tx| tx.run(sql, []).map(drop));
     }
 
-    /// Begins a document of so many pieces.
-    fn begin(&self, name: &str, pieces: i64) {
+    /// Begins an upload and appends chunks.
+    fn begin(&self, name: &str, chunks: i64) {
         let (id, token) = (AttachmentId::parse(name).unwrap(), token(name));
         self.act(|tx| {
             begin(tx, &id, &token, name)?;
-            (1..=pieces).try_for_each(|number| append(tx, &id, number, name.as_bytes()))
+            (1..=chunks).try_for_each(|number| append_chunk(tx, &id, number, name.as_bytes()))
         });
     }
 
-    /// The same, and it is nobody's.
-    fn detached(&self, name: &str, pieces: i64) {
-        self.begin(name, pieces);
+    fn add_detached(&self, name: &str, chunks: i64) {
+        self.begin(name, chunks);
         self.act(|tx| {
             let sql = "UPDATE documents
                        SET digest = NULL, created_at = 0
@@ -64,10 +60,10 @@ impl Place {
         });
     }
 
-    /// How many documents and pieces there are.
-    fn kept(&self) -> (i64, i64) {
-        let (documents, pieces, _) = self.store.read(kept).unwrap();
-        (documents, pieces)
+    /// The numbers of attachments and chunks in the file.
+    fn counts(&self) -> (i64, i64) {
+        let (attachments, chunks, _) = self.store.read(stored_content).unwrap();
+        (attachments, chunks)
     }
 }
 
@@ -78,94 +74,94 @@ fn token(name: &str) -> AttachmentToken {
 }
 
 #[test]
-fn what_arrives_is_not_swept_though_its_number_was_given_before() {
-    let place = Place::new();
-    place.begin("doc_left", 1);
-    place.world.pass(Duration::from_secs(1));
-    let mut sweeper = place.sweeper();
+fn an_upload_that_reuses_a_number_is_swept_only_when_it_is_too_old() {
+    let fixture = Fixture::new();
+    fixture.begin("doc_left", 1);
+    fixture.world.pass(Duration::from_secs(1));
+    let mut sweeper = fixture.sweeper();
     sweeper.step();
-    assert_eq!(place.kept(), (0, 0));
-    place.begin("doc_new", 1);
+    assert_eq!(fixture.counts(), (0, 0));
+    fixture.begin("doc_new", 1);
     for _ in 0..5 {
-        place.world.pass(Duration::from_secs(60));
+        fixture.world.pass(Duration::from_secs(60));
         sweeper.step();
     }
-    assert_eq!(place.kept(), (1, 1));
-    // It has the number of the one before.
-    place.act(|tx| {
+    assert_eq!(fixture.counts(), (1, 1));
+    // The new upload has the number of the deleted one.
+    fixture.act(|tx| {
         let sql = "SELECT 1
                    FROM documents
                    WHERE number = 1";
         assert!(tx.exists(sql, [])?);
-        append(tx, &AttachmentId::parse("doc_new").unwrap(), 2, b"more")
+        append_chunk(tx, &AttachmentId::parse("doc_new").unwrap(), 2, b"more")
     });
-    place.world.pass(Duration::from_secs(60 * 60));
+    fixture.world.pass(Duration::from_secs(60 * 60));
     sweeper.step();
-    assert_eq!(place.kept(), (0, 0));
+    assert_eq!(fixture.counts(), (0, 0));
 }
 
 #[test]
-fn what_is_nobodys_is_swept_in_slices_as_soon_as_that_is_told() {
-    let place = Place::new();
-    let mut sweeper = place.sweeper();
-    place.detached("doc_1", 20);
+fn a_detached_attachment_is_swept_in_slices_as_soon_as_the_erasures_report_it() {
+    let fixture = Fixture::new();
+    let mut sweeper = fixture.sweeper();
+    fixture.add_detached("doc_1", 20);
     sweeper.step();
-    assert_eq!(place.kept(), (1, 20));
-    place.store.erasures.add_work();
+    assert_eq!(fixture.counts(), (1, 20));
+    fixture.store.erasures.add_work();
     for left in [(1, 12), (1, 4), (0, 0)] {
         sweeper.step();
-        assert_eq!(place.kept(), left);
-        assert!(place.store.erasures.are_unfinished());
+        assert_eq!(fixture.counts(), left);
+        assert!(fixture.store.erasures.are_unfinished());
     }
     sweeper.step();
     let began = Instant::now();
-    while place.store.erasures.are_unfinished() {
+    while fixture.store.erasures.are_unfinished() {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(5));
     }
     let name = b"doc_1";
-    let bytes = [std::fs::read(&place.path).unwrap(), std::fs::read(place.path.with_extension("db-wal")).unwrap()];
+    let bytes = [std::fs::read(&fixture.path).unwrap(), std::fs::read(fixture.path.with_extension("db-wal")).unwrap()];
     assert!(!bytes.concat().windows(name.len()).any(|window| window == name));
 }
 
 #[test]
-fn what_the_service_before_left_to_sweep_is_unfinished_from_the_start() {
-    let place = Place::new();
-    place.detached("doc_1", 1);
-    assert!(!place.store.erasures.are_unfinished());
-    let mut sweeper = place.sweeper();
-    assert!(place.store.erasures.are_unfinished());
+fn erasures_are_unfinished_from_the_start_if_an_earlier_process_left_a_detached_attachment() {
+    let fixture = Fixture::new();
+    fixture.add_detached("doc_1", 1);
+    assert!(!fixture.store.erasures.are_unfinished());
+    let mut sweeper = fixture.sweeper();
+    assert!(fixture.store.erasures.are_unfinished());
     sweeper.step();
-    assert_eq!(place.kept(), (0, 0));
+    assert_eq!(fixture.counts(), (0, 0));
 }
 
 #[test]
-fn what_cannot_be_swept_now_is_tried_at_the_next_look_and_is_not_done() {
-    let place = Place::new();
-    let mut sweeper = place.sweeper();
-    place.detached("doc_1", 1);
-    place.detached("doc_2", 1);
-    place.sql(
+fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_repeats_it() {
+    let fixture = Fixture::new();
+    let mut sweeper = fixture.sweeper();
+    fixture.add_detached("doc_1", 1);
+    fixture.add_detached("doc_2", 1);
+    fixture.sql(
         "CREATE TRIGGER stuck BEFORE DELETE ON document_pieces WHEN old.document_number = 1
          BEGIN SELECT raise(ABORT, 'stuck'); END",
     );
-    place.world.pass(Duration::from_secs(60));
+    fixture.world.pass(Duration::from_secs(60));
     (0..10).for_each(|_| drop(sweeper.step()));
-    assert_eq!(place.kept(), (1, 1));
-    // Whatever was swept is wiped once, and not over and over.
-    let behind = place.store.erasures.committed_count();
-    place.sql("DROP TRIGGER stuck");
+    assert_eq!(fixture.counts(), (1, 1));
+    // The pages of the deleted attachment are wiped once, not again and again.
+    let behind = fixture.store.erasures.committed_count();
+    fixture.sql("DROP TRIGGER stuck");
     (0..10).for_each(|_| drop(sweeper.step()));
-    assert_eq!((place.kept(), place.store.erasures.committed_count()), ((1, 1), behind));
-    assert!(place.store.erasures.are_unfinished());
-    place.world.pass(Duration::from_secs(60));
+    assert_eq!((fixture.counts(), fixture.store.erasures.committed_count()), ((1, 1), behind));
+    assert!(fixture.store.erasures.are_unfinished());
+    fixture.world.pass(Duration::from_secs(60));
     sweeper.step();
-    assert_eq!(place.kept(), (0, 0));
+    assert_eq!(fixture.counts(), (0, 0));
 }
 
-/// However large documents are, the transaction that takes them from a signup writes a row each.
+/// The transaction that detaches an attachment writes one row, whatever its size.
 #[test]
-fn who_is_forgotten_leaves_their_documents_to_the_sweep() {
+fn detaching_writes_one_row_and_leaves_the_content_to_the_sweep() {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     connection
@@ -180,16 +176,16 @@ fn who_is_forgotten_leaves_their_documents_to_the_sweep() {
         .unwrap();
     let now = Timestamp::from_micros(1_795_000_000_000_000);
     let [first, second] = ["doc_1", "doc_2"].map(|id| AttachmentId::parse(id).unwrap());
-    let piece_of = |id: &AttachmentId| tx::snapshot(&connection, now, |tx| piece(tx, id, 1)).unwrap();
-    assert!(piece_of(&first).is_some());
+    let chunk_of = |id: &AttachmentId| tx::snapshot(&connection, now, |tx| read_chunk(tx, id, 1)).unwrap();
+    assert!(chunk_of(&first).is_some());
     let before = connection.total_changes();
     tx::act(&connection, now, |tx| detach(tx, &SignupId::parse("sign_1").unwrap())).unwrap();
     assert_eq!(connection.total_changes() - before, 1);
-    assert_eq!((piece_of(&first), piece_of(&second)), (None, Some(b"x".to_vec())));
+    assert_eq!((chunk_of(&first), chunk_of(&second)), (None, Some(b"x".to_vec())));
     let row = "SELECT (signup_id, digest, file_name, media_type, bytes, created_at)
                  IS (NULL, NULL, 'document', NULL, NULL, 0) FROM documents WHERE id = 'doc_1'";
-    assert!(connection.query_row(row, [], |row| row.get::<_, bool>(0)).unwrap());
-    let drop_next = || tx::act(&connection, now, |tx| drop_some(tx, &first)).unwrap();
-    assert_eq!([drop_next(), drop_next(), drop_next()], [false, false, true]);
-    assert_eq!(tx::snapshot(&connection, now, kept).unwrap().1, 20);
+    assert!(tx::snapshot(&connection, now, |tx| tx.value::<bool>(row, [])).unwrap().unwrap());
+    let delete_next = || tx::act(&connection, now, |tx| delete_slice(tx, &first)).unwrap();
+    assert_eq!([delete_next(), delete_next(), delete_next()], [false, false, true]);
+    assert_eq!(tx::snapshot(&connection, now, stored_content).unwrap().1, 20);
 }

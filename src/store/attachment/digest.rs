@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
-/// Describes each complete attachment whose content does not have its digest, at most so many.
+/// Describes each complete attachment whose content does not have its digest, at most `findings_max`.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT number, id, sha256
                FROM documents
@@ -13,10 +14,12 @@ pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>
                ORDER BY number";
     let mut findings = Vec::new();
     tx.each(sql, [], |row| {
-        let (number, id, stored): (i64, String, Option<[u8; 32]>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let mut columns = Columns::of(row);
+        let (number, id): (i64, &str) = (columns.read()?, columns.text()?);
+        let stored: Option<[u8; 32]> = columns.read()?;
         match stored {
             None => findings.push(format!("document {id} has no SHA-256")),
-            Some(stored) if stored != of(tx, number)?.value() => {
+            Some(stored) if stored != digest_of_chunks(tx, number)?.value() => {
                 findings.push(format!("document {id} does not have the content that its SHA-256 was computed from"));
             }
             Some(_) => {}
@@ -26,14 +29,15 @@ pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>
     Ok(findings)
 }
 
-fn of(tx: &Tx<'_>, number: i64) -> Result<AttachmentDigest, Error> {
+fn digest_of_chunks(tx: &Tx<'_>, attachment_number: i64) -> Result<AttachmentDigest, Error> {
     let sql = "SELECT content
                FROM document_pieces
                WHERE document_number = $1
                ORDER BY number";
     let mut digest = AttachmentDigest::default();
-    tx.each(sql, [number], |row| {
-        digest.add(row.get_ref(0)?.as_blob().map_err(|error| Error::Defect(error.to_string()))?);
+    tx.each(sql, [attachment_number], |row| {
+        let content: Vec<u8> = Columns::of(row).read()?;
+        digest.add(&content);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(digest)

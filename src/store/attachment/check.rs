@@ -1,9 +1,9 @@
-//! Whether what candidates applied with is whole: documents, what they came with, and the pages that show it.
+//! The integrity checks of attachments, their signups and their status pages, for `appliance check`.
 
 use crate::db::tx::{Error, Tx};
 
-/// What a query looks for, and what is said of each id that it finds.
-const WRONG: [(&str, &str, &str); 4] = [
+/// Queries for the ids of inconsistent rows, each with the noun of the row and the finding about it.
+const CHECKS: [(&str, &str, &str); 4] = [
     (
         "SELECT d.id
          FROM documents d
@@ -45,26 +45,27 @@ const WRONG: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The sum of all attachments is what a recount gives.
-fn total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+/// Compares the stored total size of all attachments with a recount.
+fn check_total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = "SELECT coalesce(sum(length(content)), 0)
                FROM document_pieces";
-    let counted: i64 = tx.one(sql, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    let counted: i64 = tx.value(sql, [])?.unwrap_or(0);
     let sql = "SELECT bytes
                FROM attachment_totals
                WHERE id = 1";
-    let stored: Option<i64> = tx.one(sql, [], |row| Ok(row.get(0)?))?;
+    let stored: Option<i64> = tx.value(sql, [])?;
     let finding = || format!("attachments have {counted} bytes, their sum says {}", stored.unwrap_or(0));
     Ok(if stored == Some(counted) { Vec::new() } else { vec![finding()] })
 }
 
-/// A finding for each thing that is not, up to so many of a kind.
-pub(in super::super) fn wrong(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
-    let findings_max = i64::try_from(findings_max).unwrap_or(i64::MAX);
-    let mut findings = total(tx)?;
-    for (sql, noun, what) in WRONG {
-        findings.extend(tx.all(sql, [findings_max], |row| Ok(format!("{noun} {} {what}", row.get::<_, String>(0)?)))?);
+/// Describes each inconsistency, at most `findings_max` of each kind.
+pub(in super::super) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
+    let rows_max = i64::try_from(findings_max).unwrap_or(i64::MAX);
+    let mut findings = check_total(tx)?;
+    for (sql, noun, finding) in CHECKS {
+        let ids: Vec<String> = tx.values(sql, [rows_max])?;
+        findings.extend(ids.into_iter().map(|id| format!("{noun} {id} {finding}")));
     }
-    findings.extend(super::digest::mismatches(tx, usize::try_from(findings_max).unwrap_or(usize::MAX))?);
+    findings.extend(super::digest::mismatches(tx, findings_max)?);
     Ok(findings)
 }

@@ -1,0 +1,288 @@
+//! The "delete" button of a status page: what becomes of the page, its application or signup, and the candidate.
+//!
+//! A link proves nothing beyond its own application or signup, because the signup of a stranger may have the same address.
+//! Therefore the candidate is erased only if nothing else of them is left. Other people's signups stay.
+
+use crate::domain::activity::Action;
+
+/// The facts about the candidate of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CandidateFacts {
+    /// Whether a legal hold prevents the erasure.
+    pub is_held: bool,
+    /// Whether an activity row says that the holder of the page has asked for the erasure.
+    pub has_asked: bool,
+    /// Whether the candidate has anything else: another status page, or another application that staff added and that no link
+    /// has deleted. An application whose deletion was asked for during a legal hold does not count.
+    pub has_others: bool,
+    /// Whether the candidate has a hire that their page does not show yet.
+    pub has_hidden_hire: bool,
+}
+
+/// The facts about the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeletionFacts {
+    /// The page of an application.
+    Application {
+        /// Whether the holder of the link counts as the candidate.
+        is_trusted: bool,
+        /// Whether the application is in progress.
+        is_in_progress: bool,
+        /// The candidate.
+        candidate: CandidateFacts,
+    },
+    /// The page of a later signup, with the candidate who has applied under its address, unless they were erased.
+    LaterSignup(Option<CandidateFacts>),
+}
+
+/// What becomes of the candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CandidateFate {
+    /// The candidate stays.
+    Stays,
+    /// The candidate is erased once none of their hires is hidden.
+    ErasedLater,
+    /// The candidate is erased, with all their applications, signups and pages.
+    Erased,
+}
+
+/// The answer to the holder of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    /// The link is spent.
+    Done,
+    /// A legal hold prevents the deletion. The page stays.
+    Held,
+}
+
+/// What a deletion changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletionPlan {
+    /// Whether the application is withdrawn.
+    pub withdraws_application: bool,
+    /// Whether the page is removed.
+    pub removes_page: bool,
+    /// Whether the page's signup is deleted, if there is one, and the stored responses about the candidate.
+    pub deletes_signup: bool,
+    /// What becomes of the candidate.
+    pub candidate: CandidateFate,
+    /// The activity row.
+    pub recorded: Option<Action>,
+    /// The answer.
+    pub answer: Deletion,
+}
+
+/// `POST /status/{token}/delete`: decides what the holder of a link deletes.
+///
+/// Only a trusted page says that a legal hold prevents the deletion. Another page disappears as it would without the hold, so
+/// that a stranger who knows an address learns nothing. The same holds for a hidden hire: a refusal would reveal it.
+pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
+    match facts {
+        DeletionFacts::Application { is_trusted: true, candidate, .. } if candidate.is_held => DeletionPlan {
+            recorded: (!candidate.has_asked).then_some(Action::CandidateErasureAsked),
+            answer: Deletion::Held,
+            ..NOTHING
+        },
+        DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.is_held => {
+            remove_page(is_in_progress, CandidateFate::Stays)
+        }
+        DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_others => {
+            delete_application(is_in_progress)
+        }
+        DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_hidden_hire => {
+            remove_page(is_in_progress, CandidateFate::ErasedLater)
+        }
+        DeletionFacts::Application { .. } => ERASURE,
+        DeletionFacts::LaterSignup(Some(candidate)) if candidate.is_held => {
+            DeletionPlan { removes_page: true, ..NOTHING }
+        }
+        DeletionFacts::LaterSignup(Some(candidate)) if !candidate.has_others => match candidate.has_hidden_hire {
+            true => DeletionPlan {
+                candidate: CandidateFate::ErasedLater,
+                recorded: Some(Action::CandidateErasureAsked),
+                ..LATER_SIGNUP
+            },
+            false => DeletionPlan { candidate: CandidateFate::Erased, ..LATER_SIGNUP },
+        },
+        DeletionFacts::LaterSignup(_) => LATER_SIGNUP,
+    }
+}
+
+/// Decides a deletion that had to wait for a hidden hire, by what the candidate has now. `application`: whether the
+/// application of the page is in progress; `None` if it was the page of a later signup.
+pub fn plan_postponed(application: Option<bool>, has_others: bool) -> DeletionPlan {
+    match application {
+        _ if !has_others => ERASURE,
+        Some(is_in_progress) => delete_application(is_in_progress),
+        None => NOTHING,
+    }
+}
+
+/// Decides the repetition of a deletion in an older copy of the file. The erasure list has erased candidates of their own.
+pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
+    application.map_or(LATER_SIGNUP, delete_application)
+}
+
+/// The erasure of the candidate includes everything else.
+const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
+
+/// The later signup goes, and leaves the application and its candidate as they are.
+const LATER_SIGNUP: DeletionPlan = DeletionPlan { removes_page: true, deletes_signup: true, ..NOTHING };
+
+const NOTHING: DeletionPlan = DeletionPlan {
+    withdraws_application: false,
+    removes_page: false,
+    deletes_signup: false,
+    candidate: CandidateFate::Stays,
+    recorded: None,
+    answer: Deletion::Done,
+};
+
+/// The page goes; the application's data stays for the time being.
+fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
+    DeletionPlan {
+        withdraws_application: is_in_progress,
+        removes_page: true,
+        candidate,
+        recorded: Some(Action::CandidateRoleDeletionAsked),
+        ..NOTHING
+    }
+}
+
+/// The page and the signup go; the candidate stays.
+fn delete_application(is_in_progress: bool) -> DeletionPlan {
+    DeletionPlan {
+        withdraws_application: is_in_progress,
+        removes_page: true,
+        deletes_signup: true,
+        recorded: Some(Action::CandidateRoleSignupDeleted),
+        ..NOTHING
+    }
+}
+
+/// A name and an address as typed in a signup, or as a candidate has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameAndEmail<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The address, in the spelling of its author.
+    pub email: &'a str,
+}
+
+/// The name that a candidate gets after the deletion of a signup: if they had the name of that signup, that of the first
+/// remaining signup under their address. `None` leaves the name.
+pub fn rename_after_deletion<'a>(
+    candidate: NameAndEmail<'_>,
+    deleted: NameAndEmail<'_>,
+    remaining: Option<NameAndEmail<'a>>,
+) -> Option<NameAndEmail<'a>> {
+    remaining.filter(|remaining| candidate == deleted && *remaining != deleted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREE: CandidateFacts =
+        CandidateFacts { is_held: false, has_asked: false, has_others: false, has_hidden_hire: false };
+    const HELD: CandidateFacts = CandidateFacts { is_held: true, ..FREE };
+    const WITH_OTHERS: CandidateFacts = CandidateFacts { has_others: true, ..FREE };
+    const HIRED: CandidateFacts = CandidateFacts { has_hidden_hire: true, ..FREE };
+
+    fn application(is_trusted: bool, is_in_progress: bool, candidate: CandidateFacts) -> DeletionFacts {
+        DeletionFacts::Application { is_trusted, is_in_progress, candidate }
+    }
+
+    #[test]
+    fn a_page_of_an_application_deletes_by_hold_others_and_hidden_hire() {
+        for is_in_progress in [true, false] {
+            let removed = |candidate| DeletionPlan {
+                withdraws_application: is_in_progress,
+                removes_page: true,
+                candidate,
+                recorded: Some(Action::CandidateRoleDeletionAsked),
+                ..NOTHING
+            };
+            let deleted = DeletionPlan {
+                withdraws_application: is_in_progress,
+                removes_page: true,
+                deletes_signup: true,
+                recorded: Some(Action::CandidateRoleSignupDeleted),
+                ..NOTHING
+            };
+            let refused = |recorded| DeletionPlan { recorded, answer: Deletion::Held, ..NOTHING };
+            let asked = CandidateFacts { has_asked: true, ..HELD };
+            let held_with_all = CandidateFacts { has_others: true, has_hidden_hire: true, ..HELD };
+            let both = CandidateFacts { has_others: true, has_hidden_hire: true, ..FREE };
+            for (is_trusted, candidate, plan) in [
+                (true, HELD, refused(Some(Action::CandidateErasureAsked))),
+                (true, held_with_all, refused(Some(Action::CandidateErasureAsked))),
+                (true, asked, refused(None)),
+                (false, HELD, removed(CandidateFate::Stays)),
+                (false, asked, removed(CandidateFate::Stays)),
+                (false, held_with_all, removed(CandidateFate::Stays)),
+                (true, WITH_OTHERS, deleted),
+                (false, WITH_OTHERS, deleted),
+                (true, both, deleted),
+                (true, HIRED, removed(CandidateFate::ErasedLater)),
+                (false, HIRED, removed(CandidateFate::ErasedLater)),
+                (true, FREE, ERASURE),
+                (false, FREE, ERASURE),
+            ] {
+                let facts = application(is_trusted, is_in_progress, candidate);
+                assert_eq!(plan_deletion(facts), plan, "{facts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_later_signup_erases_the_candidate_only_if_nothing_else_is_left() {
+        let later = |candidate, recorded| DeletionPlan { candidate, recorded, ..LATER_SIGNUP };
+        for (candidate, plan) in [
+            (None, later(CandidateFate::Stays, None)),
+            (Some(WITH_OTHERS), later(CandidateFate::Stays, None)),
+            (Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHERS }), later(CandidateFate::Stays, None)),
+            (Some(HIRED), later(CandidateFate::ErasedLater, Some(Action::CandidateErasureAsked))),
+            (Some(FREE), later(CandidateFate::Erased, None)),
+            (Some(HELD), DeletionPlan { removes_page: true, ..NOTHING }),
+        ] {
+            assert_eq!(plan_deletion(DeletionFacts::LaterSignup(candidate)), plan, "{candidate:?}");
+        }
+    }
+
+    #[test]
+    fn a_postponed_deletion_erases_unless_the_candidate_has_others() {
+        for (application, has_others, plan) in [
+            (Some(true), false, ERASURE),
+            (None, false, ERASURE),
+            (Some(true), true, delete_application(true)),
+            (Some(false), true, delete_application(false)),
+            (None, true, NOTHING),
+        ] {
+            assert_eq!(plan_postponed(application, has_others), plan, "{application:?}, {has_others}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_deletion_erases_no_candidate() {
+        assert_eq!(plan_repetition(Some(true)), delete_application(true));
+        assert_eq!(plan_repetition(None), LATER_SIGNUP);
+    }
+
+    #[test]
+    fn a_candidate_with_the_name_of_the_deleted_signup_gets_that_of_the_next() {
+        let typed = |name, email| NameAndEmail { name, email };
+        let (ada, bob) = (typed("Ada", "a@example.org"), typed("Bob", "a@example.org"));
+        let spelled_differently = typed("Ada", "A@example.org");
+        for (candidate, deleted, remaining, renamed) in [
+            (ada, ada, Some(bob), Some(bob)),
+            (ada, ada, Some(spelled_differently), Some(spelled_differently)),
+            (ada, ada, Some(ada), None),
+            (ada, ada, None, None),
+            (bob, ada, Some(bob), None),
+            (spelled_differently, ada, Some(bob), None),
+        ] {
+            assert_eq!(rename_after_deletion(candidate, deleted, remaining), renamed, "{candidate:?} {remaining:?}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
+//!
+//! Each function that writes is one short write. Deletion is sliced, too ([`delete_slice`]): the background job in `sweep`
+//! deletes attachments that no signup has claimed in time, and those whose signup was deleted.
+
+pub(super) mod check;
+pub(crate) mod digest;
+mod opening;
+pub(super) mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use self::opening::record_opened;
+use crate::db::row::{Columns, Connection, Row};
+use crate::db::tx::{self, Error, Tx};
+use crate::domain::attachment::{
+    ATTACHMENT_BYTES_MAX, AttachmentToken, DIGEST_BYTES, MediaType, NAMELESS_FILE, STAGED_ATTACHMENTS_MAX,
+    STAGED_BYTES_MAX, STAGED_MAX,
+};
+use crate::domain::id::{AttachmentId, CandidateId, Id, OrganizationId, SignupId};
+use crate::domain::timestamp::Timestamp;
+
+/// A complete upload that no signup has claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagedAttachment {
+    /// The attachment's id.
+    pub id: AttachmentId,
+    /// The secret by which the applicant's form refers to the upload.
+    pub token: AttachmentToken,
+    /// The file name, made safe.
+    pub file_name: String,
+    /// The media type, as detected from the content.
+    pub media_type: MediaType,
+    /// The size of the content.
+    pub bytes: u32,
+}
+
+/// An attachment of a signup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The attachment's id.
+    pub id: AttachmentId,
+    /// The file name, made safe.
+    pub file_name: String,
+    /// The media type, as detected from the content.
+    pub media_type: MediaType,
+    /// The size of the content.
+    pub bytes: u32,
+    /// The begin of the upload.
+    pub created_at: Timestamp,
+    /// The SHA-256 of the content.
+    pub sha256: Option<[u8; DIGEST_BYTES]>,
+}
+
+/// The columns that [`read_attachment`] reads, of the table `documents d`.
+macro_rules! attachment_columns {
+    () => {
+        "d.id, d.file_name, d.media_type, d.bytes, d.created_at, d.sha256"
+    };
+}
+pub(super) use attachment_columns;
+
+/// Reads the columns of `attachment_columns!`. `None` if they are null, as an outer join leaves them.
+pub(super) fn read_attachment(columns: &mut Columns<'_>) -> Result<Option<Attachment>, Error> {
+    let Some(id) = columns.parse_or_none(AttachmentId::parse)? else { return Ok(None) };
+    Ok(Some(Attachment {
+        id,
+        file_name: columns.read()?,
+        media_type: columns.parse(MediaType::parse)?,
+        bytes: columns.read()?,
+        created_at: columns.time()?,
+        sha256: columns.read()?,
+    }))
+}
+
+/// Begins an upload. The attachment has no content yet.
+///
+/// # Errors
+/// [`Error::Unavailable`] if the staged attachments have reached their limit.
+pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name: &str) -> Result<(), Error> {
+    // Detached attachments, which only wait for the sweep, do not count.
+    let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
+               FROM documents
+               WHERE signup_id IS NULL AND created_at > $2";
+    let largest = ATTACHMENT_BYTES_MAX as i64;
+    let staged: Option<(i64, i64)> = tx.one(sql, (largest, DETACHED_AT), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
+    })?;
+    let (count, bytes) = staged.unwrap_or_default();
+    if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
+        return Err(Error::Unavailable(format!("{count} attachments of {bytes} bytes are staged, which is the limit")));
+    }
+    let sql = "INSERT INTO documents (id, digest, file_name, created_at)
+               VALUES ($1, $2, $3, $4)";
+    tx.run(sql, (id.as_str(), token.digest(), file_name, tx.now.micros()))?;
+    Ok(())
+}
+
+/// The size of the content of all attachments, including staged ones.
+pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
+    let sql = "SELECT bytes
+               FROM attachment_totals
+               WHERE id = 1";
+    let bytes: Option<i64> = tx.value(sql, [])?;
+    let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::Defect("the file has no total size of its attachments".to_owned()))
+}
+
+/// Appends the next chunk. Chunks are numbered from 1.
+///
+/// # Errors
+/// [`Error::Unavailable`] if the upload was swept meanwhile, because somebody set the clock forward.
+pub fn append_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64, content: &[u8]) -> Result<(), Error> {
+    let sql = "INSERT INTO document_pieces (document_number, number, content)
+               SELECT number, $1, $2
+               FROM documents
+               WHERE id = $3 AND bytes IS NULL AND digest IS NOT NULL";
+    if tx.run(sql, (chunk_number, content, id.as_str()))? == 1 { Ok(()) } else { Err(swept_during_upload()) }
+}
+
+/// Completes an upload, so that a signup can claim it.
+///
+/// # Errors
+/// As [`append_chunk`].
+pub fn finish(
+    tx: &Tx<'_>,
+    id: &AttachmentId,
+    file_name: &str,
+    media_type: MediaType,
+    bytes: u32,
+    sha256: &[u8; DIGEST_BYTES],
+) -> Result<(), Error> {
+    let sql = "UPDATE documents
+               SET file_name = $1, media_type = $2, bytes = $3, sha256 = $4
+               WHERE id = $5 AND bytes IS NULL AND digest IS NOT NULL";
+    let params = (file_name, media_type.as_str(), bytes, sha256, id.as_str());
+    if tx.run(sql, params)? == 1 { Ok(()) } else { Err(swept_during_upload()) }
+}
+
+fn swept_during_upload() -> Error {
+    Error::Unavailable("an attachment was swept during its upload".to_owned())
+}
+
+/// `created_at` of a detached attachment: before that of each staged one, so that the sweep finds it first.
+const DETACHED_AT: i64 = 0;
+
+/// Detaches the attachments of a signup. From now on nobody can read them, and the sweep deletes their content in slices,
+/// so that other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
+/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the sweep.
+pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
+    let sql = "UPDATE documents
+               SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
+                 sha256 = NULL, created_at = $2
+               WHERE signup_id = $3";
+    tx.run(sql, (NAMELESS_FILE, DETACHED_AT, signup.as_str()))?;
+    Ok(())
+}
+
+/// The most chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
+const SLICE_CHUNKS: usize = 8;
+
+/// Deletes a slice of an attachment without a signup. No signup can claim the attachment any more. Returns whether nothing
+/// of it is left.
+pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
+    let sql = "UPDATE documents
+               SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
+               WHERE id = $2 AND signup_id IS NULL
+               RETURNING number";
+    let Some(number) = tx.value::<i64>(sql, (DETACHED_AT, id.as_str()))? else { return Ok(true) };
+    let sql = "DELETE FROM document_pieces
+               WHERE document_number = $1 AND number IN (
+                 SELECT number FROM document_pieces WHERE document_number = $1 ORDER BY number DESC LIMIT $2
+               )";
+    if tx.run(sql, (number, SLICE_CHUNKS as i64))? == SLICE_CHUNKS {
+        return Ok(false);
+    }
+    tx.run("DELETE FROM documents WHERE number = $1", [number])?;
+    Ok(true)
+}
+
+/// Finds the staged attachment of a token: a complete upload that no signup has claimed and that is not too old.
+pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<StagedAttachment>, Error> {
+    let sql = "SELECT id, file_name, media_type, bytes
+               FROM documents
+               WHERE digest = $1 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $2";
+    tx.one(sql, (token.digest(), expired_until(tx.now).micros()), |row| {
+        let mut columns = Columns::of(row);
+        Ok(StagedAttachment {
+            id: columns.parse(AttachmentId::parse)?,
+            token: token.clone(),
+            file_name: columns.read()?,
+            media_type: columns.parse(MediaType::parse)?,
+            bytes: columns.read()?,
+        })
+    })
+}
+
+/// Staged attachments that were begun up to this time are too old.
+fn expired_until(now: Timestamp) -> Timestamp {
+    now.minus(STAGED_MAX)
+}
+
+/// Makes the staged attachment of a token an attachment of the signup. Returns whether [`find_staged`] would find it.
+pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<bool, Error> {
+    let sql = "UPDATE documents
+               SET signup_id = $1, digest = NULL
+               WHERE digest = $2 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $3";
+    let params = (signup.as_str(), token.digest(), expired_until(tx.now).micros());
+    Ok(tx.run(sql, params)? == 1)
+}
+
+/// Finds an attachment of a candidate of the organization.
+pub fn find(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    id: &AttachmentId,
+) -> Result<Option<Attachment>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        attachment_columns!(),
+        " FROM documents d
+          JOIN signups s ON s.id = d.signup_id
+          JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
+          WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3"
+    );
+    let params = (id.as_str(), organization.as_str(), candidate.as_str());
+    Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
+}
+
+/// Passes if the chunks of an attachment have its size, before a download begins. Reads none of the content.
+///
+/// # Errors
+/// [`Error::Defect`] if chunks are missing.
+pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Error> {
+    let sql = "SELECT coalesce(sum(length(p.content)), 0)
+               FROM documents d
+               JOIN document_pieces p ON p.document_number = d.number
+               WHERE d.id = $1";
+    let bytes: Option<i64> = tx.value(sql, [attachment.id.as_str()])?;
+    let is_complete = bytes == Some(attachment.bytes.into());
+    if is_complete { Ok(()) } else { Err(Error::Defect(format!("{} is not complete", attachment.id))) }
+}
+
+/// Reads a chunk of a signup's attachment. Returns `None` if there is no such chunk, or the attachment was detached
+/// meanwhile. Identifies the attachment by its id, because a new attachment may reuse the number of a deleted one.
+pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<Option<Vec<u8>>, Error> {
+    let sql = "SELECT p.content
+               FROM documents d
+               JOIN document_pieces p ON p.document_number = d.number
+               WHERE d.id = $1 AND d.signup_id IS NOT NULL AND p.number = $2";
+    tx.value(sql, (id.as_str(), chunk_number))
+}
+
+/// Deletes all detached attachments on a connection that serves nobody else.
+pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
+    let sql = "SELECT id
+               FROM documents
+               WHERE signup_id IS NULL AND created_at <= $1
+               LIMIT $2";
+    let now = Timestamp::from_micros(DETACHED_AT);
+    loop {
+        let found = tx::snapshot(connection, now, |tx| tx.all(sql, (DETACHED_AT, SCANNED_MAX), attachment_id))?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        for attachment in found {
+            tx::act(connection, now, |tx| {
+                while !delete_slice(tx, &attachment)? {}
+                Ok(())
+            })?;
+        }
+    }
+}
+
+/// The most attachments that one scan for deletion reads.
+const SCANNED_MAX: i64 = 64;
+
+fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
+    Columns::of(row).parse(AttachmentId::parse)
+}
+
+/// The numbers of attachments and chunks in the file, and the content of all chunks.
+#[cfg(test)]
+pub(crate) fn stored_content(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
+    let attachments = tx.value("SELECT count(*) FROM documents", [])?.unwrap_or(0);
+    let sql = "SELECT content FROM document_pieces ORDER BY document_number, number";
+    let chunks: Vec<Vec<u8>> = tx.values(sql, [])?;
+    Ok((attachments, i64::try_from(chunks.len()).unwrap_or(i64::MAX), chunks.concat()))
+}

@@ -1,0 +1,162 @@
+//! The sweep: a background job that deletes attachments without a signup. Staged ones go after an hour, detached ones at once,
+//! and uploads that a previous process left unfinished at the next start. The job deletes one slice at a time, so that neither
+//! the writer nor the shutdown waits for it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::erasure::progress::Erasures;
+use super::{SCANNED_MAX, delete_slice, expired_until};
+use crate::db::connection::{self, Use};
+use crate::db::health::{Health, Job};
+use crate::db::row::Connection;
+use crate::db::thread::Periodic;
+use crate::db::tx::{self, Error, Tx};
+use crate::db::writer::Writer;
+use crate::domain::id::AttachmentId;
+use crate::domain::timestamp::Timestamp;
+use crate::world::World;
+
+/// The time between two scans, unless an erasure asks for one earlier.
+const SCAN_EVERY: Duration = Duration::from_secs(60);
+
+/// The time between a scan or slice that failed and the next scan.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// The time between two slices.
+const SLICE_EVERY: Duration = Duration::from_millis(50);
+
+/// Starts the thread. The first scan happens at the start.
+pub(in super::super) fn start(
+    path: &Path,
+    world: Arc<dyn World>,
+    erasures: Arc<Erasures>,
+    writer: Arc<Writer>,
+    health: &Arc<Health>,
+) -> Result<Periodic, Error> {
+    let mut sweeper = Sweeper::new(path, world, erasures, writer)?;
+    Periodic::reporting(health, Job::Sweeping, SLICE_EVERY, move || sweeper.step())
+}
+
+/// Identifies the unfinished uploads of a previous process, which nobody will finish. The number alone does not identify them,
+/// because a new attachment may reuse the number of a deleted one.
+#[derive(Debug, Clone, Copy)]
+struct StartMark {
+    newest_number: i64,
+    time: Timestamp,
+}
+
+/// The state of the job.
+pub(super) struct Sweeper {
+    connection: Connection,
+    world: Arc<dyn World>,
+    erasures: Arc<Erasures>,
+    writer: Arc<Writer>,
+    start: StartMark,
+    /// The attachments of the last scan that are not deleted yet.
+    queue: VecDeque<AttachmentId>,
+    scanned_at: Duration,
+    /// The number of committed erasures at the last scan.
+    seen_erasures: u64,
+    /// Whether an attachment of the last scan was deleted.
+    has_swept: bool,
+    /// Whether the last scan, or a slice since then, failed.
+    has_failed: bool,
+}
+
+impl Sweeper {
+    /// Scans once, so that [`Erasures::are_unfinished`] is right from the start.
+    pub(super) fn new(
+        path: &Path,
+        world: Arc<dyn World>,
+        erasures: Arc<Erasures>,
+        writer: Arc<Writer>,
+    ) -> Result<Self, Error> {
+        let connection = connection::open(path, Use::Read)?;
+        let now = world.now();
+        let start = StartMark { newest_number: tx::snapshot(&connection, now, newest_number)?, time: now };
+        let (queue, scanned_at) = (VecDeque::new(), Duration::ZERO);
+        let (seen_erasures, has_swept, has_failed) = (0, false, false);
+        let mut new = Self {
+            connection,
+            world,
+            erasures,
+            writer,
+            start,
+            queue,
+            scanned_at,
+            seen_erasures,
+            has_swept,
+            has_failed,
+        };
+        new.has_failed = new.scan().is_err();
+        Ok(new)
+    }
+
+    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are done.
+    pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
+        let now = self.world.monotonic();
+        let has_news = self.erasures.committed_count() != self.seen_erasures;
+        let wait = if self.has_failed { RETRY_AFTER } else { SCAN_EVERY };
+        let is_due = has_news || now.saturating_sub(self.scanned_at) >= wait;
+        if self.queue.is_empty() && is_due {
+            let scanned = self.scan();
+            self.has_failed = scanned.is_err();
+            if scanned.is_err() || self.queue.is_empty() {
+                return Some(scanned);
+            }
+        }
+        let attachment = self.queue.front().cloned()?;
+        let failure = match self.writer.run(move |tx| delete_slice(tx, &attachment)) {
+            Ok(false) => return None,
+            Ok(true) => {
+                self.has_swept = true;
+                None
+            }
+            // After a failure, because of a full disk or a lock of another process, the next scan finds it again.
+            Err(error) => Some(error),
+        };
+        self.has_failed |= failure.is_some();
+        self.queue.pop_front();
+        if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
+            // The pages of the file and the log still have the content, perhaps of an erased candidate. Another scan may
+            // find more.
+            self.erasures.add_work();
+        }
+        let has_succeeded = self.queue.is_empty() && !self.has_failed;
+        failure.map(Err).or(has_succeeded.then_some(Ok(())))
+    }
+
+    fn scan(&mut self) -> Result<(), Error> {
+        self.scanned_at = self.world.monotonic();
+        self.seen_erasures = self.erasures.committed_count();
+        let found = tx::snapshot(&self.connection, self.world.now(), |tx| scan(tx, self.start))?;
+        if found.is_empty() {
+            self.erasures.note_swept(self.seen_erasures);
+        } else if !self.erasures.needs_sweep() {
+            self.erasures.add_work();
+        }
+        self.queue = found;
+        Ok(())
+    }
+}
+
+fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {
+    let sql = "SELECT coalesce(max(number), 0)
+               FROM documents";
+    Ok(tx.value(sql, [])?.unwrap_or(0))
+}
+
+/// Finds attachments without a signup that are detached, too old, or unfinished uploads of a previous process.
+fn scan(tx: &Tx<'_>, start: StartMark) -> Result<VecDeque<AttachmentId>, Error> {
+    let sql = "SELECT id
+               FROM documents
+               WHERE signup_id IS NULL
+                 AND (created_at <= $1 OR (bytes IS NULL AND number <= $2 AND created_at < $3))
+               ORDER BY created_at
+               LIMIT $4";
+    let params = (expired_until(tx.now).micros(), start.newest_number, start.time.micros(), SCANNED_MAX);
+    Ok(tx.all(sql, params, super::attachment_id)?.into())
+}

@@ -1,0 +1,111 @@
+//! The words by which searches find candidates, made of names and addresses. Erased candidates have none.
+
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
+use crate::domain::search;
+
+/// The candidates of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that
+/// is too common to be sorted is found within some tens of blocks.
+pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
+
+/// The block of a candidate number.
+pub(super) fn block(number: i64) -> i64 {
+    number / BLOCK_CANDIDATES
+}
+
+/// The candidate and the texts whose words the index has.
+pub struct IndexedText<'a> {
+    /// The candidate's organization.
+    pub organization_id: &'a str,
+    /// The candidate's number.
+    pub number: i64,
+    /// The candidate's name.
+    pub name: &'a str,
+    /// The candidate's address.
+    pub email: &'a str,
+}
+
+/// Adds the words of a candidate's name and address.
+pub(super) fn insert(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
+    let sql = "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
+               VALUES ($1, $2, $3, $4, $5)";
+    let words = search::candidate_words(text.name, text.email).into_iter();
+    let IndexedText { organization_id, number, .. } = *text;
+    tx.run_each(sql, words, |(word, in_name)| Ok((organization_id, in_name, word, number, block(number))))
+}
+
+/// Deletes the words of the name and address that a candidate had until now.
+pub fn delete(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
+    let sql = "DELETE FROM candidate_words
+               WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
+    let words = search::candidate_words(text.name, text.email).into_iter();
+    tx.run_each(sql, words, |(word, in_name)| Ok((text.organization_id, in_name, word, text.number)))
+}
+
+/// Describes candidates with missing words, at most `findings_max`, and counts the words that belong to no name or address.
+pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
+    let word = "SELECT 1
+                FROM candidate_words
+                WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
+    let (mut findings, mut right) = (Vec::new(), 0);
+    visit_candidates(tx, |candidate| {
+        if candidate.is_erased {
+            return Ok(());
+        }
+        let mut missing = 0;
+        for (text, in_name) in search::candidate_words(&candidate.name, &candidate.email) {
+            match tx.exists(word, (&candidate.organization_id, in_name, text, candidate.number))? {
+                true => right += 1,
+                false => missing += 1,
+            }
+        }
+        if missing > 0 && findings.len() < findings_max {
+            findings
+                .push(format!("candidate {} is not found by {missing} words of their name and address", candidate.id));
+        }
+        Ok(())
+    })?;
+    let all: i64 = tx.value("SELECT count(*) FROM candidate_words", [])?.unwrap_or_default();
+    if all != right {
+        findings.push(format!("candidates: {} words are of no name and address that there is", all - right));
+    }
+    Ok(findings)
+}
+
+/// A candidate with the texts that the index is made of.
+struct CheckedCandidate {
+    number: i64,
+    id: String,
+    organization_id: String,
+    name: String,
+    email: String,
+    is_erased: bool,
+}
+
+fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
+    let mut columns = Columns::of(row);
+    Ok(CheckedCandidate {
+        number: columns.read()?,
+        id: columns.read()?,
+        organization_id: columns.read()?,
+        name: columns.read()?,
+        email: columns.read()?,
+        is_erased: columns.read()?,
+    })
+}
+
+/// Visits every candidate of the file in the order of their numbers, in chunks that limit the memory.
+fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
+    let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
+               FROM candidates
+               WHERE number > $1
+               ORDER BY number
+               LIMIT 10000";
+    let mut number = 0;
+    loop {
+        let candidates = tx.all(sql, [number], read_checked_candidate)?;
+        let Some(last) = candidates.last() else { return Ok(()) };
+        number = last.number;
+        candidates.iter().try_for_each(&mut visit)?;
+    }
+}
