@@ -1,9 +1,11 @@
-//! The HTTP floor: what reaches the service over the network, and what it answers.
+//! The HTTP floor: requests from the network and their responses.
 //!
-//! `server` is the machinery of a request and names no noun; `api` has the JSON endpoints, a file or folder a noun; `pages` has
-//! the HTML for people; `routes` alone names them all. A request's way: `server::accept` → `server::table` (path and method to
-//! a route) → `server::gate` (credential, rate limit, scope, body, one transaction, usage row) → the noun's `decode` and `act`
-//! → `server::reply`. Async ends in the server: a noun's two halves are plain functions. Nothing here holds SQL or a rule.
+//! `server` is the machinery of a request and names no noun. `api` has the JSON endpoints, and `pages` has the HTML for
+//! people; both have a file or folder for each noun. Only `routes` names them all.
+//!
+//! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
+//! rate limit, scope, body, one transaction, usage row), the noun's `decode` and `act`, and `server::reply`. Async code
+//! stays in the server: `decode` and `act` are plain functions. This floor holds no SQL and no rule.
 
 pub mod api;
 mod pages;
@@ -13,17 +15,17 @@ pub mod server;
 pub use api::security_txt::contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
-/// The origin of a base URL: `https://host:port`. `None` where it is no http(s) URL with a host, or has userinfo, a query, a
-/// fragment or a path: pages lead to each other by paths that begin at the origin.
+/// The origin of a base URL: `https://host:port`. Returns `None` unless it is an http(s) URL with a host and without
+/// userinfo, query, fragment or path, because pages link to each other by paths that begin at the origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
     let authority = uri.authority()?.as_str();
-    let is_whole = matches!(uri.path(), "" | "/") && uri.query().is_none() && !base_url.contains('#');
-    // Browsers leave a scheme's own port out of the origin.
+    let is_origin_only = matches!(uri.path(), "" | "/") && uri.query().is_none() && !base_url.contains('#');
+    // Browsers omit the default port of a scheme from the origin.
     let default_port = if scheme == "https" { ":443" } else { ":80" };
     let authority = authority.strip_suffix(default_port).unwrap_or(authority);
-    (is_whole && !authority.contains('@')).then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
+    (is_origin_only && !authority.contains('@')).then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -31,7 +33,7 @@ mod tests {
     use super::origin;
 
     #[test]
-    fn a_base_url_is_http_with_a_host_and_nothing_secret() {
+    fn base_urls_are_http_origins_without_credentials_or_path() {
         assert_eq!(origin("https://Jobs.example.com").as_deref(), Some("https://jobs.example.com"));
         assert_eq!(origin("http://127.0.0.1:8080/").as_deref(), Some("http://127.0.0.1:8080"));
         assert_eq!(origin("https://jobs.example.com:443").as_deref(), Some("https://jobs.example.com"));

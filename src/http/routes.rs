@@ -1,4 +1,4 @@
-//! Every endpoint: the only file that names all of them.
+//! The route table of this service. Only this file names every endpoint.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::server::resource::Audience;
 use super::server::route::Route;
 use super::server::table::{Area, Table};
 
-/// The paths that begin so, and whom they serve where no route answers.
+/// Path prefixes, with the audience of paths below them that match no route.
 const AREAS: &[Area] = &[
     ("/api/public/", Audience::Public),
     ("/careers", Audience::Page),
@@ -22,7 +22,7 @@ const AREAS: &[Area] = &[
     ("/status", Audience::Page),
 ];
 
-/// The table of this service.
+/// Builds the table and completes the OpenAPI description with its routes.
 pub fn table() -> Table {
     let description = Arc::new(Description::default());
     let table = Table::new(all(&description), AREAS, plain::problem);
@@ -30,7 +30,6 @@ pub fn table() -> Table {
     table
 }
 
-/// Every route there is.
 fn all(description: &Arc<Description>) -> Vec<Route> {
     [
         access::routes(),
@@ -76,10 +75,10 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
 mod tests {
     use super::*;
     use crate::http::server::resource::Idempotency;
-    use crate::http::server::response_cache::Pool;
+    use crate::http::server::response_cache::CachePool;
 
     #[test]
-    fn areas_serve_whom_their_routes_serve() {
+    fn areas_and_their_routes_have_the_same_public_audience() {
         let table = table();
         for route in table.routes() {
             let is_public = table.area(route.path) == Audience::Public;
@@ -88,21 +87,21 @@ mod tests {
     }
 
     #[test]
-    fn staff_repeat_only_what_they_manage() {
+    fn only_platform_routes_repeat_stored_responses_without_a_role_check() {
         for route in table().routes() {
             let Idempotency::ByKey(resource) = route.idempotency else { continue };
             let is_of_platform = route.path.starts_with("/api/admin/");
-            assert_eq!(resource.standing.is_none(), is_of_platform, "{}", route.path);
+            assert_eq!(resource.caller_roles.is_none(), is_of_platform, "{}", route.path);
             assert_eq!(resource.names_candidate, route.path.contains("/candidate"), "{}", route.path);
             assert!(is_of_platform || route.path.contains("/{id}"), "{}", route.path);
         }
     }
 
     #[test]
-    fn feeds_alone_are_rendered_alone() {
+    fn only_feeds_are_rendered_one_at_a_time() {
         for route in table().routes() {
-            let is_feed = route.caching.is_some_and(|caching| caching.pool == Pool::Feeds);
-            assert_eq!(route.renders_alone, is_feed, "{}", route.path);
+            let is_feed = route.caching.is_some_and(|caching| caching.pool == CachePool::Feeds);
+            assert_eq!(route.renders_one_at_a_time, is_feed, "{}", route.path);
             assert_eq!(is_feed, route.path.ends_with(".xml") || route.path.ends_with(".atom"), "{}", route.path);
         }
     }

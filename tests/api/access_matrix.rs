@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use appliance::domain::api_key::Scope;
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 use appliance::http::server::route::Route;
 use appliance::http::server::table::Table;
 use serde_json::json;
@@ -61,7 +61,7 @@ fn each_route_of_the_table_has_one_line() {
     assert_eq!(found, expected);
     assert_eq!(found.len(), lines.len(), "a route has two lines");
     for line in &lines {
-        assert_eq!(line.kind == Kind::Admin, matches!(route(line).entry, Entry::Admin(_)), "{}", line.route_name);
+        assert_eq!(line.kind == Kind::Admin, matches!(route(line).access, AccessRule::Admin(_)), "{}", line.route_name);
     }
 }
 
@@ -266,8 +266,8 @@ fn route(line: &Line) -> &'static Route {
 }
 
 fn scope(route: &Route) -> Scope {
-    match route.entry {
-        Entry::Scoped(scope) | Entry::Admin(scope) => scope,
+    match route.access {
+        AccessRule::Scoped(scope) | AccessRule::Admin(scope) => scope,
         other => panic!("{} needs no scope: {other:?}", route.path),
     }
 }

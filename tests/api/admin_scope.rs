@@ -1,7 +1,7 @@
 //! API keys with explicit scopes under `/api/admin`: they need `admin:read` or `admin:write`, and cannot create a key
 //! with more scopes than their own.
 
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 use appliance::http::server::route::Route;
 use serde_json::json;
 
@@ -23,7 +23,8 @@ fn admin_routes_refuse_a_scoped_key_without_their_scope() {
     let unscoped = app.user("user_admin");
     let before = row_counts(&app);
     let mut count = 0;
-    for route in appliance::http::routes::table().routes().iter().filter(|route| matches!(route.entry, Entry::Admin(_)))
+    for route in
+        appliance::http::routes::table().routes().iter().filter(|route| matches!(route.access, AccessRule::Admin(_)))
     {
         let is_safe = route.method == "GET";
         let (scope, good, bad) =

@@ -317,7 +317,7 @@ fn a_repeated_parameter_is_refused() {
         let answer = app.admin().get(&path(&id, query)).refused(400, "validation_error");
         assert_eq!(
             answer.json()["errors"],
-            json!([{ "field": field, "detail": "must be there once, not twice" }]),
+            json!([{ "field": field, "detail": "must be given only once" }]),
             "{query}"
         );
     }

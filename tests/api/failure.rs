@@ -36,7 +36,7 @@ fn assert_internal_error(answer: Answer) {
         "type": "about:blank",
         "title": "Internal Server Error",
         "status": 500,
-        "detail": "something went wrong here; the request's id is in the service's log",
+        "detail": "the service failed; its log has the id of this request",
         "success": false,
         "code": "internal_error",
         "requestId": request_id,

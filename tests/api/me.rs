@@ -2,7 +2,7 @@
 //! what the answer says.
 
 use appliance::domain::api_key::KeySecret;
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, App, fill_path};
@@ -251,7 +251,7 @@ fn a_changed_platform_role_takes_effect_at_once() {
 fn every_route_that_needs_a_credential_refuses_requests_without_one() {
     let app = App::start();
     let table = appliance::http::routes::table();
-    let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
+    let closed: Vec<_> = table.routes().iter().filter(|route| route.access != AccessRule::Open).collect();
     assert!(closed.len() >= 15);
     for route in closed {
         let (method, path) = (route.method.as_str(), fill_path(route.path));
@@ -268,8 +268,8 @@ fn a_session_is_refused_where_a_key_is_needed() {
     let app = App::start();
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD).with_header("Sec-Fetch-Site", "same-origin");
-    let keyed = |entry: Entry| matches!(entry, Entry::Admin(_) | Entry::Scoped(_));
-    for route in appliance::http::routes::table().routes().iter().filter(|route| keyed(route.entry)) {
+    let keyed = |access: AccessRule| matches!(access, AccessRule::Admin(_) | AccessRule::Scoped(_));
+    for route in appliance::http::routes::table().routes().iter().filter(|route| keyed(route.access)) {
         let (method, path) = (route.method.as_str(), fill_path(route.path));
         let answer = session.send(method, &path, &[], b"").expect(401);
         assert_eq!(without_request_id(&answer), unauthorized(), "{method} {path}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use appliance::domain::api_key::KeySecret;
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 use serde_json::json;
 
 use crate::support::app::Options;
@@ -313,10 +313,10 @@ fn every_authenticated_route_is_limited() {
     let key = app.admin();
     assert_eq!((passing(&key, 1), passing(&session, 1)), (1, 1));
     let table = appliance::http::routes::table();
-    let closed: Vec<_> = table.routes().iter().filter(|route| route.entry != Entry::Open).collect();
+    let closed: Vec<_> = table.routes().iter().filter(|route| route.access != AccessRule::Open).collect();
     assert!(closed.len() >= 15);
     for route in closed {
-        let client = if route.entry == Entry::Session { &session } else { &key };
+        let client = if route.access == AccessRule::Session { &session } else { &key };
         let answer = client.send(route.method.as_str(), &fill_path(route.path), &[], b"");
         let answer = answer.refused(429, "rate_limited");
         assert_eq!(answer.header("retry-after"), Some("60"), "{}", route.path);
@@ -334,7 +334,8 @@ fn a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket() {
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);
     let table = appliance::http::routes::table();
-    let for_keys = || table.routes().iter().filter(|route| matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)));
+    let for_keys =
+        || table.routes().iter().filter(|route| matches!(route.access, AccessRule::Scoped(_) | AccessRule::Admin(_)));
     assert!(for_keys().count() >= 13);
     let refused = || {
         for route in for_keys() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -292,7 +292,7 @@ fn a_session_is_refused_on_routes_that_need_a_key() {
     client.get("/api/v1/me").expect(200);
     let mut checked = 0;
     for route in appliance::http::routes::table().routes() {
-        if matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_)) {
+        if matches!(route.access, AccessRule::Scoped(_) | AccessRule::Admin(_)) {
             checked += 1;
             let path = route.path.replace("{id}", &hiring.candidates[0].steps[1]);
             let answer = client.send(route.method.as_str(), &path, &[SAME_ORIGIN], b"").refused(401, "unauthorized");

@@ -1,7 +1,7 @@
 //! The route table has exactly the endpoints of the original interface and the ones listed beside them.
 
 use appliance::domain::api_key::Scope;
-use appliance::http::server::entry::Entry;
+use appliance::http::server::access_rule::AccessRule;
 
 crate::tests![the_table_has_exactly_the_listed_routes, every_route_declares_the_answers_that_its_entry_implies];
 
@@ -118,18 +118,18 @@ fn every_route_declares_the_answers_that_its_entry_implies() {
         let declares = |status: u16, code: &str| route.answers.contains(&(status, code));
         let route_name = format!("{} {}", route.method, route.path);
         assert!(route.answers.iter().any(|(status, _)| (200..400).contains(status)), "{route_name}");
-        let needs_credential = route.entry != Entry::Open;
+        let needs_credential = route.access != AccessRule::Open;
         assert!(!needs_credential || (declares(401, "unauthorized") && declares(429, "rate_limited")), "{route_name}");
-        let needs_scope = matches!(route.entry, Entry::Scoped(_) | Entry::Admin(_));
+        let needs_scope = matches!(route.access, AccessRule::Scoped(_) | AccessRule::Admin(_));
         assert_eq!(declares(403, "insufficient_scope"), needs_scope, "{route_name}");
-        let is_admin = matches!(route.entry, Entry::Admin(_));
+        let is_admin = matches!(route.access, AccessRule::Admin(_));
         assert!(!is_admin || declares(403, "forbidden"), "{route_name}");
         assert_eq!(route.path.starts_with("/api/admin/"), is_admin, "{route_name}");
         assert_eq!(route.path.starts_with("/api/public/"), route.cors(), "{route_name}");
         let pipeline_paths = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
         let decides =
             pipeline_paths.iter().any(|prefix| route.path.starts_with(prefix)) && !route.path.ends_with("/status-link");
-        assert_eq!(route.entry == Entry::Scoped(Scope::PipelineWrite), decides, "{route_name}");
+        assert_eq!(route.access == AccessRule::Scoped(Scope::PipelineWrite), decides, "{route_name}");
         let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
         assert_eq!(route.takes_body, reads_body, "{route_name}");
     }

@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{Page, no_cursor};
+use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -49,11 +49,11 @@ pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 ///
 /// # Errors
 /// `validation_error` where no page gave it.
-pub(in crate::http) fn read_cursor<I: Id>(page: &Page) -> Result<Option<TimeCursor<I>>, Refusal> {
+pub(in crate::http) fn read_cursor<I: Id>(page: &PageRequest) -> Result<Option<TimeCursor<I>>, Refusal> {
     let Some(parts) = &page.after else { return Ok(None) };
-    let [micros, id] = parts.as_slice() else { return Err(no_cursor()) };
-    let at = micros.parse().map(Timestamp::from_micros).map_err(|_| no_cursor())?;
-    Ok(Some((at, I::parse(id).ok_or_else(no_cursor)?)))
+    let [micros, id] = parts.as_slice() else { return Err(invalid_cursor()) };
+    let at = micros.parse().map(Timestamp::from_micros).map_err(|_| invalid_cursor())?;
+    Ok(Some((at, I::parse(id).ok_or_else(invalid_cursor)?)))
 }
 
 /// The parts of the cursor for a position.
@@ -65,8 +65,8 @@ pub(in crate::http) fn cursor_parts(at: Timestamp, id: &str) -> Vec<String> {
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, or a `cursor` that no page gave.
-fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, Option<TimeCursor<OrganizationId>>), Error> {
-    let page = Page::read(request, 2)?;
+fn decode_list(_: &Ctx, request: &Request) -> Result<(PageRequest, Option<TimeCursor<OrganizationId>>), Error> {
+    let page = PageRequest::parse(request, 2)?;
     let after = read_cursor(&page)?;
     Ok((page, after))
 }
@@ -80,9 +80,9 @@ fn list(
     _: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    (page, after): &(Page, Option<TimeCursor<OrganizationId>>),
+    (page, after): &(PageRequest, Option<TimeCursor<OrganizationId>>),
 ) -> Result<Reply, Error> {
-    let found = store::access::organizations(tx, who, after.as_ref(), page.rows_wanted())?;
+    let found = store::access::organizations(tx, who, after.as_ref(), page.rows_to_fetch())?;
     Ok(page.reply(found, |last| cursor_parts(last.created_at, last.id.as_str()), wire))
 }
 

@@ -15,7 +15,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Principal};
 use crate::http::api::resource::{CANDIDATE, ORGANIZATION, ROLE};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{self, Page};
+use crate::http::server::pagination::{self, PageRequest};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
@@ -58,7 +58,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 struct ActivityInput {
     id: String,
     action: Option<Action>,
-    page: Page,
+    page: PageRequest,
 }
 
 /// All parameters at fault are told at once.
@@ -68,7 +68,7 @@ struct ActivityInput {
 /// a parameter that is there twice.
 fn decode(_: &Ctx, request: &Request) -> Result<ActivityInput, Error> {
     let action = request.query("action").and_then(|text| text.as_deref().map(action).transpose());
-    let (action, page) = Refusal::both(action, Page::read(request, 1))?;
+    let (action, page) = Refusal::both(action, PageRequest::parse(request, 1))?;
     Ok(ActivityInput { id: request.param("id").to_owned(), action, page })
 }
 
@@ -115,12 +115,12 @@ fn of_candidate(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) ->
 fn of_platform(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ActivityInput) -> Result<Reply, Error> {
     let before = match input.page.after.as_deref() {
         Some([id]) => {
-            let id = ActivityId::parse(id).ok_or_else(pagination::no_cursor)?;
-            store::activity::platform::number(tx, &id)?.ok_or_else(pagination::no_cursor)?
+            let id = ActivityId::parse(id).ok_or_else(pagination::invalid_cursor)?;
+            store::activity::platform::number(tx, &id)?.ok_or_else(pagination::invalid_cursor)?
         }
         _ => i64::MAX,
     };
-    let found = store::activity::platform::page(tx, input.action, before, input.page.rows_wanted())?;
+    let found = store::activity::platform::page(tx, input.action, before, input.page.rows_to_fetch())?;
     let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
     Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
 }
@@ -129,12 +129,12 @@ fn page(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<Reply, 
     // A row is found again by its id: its number would tell how much is done in the whole file.
     let before = match input.page.after.as_deref() {
         Some([id]) => {
-            let id = ActivityId::parse(id).ok_or_else(pagination::no_cursor)?;
-            store::activity::number(tx, subject, &id)?.ok_or_else(pagination::no_cursor)?
+            let id = ActivityId::parse(id).ok_or_else(pagination::invalid_cursor)?;
+            store::activity::number(tx, subject, &id)?.ok_or_else(pagination::invalid_cursor)?
         }
         _ => i64::MAX,
     };
-    let found = store::activity::page(tx, subject, input.action, before, input.page.rows_wanted())?;
+    let found = store::activity::page(tx, subject, input.action, before, input.page.rows_to_fetch())?;
     let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
     Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
 }

@@ -63,7 +63,7 @@ struct KeyCreateInput {
 fn decode_create(_: &Ctx, request: &Request) -> Result<KeyCreateInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let user_id = fields.required_any_text("userId");
+    let user_id = fields.required_string("userId");
     let days = fields.integer("expiresInDays", EXPIRES_IN_DAYS).unwrap_or(EXPIRES_IN_DAYS_DEFAULT);
     let grant = Grant::of(fields.words("scopes", Scope::WORDS, Scope::parse));
     fields.valid()?;

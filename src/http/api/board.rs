@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{self, Page, WirePagination};
+use crate::http::server::pagination::{self, PageRequest, WirePagination};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -42,7 +42,7 @@ struct BoardInput {
     role: Option<RoleId>,
     /// The one step that is asked for, as it was given.
     step: Option<String>,
-    page: Page,
+    page: PageRequest,
     /// The last entry before the page.
     after: Option<(i64, ApplicationId)>,
 }
@@ -53,8 +53,8 @@ struct BoardInput {
 /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, one without the step that it is of,
 /// a parameter that is there twice.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
-    let (step, page) = Refusal::both(request.query("stepId"), Page::read(request, 2))?;
-    let after = page.after.as_deref().map(|parts| cursor(parts).ok_or_else(pagination::no_cursor)).transpose()?;
+    let (step, page) = Refusal::both(request.query("stepId"), PageRequest::parse(request, 2))?;
+    let after = page.after.as_deref().map(|parts| cursor(parts).ok_or_else(pagination::invalid_cursor)).transpose()?;
     if after.is_some() && step.is_none() {
         return Err(Refusal::invalid("cursor", "is one of a step's pages; send that step's stepId with it").into());
     }
@@ -95,7 +95,7 @@ fn one_step(
     input: &BoardInput,
 ) -> Result<Reply, Error> {
     let after = input.after.as_ref().map_or(board::FIRST_PAGE, |(since, id)| (*since, id.as_str()));
-    let found = board::page(tx, organization, role, step, after, input.page.rows_wanted())?;
+    let found = board::page(tx, organization, role, step, after, input.page.rows_to_fetch())?;
     let signups = signups_of(tx, found.iter())?;
     Ok(input.page.reply(found, key, |entry| wire_entry(entry, &signups, tx.now)))
 }
@@ -105,7 +105,7 @@ fn all_steps(
     organization: &OrganizationId,
     role: &RoleId,
     steps: &[BoardStep],
-    page: &Page,
+    page: &PageRequest,
 ) -> Result<Reply, Error> {
     let counts: HashMap<RoleStepId, i64> = board::counts(tx, organization, role)?.into_iter().collect();
     let mut pages = Vec::new();
@@ -115,8 +115,8 @@ fn all_steps(
         if step.order.is_none() && count == 0 {
             continue;
         }
-        let found = board::page(tx, organization, role, &step.id, board::FIRST_PAGE, page.rows_wanted())?;
-        pages.push((step, count, page.cut(found, key)));
+        let found = board::page(tx, organization, role, &step.id, board::FIRST_PAGE, page.rows_to_fetch())?;
+        pages.push((step, count, page.take_page(found, key)));
     }
     let signups = signups_of(tx, pages.iter().flat_map(|(_, _, (entries, _))| entries))?;
     let shown = pages.into_iter().map(|(step, count, (entries, pagination))| WireStep {

@@ -65,7 +65,7 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectInput),
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.good(), input)
+    Addressed::with(request, fields.valid_or_bad_request(), input)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step; a hire is reversed by it.
@@ -95,11 +95,11 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Err
     let outcome_notes = fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX);
     let input = HireInput {
         notes: notes.or(outcome_notes),
-        hired_date: fields.moment("hiredDate"),
-        offer_accepted_date: fields.moment("offerAcceptedDate"),
+        hired_date: fields.timestamp("hiredDate"),
+        offer_accepted_date: fields.timestamp("offerAcceptedDate"),
         external_position_id: fields.text_unless_blank("externalPositionId", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.good(), input)
+    Addressed::with(request, fields.valid_or_bad_request(), input)
 }
 
 /// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate, from whichever step of the application is named.

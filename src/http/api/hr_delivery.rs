@@ -68,7 +68,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     let state = request.query("state").and_then(|text| text.as_deref().map(state).transpose());
     let cursor = request.query("cursor").and_then(|text| text.as_deref().map(cursor).transpose());
     let narrowed = Refusal::both(state, cursor);
-    let named = Refusal::both(request.query("organizationId"), pagination::rows(request));
+    let named = Refusal::both(request.query("organizationId"), pagination::requested_rows(request));
     let ((state, cursor), (organization, rows)) = Refusal::both(narrowed, named)?;
     let organization_id = organization.map(|id| OrganizationId::parse(&id).ok_or(NO_ORGANIZATION)).transpose()?;
     Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows, cursor })
@@ -84,7 +84,7 @@ fn cursor(text: &str) -> Result<DeliveryId, Refusal> {
 }
 
 fn no_cursor() -> Refusal {
-    Refusal::invalid("cursor", "must be pagination.nextCursor of the page before")
+    Refusal::invalid("cursor", "must be pagination.nextCursor of the previous page")
 }
 
 /// `GET /api/admin/hr-deliveries`: a page of deliveries, newest first.

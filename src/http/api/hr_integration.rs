@@ -84,18 +84,18 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let mut fields = request.object()?;
     let must_be =
         format!("must be an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
-    let url = fields.required_any_text("url");
+    let url = fields.required_string("url");
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
         "must be whsec_ and the base 64 of at least {SECRET_BYTES_MIN} bytes, at most {SECRET_CHARACTERS_MAX} \
          characters; leave it out and one is made"
     );
-    let given = fields.any_text("secret");
+    let given = fields.string("secret");
     let given = given.and_then(|given| {
         SigningSecret::parse(&given).filter(SigningSecret::is_strong).or_else(|| fields.fault("secret", must_be))
     });
-    let rotate = fields.truth("rotateSecret").unwrap_or(false);
-    let enabled = fields.truth("enabled");
+    let rotate = fields.boolean("rotateSecret").unwrap_or(false);
+    let enabled = fields.boolean("enabled");
     if given.is_some() && rotate {
         fields.fault::<()>("rotateSecret", "makes a new secret, so none can be given with it");
     }

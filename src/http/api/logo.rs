@@ -15,7 +15,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::logo::Logo;
 use crate::store::{self, Error, Grade, Tx};
@@ -50,7 +50,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (429, "rate_limited"),
         ]),
         Route::open(Audience::Page, Method::GET, "/careers/{orgSlug}/logo", portal::decode, picture)
-            .cached_in(Pool::Pages)
+            .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, ""), (404, "not_found")]),
     ]
 }

@@ -11,7 +11,7 @@ use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
-    vec![Route::signed(Method::GET, "/api/v1/me", decode, act).answered_from_caller(reply).answering(&[
+    vec![Route::signed(Method::GET, "/api/v1/me", decode, act).replying_from_caller(reply).answering(&[
         (200, ""),
         (401, "unauthorized"),
         (429, "rate_limited"),

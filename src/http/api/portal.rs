@@ -13,7 +13,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::portal::PortalOrganization;
@@ -28,10 +28,10 @@ const NO_JOB: Refusal = Refusal::NotFound("the role is not there or does not acc
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
         Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}", decode, portal)
-            .cached_in(Pool::Api)
+            .cached_in(CachePool::Api)
             .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
         Route::open(Audience::Public, Method::GET, "/api/public/portal/{orgSlug}/roles/{roleId}", decode_role, role)
-            .cached_in(Pool::Api)
+            .cached_in(CachePool::Api)
             .answering(&[(200, ""), (304, ""), (404, "not_found"), (500, "internal_error")]),
         Route::open(Audience::Public, Method::POST, "/api/public/portal/{orgSlug}/apply", decode_apply, apply)
             .with_body()
@@ -97,7 +97,7 @@ struct ApplyInput {
 /// language tag.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
-    let role = fields.required_any_text("roleId");
+    let role = fields.required_string("roleId");
     let locale = fields.locale("locale");
     fields.valid()?;
     Ok(ApplyInput {

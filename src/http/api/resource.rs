@@ -2,7 +2,7 @@
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::user::{CallerRoles, Principal};
-use crate::http::server::resource::{Resource, StandingOf};
+use crate::http::server::resource::{LoadCallerRoles, Resource};
 use crate::store::{Error, Tx, access};
 
 /// An organization.
@@ -23,12 +23,12 @@ pub(in crate::http) const APPLICATION: Resource = naming_candidates(of_applicati
 /// A step of an application.
 pub(in crate::http) const CANDIDATE_STEP: Resource = naming_candidates(of_candidate_step);
 
-const fn named_by(standing: StandingOf) -> Resource {
-    Resource { standing: Some(standing), names_candidate: false }
+const fn named_by(caller_roles: LoadCallerRoles) -> Resource {
+    Resource { caller_roles: Some(caller_roles), names_candidate: false }
 }
 
-const fn naming_candidates(standing: StandingOf) -> Resource {
-    Resource { standing: Some(standing), names_candidate: true }
+const fn naming_candidates(caller_roles: LoadCallerRoles) -> Resource {
+    Resource { caller_roles: Some(caller_roles), names_candidate: true }
 }
 
 fn of_organization(tx: &Tx<'_>, who: &Principal, id: &str) -> Result<Option<CallerRoles>, Error> {

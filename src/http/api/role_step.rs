@@ -114,7 +114,7 @@ struct StepOrderInput {
 /// `bad_request` for a body that is no JSON object; `validation_error` without a list of `stepIds`.
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
-    let steps = fields.required_texts("stepIds");
+    let steps = fields.required_strings("stepIds");
     let steps = fields.valid_with(steps)?;
     let steps = steps.iter().map(|id| RoleStepId::parse(id)).collect();
     Ok(StepOrderInput { role: RoleId::parse(request.param("id")), steps })

@@ -27,7 +27,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
         Route::open(Audience::Api, Method::POST, "/api/auth/sign-in", decode_sign_in, sign_in)
             .with_body()
-            .with_hashing()
+            .with_password_hashing()
             .writes(Grade::Vital)
             .answering(&[
                 (200, ""),
@@ -69,8 +69,8 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
         request.origin().require_same(&ctx.settings.origin)?;
     }
     let mut fields = request.object()?;
-    let address = fields.required_any_text("email");
-    let password = fields.required_any_text("password");
+    let address = fields.required_string("email");
+    let password = fields.required_string("password");
     fields.valid()?;
     let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
     let email = Email::parse_stored(&address);
@@ -78,7 +78,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
         Some(email) => email.key().to_owned(),
         None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
     };
-    let begun = ctx.throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
+    let begun = ctx.sign_in_throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
     let attempt = begun.map_err(|retry_after_s| {
         note(ctx, "throttled", &account_key, request.client());
         Refusal::RateLimited { retry_after_s }
@@ -86,7 +86,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let account = match &email {
         Some(email) => {
             let found = ctx.store.read(|tx| store::user::sign_in_account(tx, email));
-            found.inspect_err(|_| ctx.throttle.undone(&attempt))?
+            found.inspect_err(|_| ctx.sign_in_throttle.cancel(&attempt))?
         }
         None => None,
     };
@@ -102,7 +102,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let mut random = [0; COOKIE_RANDOM_BYTES];
     ctx.world.fill(&mut random);
     let cookie = id::token(&random);
-    ctx.throttle.succeeded(&attempt, cookie_digest(&cookie), ctx.world.monotonic());
+    ctx.sign_in_throttle.succeed(&attempt, cookie_digest(&cookie), ctx.world.monotonic());
     Ok(SignIn { email, account: account.clone(), cookie, client: request.client() })
 }
 

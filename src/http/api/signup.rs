@@ -10,8 +10,8 @@ use crate::domain::invitation::{LOCALE_MUST_BE, LinkTarget, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::domain::signup::{CheckedSignup, FormField, TypedSignup};
 use crate::domain::status_page;
+use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::fields::Fields;
 use crate::http::server::form as sent;
 use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
@@ -154,12 +154,12 @@ impl Read {
         Ok(read)
     }
 
-    fn of_object(mut fields: Fields) -> Self {
-        let mut text = |name| fields.any_text(name).unwrap_or_default();
+    fn of_object(mut fields: BodyFields) -> Self {
+        let mut text = |name| fields.string(name).unwrap_or_default();
         let (name, email, phone, note) = (text("name"), text("email"), text("phone"), text("note"));
-        let links = fields.texts("links").unwrap_or_default();
-        let consents = fields.truth("consent").unwrap_or_default();
-        let locale = fields.any_text(LOCALE);
+        let links = fields.strings("links").unwrap_or_default();
+        let consents = fields.boolean("consent").unwrap_or_default();
+        let locale = fields.string(LOCALE);
         let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
         Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
@@ -194,7 +194,7 @@ fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
     store::signup::submit(tx, &*ctx.world, &invitation, &input)?;
     let status_url = format!("{}/status/{token}", ctx.settings.base_url);
     let reply = Reply::json(&WireData { success: true, data: WireSignup { status_url } });
-    Ok(reply.keeping(sent.attachment.as_ref()))
+    Ok(reply.retaining_upload(sent.attachment.as_ref()))
 }
 
 #[derive(Serialize)]

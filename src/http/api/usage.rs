@@ -39,7 +39,7 @@ struct UsageInput {
 /// `validation_error` for a `limit` that is no integer, a `before` that is no moment, and for both at once.
 fn decode(_: &Ctx, request: &Request) -> Result<UsageInput, Error> {
     let before = request.query("before").and_then(|text| cursor(text.as_deref()));
-    let (rows, before) = Refusal::both(pagination::rows(request), before)?;
+    let (rows, before) = Refusal::both(pagination::requested_rows(request), before)?;
     Ok(UsageInput { id: ApiKeyId::parse(request.param("id")), rows, before })
 }
 

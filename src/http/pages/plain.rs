@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::texts::{self, Texts, fill};
 use crate::http::server::language::Language;
 use crate::http::server::reply::Reply;
-use crate::http::server::reply::html::Problem;
+use crate::http::server::reply::page::FailedRequest;
 use crate::store::Error;
 
 /// A page with a heading and paragraphs. All of it is text: nothing in it is read as markup.
@@ -31,7 +31,7 @@ impl<'a> Plain<'a> {
 ///
 /// # Errors
 /// [`Error::Defect`] where the page cannot be rendered.
-pub(in crate::http) fn problem(problem: &Problem<'_>, language: Language) -> Result<Reply, Error> {
+pub(in crate::http) fn problem(problem: &FailedRequest<'_>, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let common = &texts.common;
     let (title, more) = match problem.status {

@@ -1,4 +1,4 @@
-//! The server: accepts connections within limits, hands their requests to the gate, stops gracefully.
+//! The server: accepts connections within limits, passes their requests to the gate, and stops gracefully.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -16,84 +16,85 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::clients::{Clients, Connected};
+use super::connection_limit::{ConnectionLimit, CountedConnection};
 use super::ctx::Ctx;
-use super::gate::{self, Outgoing};
+use super::gate::{self, ResponseBody};
+use super::http_socket::{self, HttpSocket, ResponseProgress, TrackedBody};
 use super::metrics;
 use super::reply;
 use super::service::Service;
 use super::table::Table;
-use super::wire::{self, Progress, Tracked, Wire};
 use crate::store::{Closed, Error, Halt};
 
-/// Connections at once: far more than a small organization has, each some 10 KiB. Past it the next one waits to be
-/// accepted until another ends.
+/// The most open connections: far more than a small organization needs, at some 10 KiB each. At the limit, the next
+/// connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// Those of one client address, or one /64 of IPv6: an office of 150 people whose browsers open six each, and a sixteenth
-/// of all.
-const CONNECTIONS_OF_ONE_MAX: usize = 1_024;
+/// The most open connections of one client address or one IPv6 /64: enough for an office of 150 people whose browsers
+/// open six connections each, and a sixteenth of all.
+const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 
-/// Connections of whoever reads the metrics.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// How long a connection may take to send a request's head, and to begin the next one.
+/// How long a connection may take to send a request's head, and how long it may stay idle between requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a client may leave its answer unread, or a network unacknowledged, before its connection is closed.
+/// How long data may stay unacknowledged, or unsent because the client does not read, before the system closes the
+/// connection.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is read of a head before it is refused unseen: more than the limits that are answered in words.
+/// The read buffer for a request's head. It exceeds the limits on the URI and the header fields, so that heads slightly
+/// over those limits get a problem document that names the limit.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 
-/// How long requests that have begun may take to end once the service is told to stop.
+/// How long requests in progress may take to end after the service was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long idle connections stay open for one more request once the service is told to stop. A request that was on its
-/// way at that moment arrives within this time: it is several round trips around the world.
+/// How long idle connections stay open for one more request after the service was asked to stop. A request that is on
+/// its way at that moment arrives within this time, which is several round trips around the world.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long accepting pauses after the system refused, when there are no more file descriptors for example.
+/// How long to pause after the system failed to accept, for example because no file descriptor is left. Retrying at
+/// once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long the answer to a connection too many may take to be sent.
-const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long sending the refusal of an excess connection may take.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a service ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// It was told to, and everything begun was answered.
+    /// On request, after every request in progress was answered.
     Gracefully,
-    /// It was told to, and some requests had not ended in time.
+    /// On request, but some requests did not end in time.
     WithRequestsLeft,
-    /// It was told to, and everything begun was answered, but the write-ahead log is not whole in the file; the sentence
-    /// says why.
+    /// On request, but the write-ahead log could not be moved into the file completely; the sentence says why.
     WithLogLeft(String),
-    /// The file cannot be trusted to this process any more.
+    /// Because the store halted for good.
     Broken(Halt),
 }
 
-/// A service that listens.
+/// A service with its listening socket.
 pub struct Server {
     listener: TcpListener,
     service: Arc<Service>,
 }
 
 impl Server {
-    /// A service on a socket that is bound already.
+    /// Takes a socket that is already bound.
     pub fn new(listener: TcpListener, ctx: Arc<Ctx>, table: Table) -> Self {
         Self { listener, service: Arc::new(Service { ctx, table }) }
     }
 
-    /// Answers requests until `stop` resolves, then finishes those that have begun and closes the file. `beside` is what
-    /// else has to end before that, and is polled from then on.
-    pub async fn run(self, stop: impl Future<Output = ()>, beside: impl Future<Output = ()>) -> Stopped {
+    /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress and closes the
+    /// file. `background` is polled from that moment, and the file is closed after it has ended.
+    pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
         let Self { listener, service } = self;
         let ctx = Arc::clone(&service.ctx);
         let runtime = tokio::runtime::Handle::current();
         ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
-        let entrance = Entrance::new(service);
+        let entrance = Acceptor::new(service);
         let broken = tokio::select! {
             () = entrance.accept_all(&listener) => None,
             () = stop => None,
@@ -105,18 +106,19 @@ impl Server {
             entrance.drain().await;
             entrance.graceful.shutdown().await;
         };
-        let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, end), beside);
+        let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, end), background);
         let closed = match broken {
             Some(halt) => Closed::Halted(halt),
             None => {
                 let ours = Arc::clone(&ctx);
                 let closed = tokio::task::spawn_blocking(move || ours.store.close()).await;
-                closed.unwrap_or_else(|_| Closed::LogLeft("closing it ended in a panic".to_owned()))
+                closed.unwrap_or_else(|_| Closed::LogLeft("closing the file panicked".to_owned()))
             }
         };
         match (closed, ended) {
             (Closed::Halted(halt), _) => {
-                // Closing the last connection would move the log into the file, which is to be found as it is.
+                // Leak the store: dropping its last connection would checkpoint the log, but a halted file must stay
+                // exactly as it is.
                 std::mem::forget(ctx);
                 Stopped::Broken(halt)
             }
@@ -127,17 +129,17 @@ impl Server {
     }
 }
 
-/// Where connections come in: their limits, and what they need to be served.
-struct Entrance {
+/// Accepts connections within the limits.
+struct Acceptor {
     service: Arc<Service>,
     graceful: GracefulShutdown,
     permits: Arc<Semaphore>,
-    clients: Arc<Clients>,
+    clients: Arc<ConnectionLimit>,
 }
 
-impl Entrance {
+impl Acceptor {
     fn new(service: Arc<Service>) -> Self {
-        let clients = Clients::new(CONNECTIONS_OF_ONE_MAX, service.ctx.settings.trusted_proxies.clone());
+        let clients = ConnectionLimit::new(CLIENT_CONNECTIONS_MAX, service.ctx.settings.trusted_proxies.clone());
         Self {
             service,
             graceful: GracefulShutdown::new(),
@@ -155,8 +157,8 @@ impl Entrance {
         }
     }
 
-    /// Takes no more connections. Those that the system has accepted already are served: their clients may have sent
-    /// requests on them.
+    /// Stops accepting. Connections that the system has already accepted are served, because their clients may have
+    /// sent requests.
     fn close(&self, listener: TcpListener) {
         refuse_handshakes(&listener);
         if let Ok(listener) = listener.into_std() {
@@ -164,15 +166,15 @@ impl Entrance {
         }
     }
 
-    /// Gives every open connection the time for one more answer, which says `Connection: close`: closed at once, it would
-    /// take a request with it that is on its way.
+    /// Gives every open connection time for one more response, which says `Connection: close`. Closing it at once would
+    /// lose a request that is on its way.
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
     }
 
-    /// Accepts what waits in the system's queue; how many that was. The runtime may not know of them yet, so the system
-    /// itself is asked.
+    /// Accepts the connections in the system's queue and returns their number. It calls the system directly, because
+    /// the runtime may not know of them yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
@@ -188,28 +190,28 @@ impl Entrance {
         accepted
     }
 
-    /// Serves a connection, or refuses it where its client has too many.
+    /// Serves a connection, or refuses it if its client has too many.
     fn admit(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         match self.clients.connect(peer.ip()) {
             Some(connected) => self.serve(stream, peer, (permit, connected)),
-            None => drop(tokio::spawn(turn_away(Arc::clone(&self.service.ctx), stream, permit))),
+            None => drop(tokio::spawn(refuse_connection(Arc::clone(&self.service.ctx), stream, permit))),
         }
     }
 
-    /// Serves one connection on a task of its own, and each of its requests on one too, unless it takes a fast path: a
-    /// client that hangs up does not interrupt what has begun, and a panic ends one request.
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, Connected)) {
+    /// Serves one connection on its own task. Each request also runs on its own task unless it takes a fast path, so a
+    /// client that hangs up does not interrupt a request, and a panic ends only one request.
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
         bound_unread(&stream);
-        let progress = Arc::new(Progress::default());
-        let wire = Wire::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
+        let progress = Arc::new(ResponseProgress::default());
+        let wire = HttpSocket::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
         let ours = Arc::clone(&self.service);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            // They are free again when the connection goes, and with it this.
+            // The service owns the permits, so they are released when the connection is dropped.
             let _permits = &permits;
             progress.begin();
             let cached = gate::cached(&ours.ctx, &request).map(|cached| complete(&ours.ctx, cached));
-            // In a box of its own: otherwise a cached response would move all the room that another one may need.
+            // Boxed, because otherwise the future of a cached response would be as large as that of a rendered one.
             let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&ours), peer, request)));
             let progress = Arc::clone(&progress);
             async move {
@@ -217,18 +219,18 @@ impl Entrance {
                     Ok(cached) => cached,
                     Err(rendered) => rendered.await,
                 };
-                Ok::<_, Infallible>(response.map(|body| Tracked::new(body, progress)))
+                Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, progress)))
             }
         });
         let connection = builder().serve_connection(wire, service);
-        // What ends a connection badly, such as a client that is gone, concerns nobody else. The connection itself is the
-        // task: a block that waits for it would have room for it twice.
+        // Ignore how the connection ends: a failed connection affects nobody else. Spawn the connection itself, because
+        // an async block that awaits it would hold its memory twice.
         tokio::spawn(self.graceful.watch(connection));
     }
 }
 
-/// The answer with the fields that depend on the service's state and settings, whatever was asked.
-fn complete(ctx: &Ctx, mut response: Response<Outgoing>) -> Response<Outgoing> {
+/// Adds the header fields that depend on the service's state and settings, not on the request.
+fn complete(ctx: &Ctx, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     if ctx.settings.is_https() {
         reply::require_https(response.headers_mut());
     }
@@ -238,9 +240,9 @@ fn complete(ctx: &Ctx, mut response: Response<Outgoing>) -> Response<Outgoing> {
     response
 }
 
-/// Answers a connection that its client may not have: a 503, and nothing is read. The permit bounds how many there are.
-async fn turn_away(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
-    let text = wire::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
+/// Answers an excess connection with a 503 and reads nothing. The permit bounds the number of such connections.
+async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    let text = http_socket::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
     let send = async {
         let mut rest = &text[..];
         while !rest.is_empty() && stream.writable().await.is_ok() {
@@ -251,22 +253,23 @@ async fn turn_away(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermi
             }
         }
     };
-    let _ = tokio::time::timeout(TURN_AWAY_TIMEOUT, send).await;
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, send).await;
     drop(permit);
 }
 
-/// Lets no new connection begin while the last ones are accepted: one that came in between the last look at the queue and
-/// the end of the listener would be reset, with the request on it. A client whose first segment is dropped sends it again.
+/// Drops new handshakes while the last connections are accepted. A connection that completed its handshake between the
+/// last `accept` and the close of the listener would be reset, with the request on it. A client whose SYN is dropped
+/// sends it again.
 #[cfg(target_os = "linux")]
 fn refuse_handshakes(listener: &TcpListener) {
     use socket2::SockFilter;
-    // Classic BPF on the TCP header: drop the segments with SYN and without ACK.
+    // Classic BPF on the TCP header: drop segments with SYN and without ACK.
     let filter = [
         SockFilter::new(0x30, 0, 0, 13),       // A = the byte with the flags
         SockFilter::new(0x54, 0, 0, 0x12),     // A = A & (SYN | ACK)
         SockFilter::new(0x15, 0, 1, 0x02),     // A == SYN
         SockFilter::new(0x06, 0, 0, 0),        // drop
-        SockFilter::new(0x06, 0, 0, u32::MAX), // keep
+        SockFilter::new(0x06, 0, 0, u32::MAX), // accept
     ];
     let _ = socket2::SockRef::from(listener).attach_filter(&filter);
 }
@@ -274,32 +277,35 @@ fn refuse_handshakes(listener: &TcpListener) {
 #[cfg(not(target_os = "linux"))]
 fn refuse_handshakes(_: &TcpListener) {}
 
-async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<Outgoing> {
+async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<ResponseBody> {
     let ctx = &service.ctx;
     if let Some(fast_path) = gate::begin_fast_path(&service, peer, &request) {
-        // Its bytes lie in the buffer that the connection reads into, which would have to have another one meanwhile.
+        // The request's bytes lie in the connection's read buffer. Free them, or the connection would allocate another
+        // buffer.
         drop(request);
-        let response = fast_path.answer(ctx).await.map(Outgoing::Whole);
+        let response = fast_path.answer(ctx).await.map(ResponseBody::InMemory);
         return complete(ctx, response);
     }
     let answered = tokio::spawn(gate::answer(Arc::clone(&service), peer, request)).await;
-    complete(ctx, answered.unwrap_or_else(|_| gate::broken_off(ctx)))
+    complete(ctx, answered.unwrap_or_else(|_| gate::panic_response(ctx)))
 }
 
-/// How connections are read, within their limits.
+/// The settings and limits of hyper's HTTP/1 connections.
 fn builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        // The limit of 100 header fields is hyper's own: for a higher one it fills a table of that size at each request.
+        // hyper's default limit of 100 header fields stays: for a higher limit it would fill a table of that size for
+        // each request.
         .max_buf_size(HEAD_BUFFER_BYTES)
-        // A client that sends and closes its side still gets its answer.
+        // A client that closes its sending side still gets its response.
         .half_close(true);
     builder
 }
 
-/// Otherwise a client that never reads its answer keeps its place for ever. Linux only has this.
+/// Bounds how long a client may leave its response unread. Otherwise a client that never reads would hold its
+/// connection for ever. Only Linux has this option.
 #[cfg(target_os = "linux")]
 fn bound_unread(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
@@ -308,8 +314,8 @@ fn bound_unread(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn bound_unread(_: &TcpStream) {}
 
-/// Resolves when the store has stopped for good. Frees what an idle service does not need, and logs which jobs fail and which
-/// work again.
+/// Resolves when the store has halted for good. Until then, it frees idle hash memory and logs which background jobs
+/// start or stop failing.
 async fn watch(ctx: &Ctx) -> Halt {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -324,10 +330,10 @@ async fn watch(ctx: &Ctx) -> Halt {
     }
 }
 
-/// Answers `GET /metrics` on an address of its own, for as long as it is polled.
+/// Answers `GET /metrics` on its own address, for as long as the future is polled.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
-    let places = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let permits = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
+    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
@@ -340,7 +346,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
         bound_unread(&stream);
         let connection = builder().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
-            let _place = place;
+            let _permit = permit;
             let _ = connection.await;
         });
     }
@@ -348,5 +354,5 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 
 fn metrics_response(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
     let text = if path == "/metrics" { metrics::exposition(ctx) } else { String::new() };
-    reply::Reply::metrics(text).into_unnamed()
+    reply::Reply::metrics(text).into_response_without_id()
 }

@@ -1,4 +1,4 @@
-//! Bodies on their way in: read within a limit and a time, or let go so that the client gets to read its answer.
+//! Request bodies: read within limits of size and time, or drained so that the client can read its response.
 
 use std::time::Duration;
 
@@ -7,21 +7,22 @@ use hyper::body::{Body, Bytes, Incoming};
 
 use crate::domain::refusal::Refusal;
 
-/// How long a body may take from its first byte to its last: 128 KiB at the speed of a bad telephone line, a picture at
-/// that of a good one.
+/// How long a body may take from its first byte to its last: enough for 128 KiB over a bad dial-up line, and for a
+/// picture over a good one.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of a refused body that are read all the same: closing on unread bytes may take the answer with it.
+/// The most bytes of a refused body that are still read: closing a connection with unread bytes may reset it before the
+/// client reads the response.
 const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// How long that may take.
+/// How long draining a refused body may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The whole body, of at most so many bytes.
+/// Reads the whole body, of at most `bytes_max` bytes.
 ///
 /// # Errors
-/// `payload_too_large`; `bad_request` where it was cut off or did not arrive in time.
-pub(in crate::http) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
+/// `payload_too_large`; `bad_request` if the body was cut off or did not arrive in time.
+pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(Refusal::PayloadTooLarge(bytes_max));
     }
@@ -30,8 +31,8 @@ pub(in crate::http) async fn read(body: &mut Incoming, bytes_max: usize) -> Resu
     read.unwrap_or_else(|_| Err(late()))
 }
 
-/// Copies each frame into one buffer, which grows with what arrives. A frame keeps the whole 8 KiB buffer alive that hyper
-/// read it into, however short it is: a body of single bytes would hold 8 KiB for each of them.
+/// Copies each frame into one buffer, which grows with what arrives. However short a frame is, it keeps the 8 KiB
+/// buffer alive that hyper read it into: a body of single bytes would hold 8 KiB for each of them.
 async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -45,8 +46,8 @@ async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     Ok(whole.into())
 }
 
-/// Reads on for a while where a body is left over.
-pub(in crate::http) async fn drain(mut body: Incoming) {
+/// Reads and discards the rest of a body, within limits.
+pub(super) async fn drain(mut body: Incoming) {
     let read = async {
         let mut bytes = 0;
         while let Some(Ok(frame)) = body.frame().await {

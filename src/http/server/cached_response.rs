@@ -1,4 +1,4 @@
-//! One cached response: with its body as it is and compressed, or, where it is large, only compressed.
+//! A cached response. It holds its body plain, plain and compressed, or, if it is large, only compressed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -9,58 +9,59 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap};
 
 use super::gzip;
-use super::rendered::Rendered;
+use super::rendered_response::RenderedResponse;
 use super::reply::{self, Reply, Validity};
 use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 
-/// What an answer takes besides its bodies and its path.
-const REST_BYTES: usize = 1_024;
+/// The memory of a response besides its bodies and its path.
+const OVERHEAD_BYTES: usize = 1_024;
 
-/// A response that is given to more than one request.
-pub(in crate::http) struct CachedResponse {
+/// A response that is sent for several requests.
+pub(super) struct CachedResponse {
     route: &'static str,
     organization: Option<OrganizationId>,
     read_at: i64,
-    /// The last change that is known not to concern it: most requests need no other look.
+    /// The newest change at which the response is known to be current. Most requests need no further check.
     current_at: AtomicI64,
     content: Content,
 }
 
-/// What an answer says.
+/// The forms in which a body is held.
 enum Content {
-    /// As it is: it is not worth compressing.
-    Plain(Rendered),
-    /// As it is, and compressed when that is first wanted; `None` within where that is not smaller.
-    Both(Rendered, OnceLock<Option<Rendered>>),
-    /// Compressed. Nearly all who read what is that large take it so; for the others it is unpacked, once for all of them who
-    /// read it at the same time, so that however many they are there is one more body in memory.
-    Packed { plain_but_empty: Rendered, packed: Rendered, unpacked: Mutex<Weak<Vec<u8>>> },
+    /// Plain, because compressing is not worth it.
+    Plain(RenderedResponse),
+    /// Plain, and compressed when a client first wants that. `None` inside if the compressed body is not smaller.
+    Both(RenderedResponse, OnceLock<Option<RenderedResponse>>),
+    /// Only compressed. Nearly all clients of large responses accept that. For the others the body is decompressed,
+    /// once for all clients that read it at the same time, so at most one plain copy is in memory.
+    Compressed { plain_head: RenderedResponse, compressed: RenderedResponse, plain_body: Mutex<Weak<Vec<u8>>> },
 }
 
-/// A body that readers share.
-struct Shared(Arc<Vec<u8>>);
+/// A plain body that concurrent requests share.
+struct SharedBody(Arc<Vec<u8>>);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedBody {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
 impl CachedResponse {
-    /// The response of a route, where it stays true for others. Where it comes with its body packed, only that is kept.
-    pub(in crate::http) fn of(route: &'static str, reply: &Reply) -> Option<Self> {
+    /// Makes a cached response of a route from a reply, unless the reply is for one request only. If the reply has a
+    /// compressed body, only that is held.
+    pub(super) fn of(route: &'static str, reply: &Reply) -> Option<Self> {
         let (organization, read_at) = match reply.validity() {
             Validity::Once => return None,
             Validity::UntilChange(organization, read_at) => (Some(organization.clone()), *read_at),
             Validity::Forever => (None, i64::MAX),
         };
-        let content = Content::of(Rendered::new(reply.clone()), reply.packed_body());
+        let content = Content::new(RenderedResponse::new(reply.clone()), reply.compressed_body());
         Some(Self { route, organization, read_at, current_at: AtomicI64::new(read_at), content })
     }
 
-    /// The organization that it shows something of.
+    /// The organization that the response shows, if any.
     pub(super) fn organization(&self) -> &Option<OrganizationId> {
         &self.organization
     }
@@ -78,23 +79,24 @@ impl CachedResponse {
         is_current
     }
 
-    /// What it takes, with its body compressed where it may be: that is never larger.
+    /// The memory that the response may use. A compressed body counts as large as the plain one, because it is never
+    /// larger.
     pub(super) fn bytes(&self, path: &str) -> usize {
         let bodies = match &self.content {
             Content::Plain(rendered) => rendered.body_bytes(),
             Content::Both(rendered, _) => 2 * rendered.body_bytes(),
-            Content::Packed { packed, .. } => packed.body_bytes(),
+            Content::Compressed { compressed, .. } => compressed.body_bytes(),
         };
-        path.len() + bodies + REST_BYTES
+        path.len() + bodies + OVERHEAD_BYTES
     }
 
-    /// The template of the route that it is from.
-    pub(in crate::http) fn route(&self) -> &'static str {
+    /// The path template of the route.
+    pub(super) fn route(&self) -> &'static str {
         self.route
     }
 
-    /// The answer to a request with these fields, compressed where the reader wants that.
-    pub(in crate::http) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    /// The response to a request with these fields, compressed if the client accepts that.
+    pub(super) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         let response = match &self.content {
             Content::Plain(rendered) => rendered.response(),
             Content::Both(rendered, once) => {
@@ -102,50 +104,50 @@ impl CachedResponse {
                 let compressed = once.and_then(|once| once.get_or_init(|| rendered.compressed()).as_ref());
                 compressed.unwrap_or(rendered).response()
             }
-            Content::Packed { packed, .. } if wants_gzip(fields) => packed.response(),
-            Content::Packed { plain_but_empty, packed, unpacked } => {
-                let is_wanted = !plain_but_empty.is_had_already(fields);
-                let body = if is_wanted { unpack(packed, unpacked) } else { Bytes::new() };
-                plain_but_empty.response_with(body)
+            Content::Compressed { compressed, .. } if wants_gzip(fields) => compressed.response(),
+            Content::Compressed { plain_head, compressed, plain_body } => {
+                let needs_body = !plain_head.is_not_modified(fields);
+                let body = if needs_body { decompress(compressed, plain_body) } else { Bytes::new() };
+                plain_head.response_with(body)
             }
         };
-        reply::unless_matching(response, fields)
+        reply::not_modified_if_matching(response, fields)
     }
 
-    /// The same with nothing compressed for it: a response that is not cached is not worth that.
-    pub(in crate::http) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
+    /// The same without compressing the body for it, which is not worth it for a response that is not cached.
+    pub(super) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {
-                reply::unless_matching(rendered.response(), fields)
+                reply::not_modified_if_matching(rendered.response(), fields)
             }
-            Content::Packed { .. } => self.response(fields),
+            Content::Compressed { .. } => self.response(fields),
         }
     }
 }
 
 impl Content {
-    fn of(rendered: Rendered, packed: Option<Bytes>) -> Self {
+    fn new(rendered: RenderedResponse, compressed_body: Option<Bytes>) -> Self {
         if !rendered.is_worth_compressing() {
             return Self::Plain(rendered);
         }
-        let rendered = rendered.varying_by_coding();
-        match packed {
+        let rendered = rendered.varying_by_encoding();
+        match compressed_body {
             None => Self::Both(rendered, OnceLock::new()),
-            Some(body) => Self::Packed {
-                packed: rendered.compressed_to(body),
-                plain_but_empty: rendered.without_body(),
-                unpacked: Mutex::default(),
+            Some(body) => Self::Compressed {
+                compressed: rendered.with_compressed_body(body),
+                plain_head: rendered.without_body(),
+                plain_body: Mutex::default(),
             },
         }
     }
 }
 
-/// The body as it is: that of whoever reads it now, or unpacked anew.
-fn unpack(packed: &Rendered, unpacked: &Mutex<Weak<Vec<u8>>>) -> Bytes {
-    let mut unpacked = unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-    let shared = unpacked.upgrade().unwrap_or_else(|| Arc::new(gzip::unpack(packed.body())));
-    *unpacked = Arc::downgrade(&shared);
-    Bytes::from_owner(Shared(shared))
+/// Returns the plain body: the copy that concurrent requests are using, or a new one.
+fn decompress(compressed: &RenderedResponse, plain_body: &Mutex<Weak<Vec<u8>>>) -> Bytes {
+    let mut plain_body = plain_body.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = plain_body.upgrade().unwrap_or_else(|| Arc::new(gzip::decompress(compressed.body())));
+    *plain_body = Arc::downgrade(&shared);
+    Bytes::from_owner(SharedBody(shared))
 }
 
 fn wants_gzip(fields: &HeaderMap) -> bool {
@@ -158,15 +160,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reads_at_the_same_time_shares_what_is_unpacked() {
+    fn concurrent_requests_share_the_decompressed_body() {
         let body = vec![b'x'; 2 * 1_024 * 1_024];
-        let reply = Reply::tagged_file("application/xml", body.clone()).valid_forever().packed();
+        let reply = Reply::tagged_file("application/xml", body.clone()).valid_forever().compressed_if_large();
         let cached = CachedResponse::of("/x", &reply).unwrap();
-        let Content::Packed { packed, unpacked, .. } = &cached.content else { panic!("it is not kept packed") };
+        let Content::Compressed { compressed, plain_body, .. } = &cached.content else { panic!("not compressed") };
         assert!(cached.bytes("/x") < body.len() / 10);
-        let (first, second) = (unpack(packed, unpacked), unpack(packed, unpacked));
+        let (first, second) = (decompress(compressed, plain_body), decompress(compressed, plain_body));
         assert_eq!((first.as_ptr(), &first), (second.as_ptr(), &Bytes::from(body)));
         drop((first, second));
-        assert!(unpacked.lock().unwrap().upgrade().is_none(), "nobody reads it, so nothing holds it");
+        assert!(plain_body.lock().unwrap().upgrade().is_none(), "no request holds the body any more");
     }
 }

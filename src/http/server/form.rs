@@ -1,31 +1,31 @@
-//! Forms as nouns see them: the texts that somebody typed, and what became of a file that came with them.
+//! Forms as the nouns see them: the texts that a person typed, and the outcome of an uploaded file.
 
 use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
 use crate::store::attachment::StagedAttachment;
 
-/// What a form is read for.
+/// The use of a file while its form is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum FileUse {
-    /// Its file is staged.
+    /// The file is staged.
     Stage,
-    /// Its file is read past.
+    /// The file is read and discarded.
     Discard,
 }
 
-/// What keeps a form from being taken now, whatever is in it.
+/// Why the service cannot act on a form now, even if the form is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Trouble {
-    /// Too many came from its network.
+    /// The client's network has sent too many forms.
     Limited {
-        /// Whole seconds after which the next one is taken.
+        /// Whole seconds to wait before the next form.
         retry_after_s: u64,
     },
-    /// The service cannot take it now.
+    /// The service cannot act on forms now.
     Unavailable,
 }
 
-/// A form that was sent.
+/// A submitted form.
 #[derive(Debug, Clone, Default)]
 pub(in crate::http) struct Form {
     fields: Vec<(String, String)>,
@@ -33,13 +33,13 @@ pub(in crate::http) struct Form {
     trouble: Option<Trouble>,
 }
 
-/// What became of a file.
+/// The outcome of an uploaded file.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
-    /// It is staged: the noun attaches it, or hands its token out so that it need not be sent again.
+    /// The file is staged. The noun claims it, or returns its token so that it need not be sent again.
     Staged(StagedAttachment),
-    /// It was not taken, and nothing of it is kept. Behind one that is too large the form was not read on, so fields that
-    /// stand behind the file are missing.
+    /// The file was refused and nothing of it is stored. After a file that is too large, reading stops, so fields
+    /// behind the file are missing.
     Fault(AttachmentFault),
 }
 
@@ -48,40 +48,39 @@ impl Form {
         Self { fields, upload, trouble: None }
     }
 
-    /// The same, in trouble where there is some.
-    pub(in crate::http) fn with_trouble(self, trouble: Option<Trouble>) -> Self {
+    pub(super) fn with_trouble(self, trouble: Option<Trouble>) -> Self {
         Self { trouble, ..self }
     }
 
-    /// What keeps it from being taken now.
+    /// Why the service cannot act on the form now, if so.
     pub(in crate::http) fn trouble(&self) -> Option<Trouble> {
         self.trouble
     }
 
-    /// What was typed into a field, as it came; `None` where the field was not sent.
+    /// The raw text of a field; `None` if the field is absent.
     ///
     /// # Errors
-    /// `validation_error` where it is there twice.
+    /// `validation_error` if the field is repeated.
     pub(in crate::http) fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         let mut values = self.texts(name);
         let value = values.next();
         if values.next().is_some() {
-            return Err(Refusal::invalid(name, "must be there once, not twice"));
+            return Err(Refusal::invalid(name, "must be given only once"));
         }
         Ok(value)
     }
 
-    /// The same of a field that may be there more than once.
+    /// The raw texts of a field that may be repeated.
     pub(in crate::http) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.fields.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it was refused for its length before anything of it was read.
+    /// Whether the form was refused for its length before it was read.
     pub(in crate::http) fn is_unread(&self) -> bool {
         self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))
     }
 
-    /// The file that was sent with it, where one was chosen.
+    /// The outcome of the form's file, if the person chose one.
     pub(in crate::http) fn upload(&self) -> Option<&Upload> {
         self.upload.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Bodies made smaller for the way (RFC 1952): which are worth it, and how.
+//! Gzip (RFC 1952): which bodies to compress, and how.
 
 use std::io::{Read, Write};
 
@@ -6,14 +6,14 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// A body of fewer bytes fits into one packet, head included: nothing is won.
+/// A body of fewer bytes fits into one packet with its head, so compressing it gains nothing.
 const BYTES_MIN: usize = 1_024;
 
-/// A body of more is compressed lightly: whoever waits for the first one waits some ms all the same.
-const HARD_BYTES_MAX: usize = 256 * 1_024;
+/// Larger bodies are compressed at the fast level, because the first client waits for the compression.
+const DEFAULT_LEVEL_BYTES_MAX: usize = 256 * 1_024;
 
-/// Whether a body of this type and size is worth it. Pictures are small already.
-pub(in crate::http) fn is_worth(media_type: &str, bytes: usize) -> bool {
+/// Whether compressing a body of this type and size is worthwhile. Images are already compressed.
+pub(super) fn is_worth(media_type: &str, bytes: usize) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let is_text = media_type.starts_with("text/")
         || ["application/json", "application/javascript", "application/xml"].contains(&media_type)
@@ -22,18 +22,19 @@ pub(in crate::http) fn is_worth(media_type: &str, bytes: usize) -> bool {
     is_text && bytes > BYTES_MIN
 }
 
-/// The body compressed, where that is smaller. No name and no time are in it: the same body is always the same bytes.
-pub(in crate::http) fn compress(body: &[u8]) -> Option<Vec<u8>> {
-    let level = if body.len() > HARD_BYTES_MAX { Compression::fast() } else { Compression::default() };
+/// Compresses a body; `None` if the result is not smaller. The result has no file name and no time, so equal bodies
+/// give equal bytes.
+pub(super) fn compress(body: &[u8]) -> Option<Vec<u8>> {
+    let level = if body.len() > DEFAULT_LEVEL_BYTES_MAX { Compression::fast() } else { Compression::default() };
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), level);
     encoder.write_all(body).ok()?;
     encoder.finish().ok().filter(|compressed| compressed.len() < body.len())
 }
 
-/// What was compressed here, as it was.
-pub(in crate::http) fn unpack(compressed: &[u8]) -> Vec<u8> {
+/// Decompresses a body that [`compress`] made.
+pub(super) fn decompress(compressed: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(compressed.len() * 6);
-    GzDecoder::new(compressed).read_to_end(&mut body).expect("what was compressed here can be read");
+    GzDecoder::new(compressed).read_to_end(&mut body).expect("the input comes from compress");
     body
 }
 
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_some_size_are_worth_it() {
+    fn only_texts_over_the_minimum_size_are_worth_compressing() {
         for (media_type, bytes, expected) in [
             ("text/html; charset=utf-8", 1_025, true),
             ("text/html; charset=utf-8", 1_024, false),
@@ -57,12 +58,12 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_get_smaller_is_left_alone() {
+    fn compression_is_reproducible_and_never_grows_a_body() {
         let noise: Vec<u8> = (0_u32..2_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let packed = compress(&noise).unwrap_or_default();
-        assert!(packed.len() < noise.len());
+        let compressed = compress(&noise).unwrap_or_default();
+        assert!(compressed.len() < noise.len());
         assert_eq!(compress(b"x"), None);
         assert_eq!(compress(&[b'x'; 2_000]), compress(&[b'x'; 2_000]));
-        assert_eq!(unpack(&compress(&[b'x'; 2_000]).unwrap()), [b'x'; 2_000]);
+        assert_eq!(decompress(&compress(&[b'x'; 2_000]).unwrap()), [b'x'; 2_000]);
     }
 }

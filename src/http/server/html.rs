@@ -1,6 +1,6 @@
-//! Text within HTML.
+//! Escaping of text in HTML.
 
-/// A text as it stands in HTML, in an attribute too.
+/// Escapes a text for HTML content and attribute values.
 pub(in crate::http) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

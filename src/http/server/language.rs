@@ -1,4 +1,4 @@
-//! The languages that pages and their cached responses speak, and which one a request gets. The texts are the pages' own.
+//! The languages of pages and their cached responses, and the choice of a request's language. The pages own the texts.
 
 use std::borrow::Cow;
 
@@ -6,33 +6,32 @@ use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 
 use crate::domain::language;
 
-/// The languages, by their tags (BCP 47). The first is the default.
+/// The tags of the languages (BCP 47). The first is the default.
 pub(in crate::http) const TAGS: &[&str] = &["en", "de", "fr", "es"];
 
-/// One of the languages.
+/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) struct Language(usize);
 
 impl Language {
-    /// The language that a request gets: the one that it names, else the best of `Accept-Language`, else the first.
-    pub(in crate::http) fn negotiate(named: Option<&str>, fields: &HeaderMap) -> Self {
+    /// Chooses the named language, or else the best match of `Accept-Language`, or else the default.
+    pub(super) fn negotiate(named: Option<&str>, fields: &HeaderMap) -> Self {
         let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         let accepted =
             values.next().map(|first| values.fold(first, |list, value| Cow::Owned(format!("{list}, {value}"))));
         Self(language::choose_language(TAGS, named, accepted.as_deref()))
     }
 
-    /// The language of a tag, or the first.
+    /// The language of a tag, or the default.
     pub(in crate::http) fn of_tag(tag: &str) -> Self {
         Self(language::choose_language(TAGS, Some(tag), None))
     }
 
-    /// Its position among the languages.
+    /// The position in [`TAGS`].
     pub(in crate::http) fn index(self) -> usize {
         self.0
     }
 
-    /// Its tag.
     pub(in crate::http) fn tag(self) -> &'static str {
         TAGS[self.0]
     }

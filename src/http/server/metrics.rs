@@ -1,11 +1,10 @@
-//! The text of `GET /metrics`: counters and gauges of the service.
+//! The text of `GET /metrics`: the counters and gauges of the service.
 
 use super::ctx::Ctx;
 use crate::domain::activity::ChainHead;
 use crate::store::health::Job;
 
-/// The figures as Prometheus text.
-pub(in crate::http) fn exposition(ctx: &Ctx) -> String {
+pub(super) fn exposition(ctx: &Ctx) -> String {
     let unfinished = u8::from(ctx.store.erasures().are_unfinished());
     let retention = ctx.store.retention();
     let (due, waiting) = retention.last().map_or((0, 0), |run| (run.due, run.waiting));
@@ -13,7 +12,7 @@ pub(in crate::http) fn exposition(ctx: &Ctx) -> String {
         ("appliance_wal_bytes", "Size of the write-ahead log.", ctx.store.wal_bytes() as f64),
         (
             "appliance_erasure_unfinished",
-            "1 while the file or its log may still hold something of whom was erased, where nobody reads it.",
+            "1 while erased data may remain in unread parts of the file or its log.",
             f64::from(unfinished),
         ),
         (
@@ -28,16 +27,16 @@ pub(in crate::http) fn exposition(ctx: &Ctx) -> String {
         ),
         (
             "appliance_clock_believed",
-            "1 while the machine's clock is as the uptime of the service explains it.",
+            "1 while the machine's clock agrees with the uptime of the service.",
             f64::from(u8::from(ctx.store.clock().read().agrees())),
         ),
+        ("appliance_retention_erased", "Candidates erased by retention since the start.", retention.erased() as f64),
+        ("appliance_retention_due", "Candidates who are due for erasure by retention.", due as f64),
         (
-            "appliance_retention_erased",
-            "Candidates whom the retention has erased since the start.",
-            retention.erased() as f64,
+            "appliance_retention_waiting",
+            "Due candidates whose erasure waits for an admin's confirmation.",
+            waiting as f64,
         ),
-        ("appliance_retention_due", "Candidates who are due to be erased by the retention.", due as f64),
-        ("appliance_retention_waiting", "Those of them who wait for an admin's confirmation.", waiting as f64),
     ];
     if let Some(disk) = ctx.store.reserve().disk() {
         gauges.push((
@@ -47,10 +46,10 @@ pub(in crate::http) fn exposition(ctx: &Ctx) -> String {
         ));
     }
     if let Ok(bytes) = ctx.store.attachment_bytes() {
-        gauges.push(("appliance_attachment_bytes", "Size of all attachments, staged ones too.", bytes as f64));
+        gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // A file that cannot be read now has no head to tell; the other figures are told all the same.
+    // If the file cannot be read, only this figure is missing.
     if let Ok(head) = ctx.store.chain_head() {
         text.push_str(&chain_head(&head));
     }
@@ -58,12 +57,12 @@ pub(in crate::http) fn exposition(ctx: &Ctx) -> String {
     text
 }
 
-/// One gauge for each job that the service does by itself.
+/// A gauge for each background job.
 fn job_metrics(ctx: &Ctx) -> String {
     let failing = ctx.store.health().failing();
     let name = "appliance_job_failing";
     let mut text =
-        format!("# HELP {name} 1 while a job of the service fails for longer than it may.\n# TYPE {name} gauge\n");
+        format!("# HELP {name} 1 while a background job has failed for longer than its limit.\n# TYPE {name} gauge\n");
     for job in Job::ALL {
         let is_failing = u8::from(failing.contains(&job));
         text.push_str(&format!("{name}{{job=\"{}\"}} {is_failing}\n", job.name()));
@@ -71,11 +70,11 @@ fn job_metrics(ctx: &Ctx) -> String {
     text
 }
 
-/// The head of the activity chain as Prometheus text. The hash is a label, because a sample is a number.
+/// The chain head as Prometheus text. The hash is a label, because a sample is a number.
 fn chain_head(head: &ChainHead) -> String {
     let (name, number, hash) = ("appliance_activity_chain_head", head.number, head.hash_text());
     format!(
-        "# HELP {name} Number of the last row of the activity chain, with its hash: `appliance check --chain-head`.\n\
+        "# HELP {name} Number and hash of the newest activity row, for `appliance check --chain-head`.\n\
          # TYPE {name} gauge\n{name}{{hash=\"{hash}\"}} {number}\n"
     )
 }

@@ -1,35 +1,38 @@
-//! The machinery of a request: accepts connections, reads and writes HTTP, finds the route, authenticates, limits, runs the
-//! handler's two halves and its transaction, caches responses. It names no noun: nouns come in through [`route::Route`].
+//! The machinery of a request: it accepts connections, reads and writes HTTP, finds the route, authenticates, limits,
+//! runs the handler and its transaction, and caches responses. The server names no noun; nouns come in as
+//! [`route::Route`] values.
 
 pub(in crate::http) mod accept;
+pub mod access_rule;
 pub(in crate::http) mod authentication;
 mod body;
+pub(in crate::http) mod body_fields;
+mod bounded_map;
+pub(in crate::http) mod cache_variant;
 mod cached_response;
-mod clients;
+mod connection_limit;
 pub mod ctx;
-pub mod entry;
-pub(in crate::http) mod fields;
 pub(in crate::http) mod form;
 pub(in crate::http) mod form_rules;
 mod gate;
 mod gzip;
 pub(in crate::http) mod html;
+mod http_socket;
 pub(in crate::http) mod language;
-mod limiter;
 mod metrics;
+mod network_counts;
 mod network_limit;
 pub(in crate::http) mod pagination;
 mod permits;
 mod problem;
-mod rendered;
+mod rate_limiter;
+mod rendered_response;
 pub(in crate::http) mod reply;
 pub(in crate::http) mod request;
 pub mod resource;
 pub mod response_cache;
 pub mod route;
 mod service;
+pub(in crate::http) mod sign_in_throttle;
 pub mod table;
-pub(in crate::http) mod throttle;
-mod unknown;
-pub(in crate::http) mod variant;
-mod wire;
+mod unknown_members;

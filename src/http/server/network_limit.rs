@@ -1,31 +1,30 @@
-//! How many requests of a kind come from each client network, in memory: a restart forgets them.
+//! Counts requests of one kind by client network. The counts live in memory; a restart clears them.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::bounded_map::make_room;
 use crate::domain::network::{self, Network};
 use crate::domain::rate::HourlyAllowance;
 
-use super::throttle::make_room;
-
-/// The requests of each network.
+/// An hourly limit on the requests of each client network.
 pub(in crate::http) struct NetworkLimit {
     per_hour: Option<u32>,
     hours: Mutex<HashMap<Network, HourlyAllowance>>,
 }
 
 impl NetworkLimit {
-    /// `per_hour` is for one address, or one IPv6 /64; wider networks have a higher limit.
+    /// `per_hour` applies to one address or one IPv6 /64; wider networks have a higher limit.
     pub(in crate::http) fn new(per_hour: Option<u32>) -> Self {
         Self { per_hour, hours: Mutex::default() }
     }
 
-    /// Counts one more from this address.
+    /// Counts a request from this address.
     ///
     /// # Errors
-    /// The whole seconds after which one is let through; nothing is counted.
+    /// The whole seconds to wait before the next request; nothing is counted.
     pub(in crate::http) fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let Some(per_hour) = self.per_hour else { return Ok(()) };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_has_its_own_and_a_neighbour_in_the_same_64_the_same() {
+    fn each_address_or_64_has_its_own_limit() {
         let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1));
         assert_eq!(take("2001:db8::1"), Ok(()));
@@ -62,14 +61,14 @@ mod tests {
     fn a_56_has_twice_and_a_48_four_times_the_limit() {
         let limit = NetworkLimit::new(Some(10));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
-        let line = (0..256).filter(|n| take(&format!("2001:db8:0:{n:x}::1"))).count();
-        assert_eq!(line, 20);
+        let subscriber = (0..256).filter(|n| take(&format!("2001:db8:0:{n:x}::1"))).count();
+        assert_eq!(subscriber, 20);
         assert_eq!((1..256).filter(|n| take(&format!("2001:db8:0:{n:x}00::1"))).count(), 20);
         assert!(take("2001:db8:1::1"));
     }
 
     #[test]
-    fn a_refused_application_uses_up_nothing_of_the_wider_networks() {
+    fn a_refused_request_does_not_count_for_wider_networks() {
         let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
         assert!(take("2001:db8::1"));

@@ -1,69 +1,64 @@
-//! Permits for something of which only so much may happen at once, such as uploads. They are shared among client networks.
+//! Permits that limit concurrent work, such as uploads, and that client networks share.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::network::{self, Network};
+use super::network_counts::NetworkCounts;
+use crate::domain::network;
 
-/// All the permits.
-pub(in crate::http) struct Permits {
+/// A set of permits.
+pub(super) struct Permits {
     all_max: usize,
-    each_max: usize,
+    client_max: usize,
     taken: Mutex<Taken>,
 }
 
 #[derive(Default)]
 struct Taken {
     all: usize,
-    /// Those of each network that has one.
-    each: HashMap<Network, usize>,
+    by_network: NetworkCounts,
 }
 
-/// A permit, held until this is dropped.
-pub(in crate::http) struct Permit<'a> {
+/// A permit. Dropping it frees it.
+pub(super) struct Permit<'a> {
     permits: &'a Permits,
     address: IpAddr,
 }
 
-/// Why there is no permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum NoPermit {
-    /// The client's network holds as many as it may.
-    OfNetwork,
-    /// None is free.
-    OfAll,
+pub(super) enum NoPermit {
+    /// One of the client's networks is at its limit.
+    NetworkAtLimit,
+    /// No permit is free.
+    AllTaken,
 }
 
 impl Permits {
-    /// `each_max` is for one address, or one IPv6 /64; wider networks have a higher limit.
-    pub(in crate::http) fn new(all_max: usize, each_max: usize) -> Self {
-        Self { all_max, each_max, taken: Mutex::default() }
+    /// `client_max` applies to one address or one IPv6 /64; wider networks have a higher limit.
+    pub(super) fn new(all_max: usize, client_max: usize) -> Self {
+        Self { all_max, client_max, taken: Mutex::default() }
     }
 
-    /// A permit for this address.
-    pub(in crate::http) fn take(&self, address: IpAddr) -> Result<Permit<'_>, NoPermit> {
+    /// Takes a permit for this address.
+    pub(super) fn take(&self, address: IpAddr) -> Result<Permit<'_>, NoPermit> {
         let mut taken = self.taken();
         let free = self.all_max - taken.all;
         if free == 0 {
-            return Err(NoPermit::OfAll);
+            return Err(NoPermit::AllTaken);
         }
         for (network, factor) in network::containing(address) {
-            let own = taken.each.get(&network).copied().unwrap_or_default();
-            if !network::may_take(own, self.each_max * factor as usize, free) {
-                return Err(NoPermit::OfNetwork);
+            let own = taken.by_network.get(&network);
+            if !network::may_take(own, self.client_max * factor as usize, free) {
+                return Err(NoPermit::NetworkAtLimit);
             }
         }
         taken.all += 1;
-        for (network, _) in network::containing(address) {
-            *taken.each.entry(network).or_default() += 1;
-        }
+        taken.by_network.add(address);
         Ok(Permit { permits: self, address })
     }
 
-    /// How many are free.
     #[cfg(test)]
-    pub(in crate::http) fn free(&self) -> usize {
+    pub(super) fn free(&self) -> usize {
         self.all_max - self.taken().all
     }
 
@@ -76,14 +71,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut taken = self.permits.taken();
         taken.all -= 1;
-        for (network, _) in network::containing(self.address) {
-            if let Some(own) = taken.each.get_mut(&network) {
-                *own -= 1;
-                if *own == 0 {
-                    taken.each.remove(&network);
-                }
-            }
-        }
+        taken.by_network.remove(self.address);
     }
 }
 
@@ -96,25 +84,26 @@ mod tests {
     }
 
     #[test]
-    fn an_address_or_its_64_holds_some_of_the_permits() {
+    fn an_address_or_its_64_holds_at_most_its_share() {
         let permits = Permits::new(7, 2);
         let (first, second) = (take(&permits, "2001:db8::1"), take(&permits, "2001:db8::2"));
         assert!(first.is_ok() && second.is_ok());
-        assert_eq!(take(&permits, "2001:db8::3").err(), Some(NoPermit::OfNetwork));
+        assert_eq!(take(&permits, "2001:db8::3").err(), Some(NoPermit::NetworkAtLimit));
         let others = [take(&permits, "2001:db8:0:1::1"), take(&permits, "192.0.2.1"), take(&permits, "192.0.2.1")];
         assert!(others.iter().all(Result::is_ok));
         drop(first);
         assert!(take(&permits, "2001:db8::3").is_ok());
         drop((second, others));
         assert_eq!(permits.free(), 7);
-        assert!(permits.taken().each.is_empty());
+        assert!(permits.taken().by_network.is_empty());
     }
 
     #[test]
-    fn one_line_with_many_64s_leaves_permits_for_others() {
+    fn one_subscriber_with_many_64s_leaves_permits_for_others() {
         let permits = Permits::new(128, 16);
-        let line: Vec<_> = (0..=255).map_while(|n| take(&permits, &format!("2001:db8:0:ff{n:02x}::1")).ok()).collect();
-        assert_eq!(line.len(), 32, "a /56 holds twice as many as a /64");
+        let subscriber: Vec<_> =
+            (0..=255).map_while(|n| take(&permits, &format!("2001:db8:0:ff{n:02x}::1")).ok()).collect();
+        assert_eq!(subscriber.len(), 32, "a /56 holds twice as many as a /64");
         let business: Vec<_> =
             (0..=255).map_while(|n| take(&permits, &format!("2001:db8:1:{n:02x}00::1")).ok()).collect();
         assert_eq!(business.len(), 48, "a /48 holds no more than are free");
@@ -122,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn eleven_networks_that_hold_all_they_can_leave_a_permit_for_a_newcomer() {
+    fn eleven_networks_at_their_limits_leave_a_permit_for_a_newcomer() {
         let permits = Permits::new(128, 16);
         let mut held = Vec::new();
         for number in 0..11 {

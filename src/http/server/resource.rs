@@ -1,41 +1,43 @@
-//! What a route is about, and whom it serves: said by the route, never read from the spelling of its path.
+//! The resource, audience and idempotency of a route: typed facts, never read from the spelling of its path.
 
 use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx};
 
-/// Whom a route serves. That decides the form of its errors, and whether pages of other origins may call it.
+/// The audience of a route. It decides the form of errors, and whether pages of other origins may call the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Programs of this service's users and operators.
+    /// Programs of users and operators.
     Api,
-    /// Programs of anybody, in pages of other origins too, errors included (WHATWG Fetch §3.3).
+    /// Any program, also in pages of other origins, which may read errors too (WHATWG Fetch §3.3).
     Public,
-    /// People: errors are pages.
+    /// People. Errors are pages.
     Page,
 }
 
-/// Reads what the caller is to the thing of this id. `None` where the caller may not see it.
-pub(in crate::http) type StandingOf = fn(&Tx<'_>, &Principal, &str) -> Result<Option<CallerRoles>, Error>;
+/// Loads the caller's roles for the resource with this id; `None` if the caller may not see it.
+pub(in crate::http) type LoadCallerRoles = fn(&Tx<'_>, &Principal, &str) -> Result<Option<CallerRoles>, Error>;
 
-/// What a route is about: the thing that its path parameter `id` names.
+/// The resource of a route: the thing that the path parameter `id` names.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource {
-    /// What a caller has to manage to be given a stored response; `None` where only platform admins enter, who see everything.
-    pub(in crate::http) standing: Option<StandingOf>,
-    /// Whether responses name a candidate. They are erased with the candidate, and a repeat is answered 410 then.
+    /// Loads the roles that decide whether a caller may get a stored response. `None` for routes of platform admins,
+    /// who see everything.
+    pub(in crate::http) caller_roles: Option<LoadCallerRoles>,
+    /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a repeat gets a
+    /// 410.
     pub names_candidate: bool,
 }
 
 impl Resource {
-    /// The platform: for platform admins alone.
-    pub(in crate::http) const PLATFORM: Self = Self { standing: None, names_candidate: false };
+    /// The whole platform, for platform admins only.
+    pub(super) const PLATFORM: Self = Self { caller_roles: None, names_candidate: false };
 }
 
-/// Whether a route heeds an `Idempotency-Key`.
+/// Whether a route honours an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy)]
 pub enum Idempotency {
-    /// No.
+    /// It ignores the header.
     None,
-    /// Yes: a repeat needs the authority that this resource asks for.
+    /// It honours the header. A repeat requires authority over this resource.
     ByKey(Resource),
 }

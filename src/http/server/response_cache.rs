@@ -1,14 +1,14 @@
-//! The response cache: portals, their roles and their pages, rendered once a change. Rendering one each time costs twenty
-//! times what sending it does.
+//! The response cache: public responses, rendered once for each change. Rendering a page costs twenty times as much as
+//! sending it.
 //!
-//! A cached response says of which organization it shows something, and the number of the last change of any portal when it
-//! was read; the store tells whether that organization's came later. So the next answer shows what this service changes, and
-//! within 100 ms what another process changes. A response that shows nothing of the file stays for good.
+//! A cached response names the organization that it shows, and the newest portal change when it was read. The store
+//! reports whether that organization has changed since. The next response shows a change by this service; a change by
+//! another process is visible within 100 ms. A response that shows nothing of the file stays for good.
 //!
-//! A path has one response, or where its route says so one for each language and for what its query chooses (`variant`). Each
-//! route names the pool that its responses take room from, and each pool bounds what one organization can take. So nobody can
-//! push out another organization's responses by asking for their own, or a program's by reading pages, or pages by reading
-//! feeds.
+//! A path has one response, or, if its route says so, one for each language and each choice of query parameters
+//! (`cache_variant`). Each route names the pool that holds its responses, and each pool bounds the bytes of one
+//! organization. Therefore requests for one organization's responses evict no other organization's, page views evict no
+//! responses for programs, and feeds evict no pages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,80 +16,78 @@ use std::sync::{Arc, PoisonError, RwLock};
 use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 
+use super::cache_variant::{self, CacheParameter, CacheVariant};
 use super::cached_response::CachedResponse;
-use super::variant::{self, Parameter, Variant};
 use crate::domain::id::OrganizationId;
 use crate::store::change::Portals;
 
-/// Responses of one path to queries that choose something. Beyond, a query that nobody has sent since the last change is
-/// rendered each time.
-const QUERIED_MAX: usize = 64;
+/// The most cached responses of one path to queries with parameters. At the limit, a new query is rendered each time
+/// until the next change.
+const QUERY_VARIANTS_MAX: usize = 64;
 
-/// What a response takes its room from.
+/// A pool that bounds the bytes of cached responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pool {
-    /// Responses for programs.
+pub enum CachePool {
     Api,
-    /// Pages for people, and the files that belong to them.
+    /// Pages for people, and their assets.
     Pages,
-    /// Feeds: one can be as large as all pages of an organization together.
+    /// Feeds. One feed can be as large as all pages of an organization together.
     Feeds,
 }
 
-/// How a route's responses are cached.
+/// How the responses of a route are cached.
 #[derive(Debug, Clone, Copy)]
-pub struct Caching {
-    /// The pool that they take room from.
-    pub pool: Pool,
-    /// The parameters of the query that they depend on, besides the language; `None` where they depend on neither.
-    pub(in crate::http) parameters: Option<&'static [Parameter]>,
+pub struct CachePolicy {
+    /// The pool that holds them.
+    pub pool: CachePool,
+    /// The query parameters that they depend on, besides the language. `None` if they depend on neither.
+    pub(in crate::http) parameters: Option<&'static [CacheParameter]>,
 }
 
-/// The responses, by raw path. One lock, so that a request that finds nothing looks once.
-pub(in crate::http) struct ResponseCache(RwLock<Entries>);
+/// The responses by raw path, behind one lock.
+pub(super) struct ResponseCache(RwLock<CacheState>);
 
-struct Entries {
-    paths: HashMap<String, PathEntry>,
+struct CacheState {
+    paths: HashMap<String, CachedPath>,
     pools: [PoolUse; 3],
 }
 
-/// How much of a pool is taken.
+/// The bytes that are used in a pool.
 struct PoolUse {
     bytes: usize,
     of_organization: HashMap<Option<OrganizationId>, usize>,
-    /// The room of the pool. Past it the organization that has most begins again: one path can be spelled in many ways, and a
-    /// client that tries them only spoils the cache of the organization that it reads.
+    /// The size of the pool. If it is full, the organization with the most bytes is evicted. One path can be spelled in
+    /// many ways, and a client that tries them only spoils the cache of that organization.
     bytes_max: usize,
-    /// The room of one organization in it.
+    /// The most bytes of one organization.
     organization_bytes_max: usize,
 }
 
-/// The responses of one path.
-struct PathEntry {
+struct CachedPath {
     organization: Option<OrganizationId>,
-    caching: Caching,
+    caching: CachePolicy,
     plain: Vec<Option<Arc<CachedResponse>>>,
     queried: HashMap<String, Arc<CachedResponse>>,
 }
 
-/// The parts of a request that choose its response, for as long as the request itself is elsewhere.
-pub(in crate::http) struct Lookup {
+/// The parts of a request that select its cached response. They outlive the request itself.
+pub(super) struct CacheLookup {
     query: String,
     fields: HeaderMap,
 }
 
 impl Default for ResponseCache {
-    /// At most 112 MiB together, where there is that much to cache.
+    /// Pools of at most 112 MiB together.
     fn default() -> Self {
         const MIB: usize = 1_024 * 1_024;
         let pools =
             [PoolUse::new(48 * MIB, 32 * MIB), PoolUse::new(32 * MIB, 8 * MIB), PoolUse::new(32 * MIB, 16 * MIB)];
-        Self(RwLock::new(Entries { paths: HashMap::new(), pools }))
+        Self(RwLock::new(CacheState { paths: HashMap::new(), pools }))
     }
 }
 
 impl ResponseCache {
-    /// The response to a request, where there is one that is still true.
+    /// The cached response to a request, if it is current.
     pub(in crate::http) fn get(&self, uri: &Uri, fields: &HeaderMap, portals: &Portals) -> Option<Arc<CachedResponse>> {
         let cached = {
             let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -99,18 +97,18 @@ impl ResponseCache {
         cached.is_current(portals).then_some(cached)
     }
 
-    /// Caches a response, where there is room for it. Whether it did.
+    /// Caches a response if there is room, and returns whether it did.
     pub(in crate::http) fn put(
         &self,
         path: &str,
-        caching: Caching,
-        lookup: &Lookup,
+        caching: CachePolicy,
+        lookup: &CacheLookup,
         response: &Arc<CachedResponse>,
         portals: &Portals,
     ) -> bool {
         let variant = match caching.parameters {
-            None => Some(Variant::Only),
-            Some(parameters) => variant::of(parameters, &lookup.query, &lookup.fields),
+            None => Some(CacheVariant::Only),
+            Some(parameters) => cache_variant::choose(parameters, &lookup.query, &lookup.fields),
         };
         let Some(variant) = variant.filter(|_| response.is_current(portals)) else { return false };
         let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -118,8 +116,7 @@ impl ResponseCache {
     }
 }
 
-impl Pool {
-    /// Its position among the pools.
+impl CachePool {
     fn index(self) -> usize {
         self as usize
     }
@@ -130,19 +127,19 @@ impl PoolUse {
         Self { bytes: 0, of_organization: HashMap::new(), bytes_max, organization_bytes_max }
     }
 
-    /// The organization that takes most of it.
+    /// The organization that uses the most bytes.
     fn largest(&self) -> Option<Option<OrganizationId>> {
         let largest = self.of_organization.iter().max_by_key(|(_, bytes)| **bytes);
         largest.filter(|(_, bytes)| **bytes > 0).map(|(organization, _)| organization.clone())
     }
 }
 
-impl Entries {
+impl CacheState {
     fn put(
         &mut self,
         path: &str,
-        caching: Caching,
-        variant: Variant,
+        caching: CachePolicy,
+        variant: CacheVariant,
         response: &Arc<CachedResponse>,
         portals: &Portals,
     ) -> bool {
@@ -150,12 +147,12 @@ impl Entries {
         if more > self.of_pool(pool).organization_bytes_max {
             return false;
         }
-        // Responses of a slug that another organization has now, or from before a change, go.
-        let stale = self.paths.get(path).filter(|entry| {
-            let is_full = matches!(variant, Variant::Queried(_)) && entry.queried.len() >= QUERIED_MAX;
+        // Evict responses of a slug that another organization has now, and outdated responses of a full path.
+        let outdated = self.paths.get(path).filter(|entry| {
+            let is_full = matches!(variant, CacheVariant::ByQuery(_)) && entry.queried.len() >= QUERY_VARIANTS_MAX;
             entry.organization != *organization || (is_full && !entry.is_current(portals))
         });
-        if stale.is_some() {
+        if outdated.is_some() {
             self.remove(pool, |known, _| known == path);
         }
         let of_organization = self.of_pool(pool).of_organization.get(organization).copied().unwrap_or_default();
@@ -166,60 +163,60 @@ impl Entries {
             let Some(largest) = self.of_pool(pool).largest() else { return false };
             self.remove(pool, |_, entry| entry.organization == largest);
         }
-        let entry = self.paths.entry(path.to_owned()).or_insert_with(|| PathEntry::new(response, caching));
+        let entry = self.paths.entry(path.to_owned()).or_insert_with(|| CachedPath::new(response, caching));
         let Some(before) = entry.put(variant, response) else { return false };
         let less = before.map_or(0, |before| before.bytes(path));
-        let of_pool = &mut self.pools[pool.index()];
-        let of_organization = of_pool.of_organization.entry(organization.clone()).or_default();
+        let used = &mut self.pools[pool.index()];
+        let of_organization = used.of_organization.entry(organization.clone()).or_default();
         *of_organization = *of_organization + more - less;
-        of_pool.bytes = of_pool.bytes + more - less;
+        used.bytes = used.bytes + more - less;
         true
     }
 
-    fn of_pool(&self, pool: Pool) -> &PoolUse {
+    fn of_pool(&self, pool: CachePool) -> &PoolUse {
         &self.pools[pool.index()]
     }
 
-    /// Takes paths of a pool out.
-    fn remove(&mut self, pool: Pool, is_meant: impl Fn(&str, &PathEntry) -> bool) {
+    /// Removes the selected paths of a pool.
+    fn remove(&mut self, pool: CachePool, is_selected: impl Fn(&str, &CachedPath) -> bool) {
         let Self { paths, pools } = self;
-        let of_pool = &mut pools[pool.index()];
+        let used = &mut pools[pool.index()];
         paths.retain(|path, entry| {
-            let is_meant = entry.caching.pool == pool && is_meant(path, entry);
-            if is_meant {
+            let is_selected = entry.caching.pool == pool && is_selected(path, entry);
+            if is_selected {
                 let less: usize = entry.all().map(|response| response.bytes(path)).sum();
-                of_pool.bytes -= less;
-                if let Some(of_organization) = of_pool.of_organization.get_mut(&entry.organization) {
+                used.bytes -= less;
+                if let Some(of_organization) = used.of_organization.get_mut(&entry.organization) {
                     *of_organization -= less;
                 }
             }
-            !is_meant
+            !is_selected
         });
     }
 }
 
-impl PathEntry {
-    fn new(response: &CachedResponse, caching: Caching) -> Self {
+impl CachedPath {
+    fn new(response: &CachedResponse, caching: CachePolicy) -> Self {
         let organization = response.organization().clone();
         Self { organization, caching, plain: Vec::new(), queried: HashMap::new() }
     }
 
     fn get(&self, query: &str, fields: &HeaderMap) -> Option<&Arc<CachedResponse>> {
         let Some(parameters) = self.caching.parameters else { return self.plain.first()?.as_ref() };
-        match variant::of(parameters, query, fields)? {
-            Variant::Only => self.plain.first()?.as_ref(),
-            Variant::Plain(language) => self.plain.get(language.index())?.as_ref(),
-            Variant::Queried(key) => self.queried.get(&key),
+        match cache_variant::choose(parameters, query, fields)? {
+            CacheVariant::Only => self.plain.first()?.as_ref(),
+            CacheVariant::ByLanguage(language) => self.plain.get(language.index())?.as_ref(),
+            CacheVariant::ByQuery(key) => self.queried.get(&key),
         }
     }
 
-    /// Puts a response in, where there is room. The response that was there before.
-    fn put(&mut self, variant: Variant, response: &Arc<CachedResponse>) -> Option<Option<Arc<CachedResponse>>> {
+    /// Adds a response if there is room, and returns the response that it replaces.
+    fn put(&mut self, variant: CacheVariant, response: &Arc<CachedResponse>) -> Option<Option<Arc<CachedResponse>>> {
         let index = match variant {
-            Variant::Only => 0,
-            Variant::Plain(language) => language.index(),
-            Variant::Queried(key) => {
-                let has_room = self.queried.len() < QUERIED_MAX || self.queried.contains_key(&key);
+            CacheVariant::Only => 0,
+            CacheVariant::ByLanguage(language) => language.index(),
+            CacheVariant::ByQuery(key) => {
+                let has_room = self.queried.len() < QUERY_VARIANTS_MAX || self.queried.contains_key(&key);
                 return has_room.then(|| self.queried.insert(key, Arc::clone(response)));
             }
         };
@@ -232,14 +229,14 @@ impl PathEntry {
         self.plain.iter().flatten().chain(self.queried.values())
     }
 
-    /// Whether all that it has is still true.
+    /// Whether all responses are current.
     fn is_current(&self, portals: &Portals) -> bool {
         self.all().all(|response| response.is_current(portals))
     }
 }
 
-impl Lookup {
-    /// The query of a request, and the fields that choose its response.
+impl CacheLookup {
+    /// Copies the query and the fields that select a response.
     pub(in crate::http) fn of(uri: &Uri, fields: &HeaderMap) -> Self {
         let mut copied = HeaderMap::new();
         for name in [header::IF_NONE_MATCH, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE] {
@@ -250,7 +247,7 @@ impl Lookup {
         Self { query: uri.query().unwrap_or_default().to_owned(), fields: copied }
     }
 
-    /// The fields that choose the response, and say whether the client has it already.
+    /// The fields that select the response, and say whether the client already has it.
     pub(in crate::http) fn fields(&self) -> &HeaderMap {
         &self.fields
     }
@@ -262,7 +259,7 @@ mod tests {
     use crate::domain::id::Id;
     use crate::http::server::reply::Reply;
 
-    const PARAMETERS: &[Parameter] = &[Parameter { name: "page", read: |text| Some(text.into()) }];
+    const PARAMETERS: &[CacheParameter] = &[CacheParameter { name: "page", normalize: |text| Some(text.into()) }];
 
     fn response(organization: &str, bytes: usize) -> Arc<CachedResponse> {
         let organization = OrganizationId::parse(organization).unwrap();
@@ -270,23 +267,23 @@ mod tests {
         Arc::new(CachedResponse::of("/careers/{orgSlug}", &reply).unwrap())
     }
 
-    fn lookup(query: &str) -> Lookup {
-        Lookup { query: query.to_owned(), fields: HeaderMap::new() }
+    fn lookup(query: &str) -> CacheLookup {
+        CacheLookup { query: query.to_owned(), fields: HeaderMap::new() }
     }
 
     fn has(cache: &ResponseCache, target: &str) -> bool {
         cache.get(&target.parse().unwrap(), &HeaderMap::new(), &Portals::default()).is_some()
     }
 
-    fn pool_of(path: &str) -> Pool {
-        if path.contains('.') { Pool::Feeds } else { Pool::Pages }
+    fn pool_of(path: &str) -> CachePool {
+        if path.contains('.') { CachePool::Feeds } else { CachePool::Pages }
     }
 
     fn put(cache: &ResponseCache, target: &str, response: &Arc<CachedResponse>) -> bool {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         cache.put(
             path,
-            Caching { pool: pool_of(path), parameters: Some(PARAMETERS) },
+            CachePolicy { pool: pool_of(path), parameters: Some(PARAMETERS) },
             &lookup(query),
             response,
             &Portals::default(),
@@ -294,28 +291,28 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_kept_up_to_a_number_and_push_nothing_out() {
+    fn query_variants_are_bounded_and_evict_nothing() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 100));
         assert!(put(&cache, "/careers/a", &page));
-        for nth in 0..QUERIED_MAX {
+        for nth in 0..QUERY_VARIANTS_MAX {
             assert!(put(&cache, &format!("/careers/a?page={nth}"), &page));
         }
         assert!(!put(&cache, "/careers/a?page=more", &page) && !has(&cache, "/careers/a?page=more"));
-        assert!(put(&cache, "/careers/a?page=0", &page), "one that is there is renewed");
-        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "another path has room of its own");
+        assert!(put(&cache, "/careers/a?page=0", &page), "a cached variant is replaced");
+        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "each path has its own bound");
         assert!(has(&cache, "/careers/a") && has(&cache, "/careers/a?page=63"));
         assert!(!put(&cache, "/careers/a?q=x", &page) && !has(&cache, "/careers/a?q=x"));
     }
 
     #[test]
-    fn one_organization_takes_no_room_from_another() {
+    fn one_organization_evicts_no_other() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));
         for nth in 0..1_000 {
             assert!(put(&cache, &format!("/careers/a/{nth}"), &page));
             let entries = cache.0.read().unwrap();
-            let pages = entries.of_pool(Pool::Pages);
+            let pages = entries.of_pool(CachePool::Pages);
             assert!(pages.of_organization.values().all(|bytes| *bytes <= pages.organization_bytes_max));
             assert_eq!(pages.bytes, entries.paths.iter().map(|(path, entry)| sum(path, entry)).sum::<usize>());
         }
@@ -323,26 +320,29 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_the_largest_goes() {
+    fn a_full_pool_evicts_the_largest_organization() {
         let cache = ResponseCache::default();
         let small = response("org_small", 2_000);
         assert!(put(&cache, "/careers/small", &small));
         for nth in 0..100 {
             let organization = format!("org_{}", nth % 10);
             assert!(put(&cache, &format!("/careers/{organization}/{nth}"), &response(&organization, 1_024 * 1_024)));
-            assert!(cache.0.read().unwrap().of_pool(Pool::Pages).bytes <= 32 * 1_024 * 1_024);
+            assert!(cache.0.read().unwrap().of_pool(CachePool::Pages).bytes <= 32 * 1_024 * 1_024);
         }
         assert!(has(&cache, "/careers/small"));
-        assert!(!put(&cache, "/careers/huge", &response("org_huge", 5 * 1_024 * 1_024)), "with its body compressed");
+        assert!(
+            !put(&cache, "/careers/huge", &response("org_huge", 5 * 1_024 * 1_024)),
+            "it counts with its compressed body"
+        );
         assert!(has(&cache, "/careers/small"));
     }
 
     #[test]
-    fn feeds_take_no_room_from_pages_nor_pages_from_feeds() {
+    fn feeds_and_pages_do_not_evict_each_other() {
         let cache = ResponseCache::default();
         let page = response("org_1", 1_024 * 1_024);
-        let whole = Reply::tagged_file("application/xml", vec![b'x'; 20 * 1_024 * 1_024]).packed();
-        let feed = whole.valid_until_change(OrganizationId::parse("org_1").unwrap(), 0);
+        let reply = Reply::tagged_file("application/xml", vec![b'x'; 20 * 1_024 * 1_024]).compressed_if_large();
+        let feed = reply.valid_until_change(OrganizationId::parse("org_1").unwrap(), 0);
         let feed = Arc::new(CachedResponse::of("/jobs.xml", &feed).unwrap());
         for _ in 0..2 {
             for nth in 0..3 {
@@ -354,10 +354,10 @@ mod tests {
         }
         assert!((0..3).all(|nth| has(&cache, &format!("/careers/a/{nth}"))));
         assert!(["jobs.xml", "sitemap.xml", "feed.atom"].iter().all(|name| has(&cache, &format!("/careers/a/{name}"))));
-        assert!(feed.bytes("/jobs.xml") < 1_024 * 1_024, "what is large is kept compressed");
+        assert!(feed.bytes("/jobs.xml") < 1_024 * 1_024, "a large body is cached compressed");
     }
 
-    fn sum(path: &str, entry: &PathEntry) -> usize {
+    fn sum(path: &str, entry: &CachedPath) -> usize {
         entry.all().map(|response| response.bytes(path)).sum()
     }
 }

@@ -1,104 +1,99 @@
-//! A route: who may enter, what it does to the file, what it can answer, and its handler's two halves.
+//! A route: its access rule, its work in the store, its possible answers, and the two halves of its handler.
 //!
-//! `decode` reads the request before the transaction, `act` runs inside it. Who may act is in the type of `act`: one
-//! that takes an [`Admin`] cannot be reached without that proof.
+//! `decode` reads the request before the transaction, and `act` runs inside it. The type of `act` says who may act: an
+//! `act` that takes an [`Admin`] cannot be called without that proof.
 
 use std::sync::Arc;
 
 use hyper::Method;
 
+use super::access_rule::{AccessRule, authorize};
+use super::cache_variant::CacheParameter;
 use super::ctx::Ctx;
-use super::entry::{Entry, proven};
 use super::form_rules::{FormFallback, FormRules, Precheck};
 use super::reply::{Code, Reply};
 use super::request::{BODY_BYTES_MAX, Request};
 use super::resource::{Audience, Idempotency, Resource};
-use super::response_cache::{Caching, Pool};
-use super::variant::Parameter;
+use super::response_cache::{CachePolicy, CachePool};
 use crate::domain::api_key::Scope;
 use crate::domain::user::{Admin, Principal};
 use crate::store::{Error, Grade, Tx};
 
-/// What a route does to the file.
+/// The transaction of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Reads one snapshot.
+    /// A read of one snapshot.
     Read,
-    /// Writes in one transaction, of this durability.
+    /// A write with this durability.
     Write(Grade),
 }
 
-/// A status that a route can answer with, and the code in the body of an error.
+/// A status that a route can answer with, and the code in an error's body.
 pub type Answer = (u16, Code);
 
-/// The second half of a handler with everything that the first one decoded. It may run twice.
+/// The second half of a handler, with the decoded input. The writer may run it twice.
 pub(in crate::http) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<Reply, Error> + Send>;
 
-/// What the first half of a handler leads to.
-pub(in crate::http) enum Next {
-    /// The second half, in a transaction.
+/// The step that follows the first half of a handler.
+pub(super) enum NextStep {
+    /// The second half, in the route's transaction.
     Act(Act),
-    /// The second half where it only reads, whatever the route does.
-    Look(Act),
-    /// The answer: it needs nothing of the file.
+    /// A second half that only reads, even if the route writes.
+    Read(Act),
+    /// A reply that needs no transaction.
     Reply(Reply),
 }
 
-/// What the first half of a handler makes of a request, where there may be nothing to do.
-pub(in crate::http) enum Decoded<W, I> {
-    /// The input of the second half.
-    Input(W),
-    /// The input of an answer that only reads.
-    Idle(I),
+/// The input that the first half of a handler decodes, if there may be nothing to write.
+pub(in crate::http) enum DecodedInput<W, R> {
+    /// The input of the handler's `act`.
+    Act(W),
+    /// The input of a second half that only reads.
+    Read(R),
 }
 
-/// A first half that may see that there is nothing to do.
-type DecodeOrIdle<W, I> = fn(&Ctx, &Request) -> Result<Decoded<W, I>, Error>;
+/// A first half that may find that there is nothing to write.
+type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
 
-/// An answer that needs nothing but the caller.
-pub(in crate::http) type FromCaller = fn(&Principal) -> Reply;
+/// Makes a reply from the caller alone.
+pub(super) type ReplyFromCaller = fn(&Principal) -> Reply;
 
-type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<Next, Error> + Send + Sync>;
+type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<NextStep, Error> + Send + Sync>;
 
 /// One endpoint.
 pub struct Route {
-    /// Its method. `HEAD` is answered wherever `GET` is.
+    /// The method. A route for `GET` also answers `HEAD`.
     pub method: Method,
-    /// Its path, with `{parameters}`.
+    /// The path, with `{parameters}`.
     pub path: &'static str,
-    /// Who may enter.
-    pub entry: Entry,
-    /// What it does to the file.
+    pub access: AccessRule,
     pub work: Work,
-    /// Whether it reads a body.
     pub takes_body: bool,
-    /// How it reads a form, where its body is one.
-    pub(in crate::http) form: Option<FormRules>,
-    /// The most bytes of it.
-    pub(in crate::http) body_bytes_max: usize,
-    /// Whether its response time is padded to a constant, against timing attacks.
-    pub(in crate::http) is_constant_time: bool,
-    /// Whether it can be tried with `dryRun=true`: then it only reads.
+    /// How to read the body if it is a form.
+    pub(super) form: Option<FormRules>,
+    pub(super) body_bytes_max: usize,
+    /// Whether the response time is padded to a constant, against timing attacks.
+    pub(super) is_constant_time: bool,
+    /// Whether `dryRun=true` turns it into a read.
     pub takes_dry_run: bool,
-    /// Whom it serves.
     pub audience: Audience,
-    /// Whether it heeds an `Idempotency-Key`.
     pub idempotency: Idempotency,
-    /// How its responses are cached; `None` where they are for one request.
-    pub caching: Option<Caching>,
-    /// Whether only one request at a time may render it, and others wait for the cached response.
-    pub(in crate::http) renders_alone: bool,
-    /// Whether its first half hashes a password, and so runs where it holds nobody up.
-    pub hashes: bool,
-    /// Everything that it can answer with, but for what any route can ([`ANYWHERE`](super::table::ANYWHERE)).
+    /// How responses are cached; `None` if a response is for one request only.
+    pub caching: Option<CachePolicy>,
+    /// Whether only one request at a time may render a response, while others wait for the cached response.
+    pub(in crate::http) renders_one_at_a_time: bool,
+    /// Whether the first half hashes a password. If so, it runs on a thread of its own, where it blocks no other
+    /// request.
+    pub hashes_password: bool,
+    /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
-    pub(in crate::http) decode: Decode,
-    /// What it answers a key, where that needs nothing but the caller.
-    pub(in crate::http) from_caller: Option<FromCaller>,
+    pub(super) decode: Decode,
+    /// Makes the reply for an API key, if it needs nothing but the caller.
+    pub(super) reply_from_caller: Option<ReplyFromCaller>,
 }
 
 impl Route {
-    /// An endpoint for anybody, whom it serves as `audience` says.
+    /// An endpoint for strangers.
     pub(in crate::http) fn open<W: Send + 'static>(
         audience: Audience,
         method: Method,
@@ -106,48 +101,48 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
     ) -> Self {
-        let route = Self::new(method, path, Entry::Open, decode, move |ctx, tx, _, input| act(ctx, tx, input));
+        let route = Self::new(method, path, AccessRule::Open, decode, move |ctx, tx, _, input| act(ctx, tx, input));
         Self { audience, ..route }
     }
 
-    /// A page for anybody whose first half may see that there is nothing to do: a form with something wrong in it needs no job
-    /// of the writer.
-    pub(in crate::http) fn page_or_idle<W: Send + 'static, I: Send + 'static>(
+    /// A page for strangers whose first half may find that there is nothing to write: an invalid form needs no job of
+    /// the writer.
+    pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
-        decode: DecodeOrIdle<W, I>,
+        decode: DecodeActOrRead<W, R>,
         act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
-        look: fn(&Ctx, &Tx<'_>, &I) -> Result<Reply, Error>,
+        read: fn(&Ctx, &Tx<'_>, &R) -> Result<Reply, Error>,
     ) -> Self {
         let decode: Decode = Arc::new(move |ctx, request| {
             Ok(match decode(ctx, request)? {
-                Decoded::Input(input) => Next::Act(Box::new(move |ctx, tx, _| act(ctx, tx, &input))),
-                Decoded::Idle(idle) => Next::Look(Box::new(move |ctx, tx, _| look(ctx, tx, &idle))),
+                DecodedInput::Act(input) => NextStep::Act(Box::new(move |ctx, tx, _| act(ctx, tx, &input))),
+                DecodedInput::Read(input) => NextStep::Read(Box::new(move |ctx, tx, _| read(ctx, tx, &input))),
             })
         });
-        Self { audience: Audience::Page, ..Self::with_decode(method, path, Entry::Open, decode) }
+        Self { audience: Audience::Page, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// An endpoint for anybody that does not touch the file.
+    /// An endpoint for strangers that needs no transaction.
     pub(in crate::http) fn plain(
         audience: Audience,
         method: Method,
         path: &'static str,
         reply: impl Fn(&Ctx) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let decode: Decode = Arc::new(move |ctx, _| Ok(Next::Reply(reply(ctx))));
-        Self { audience, ..Self::with_decode(method, path, Entry::Open, decode) }
+        let decode: Decode = Arc::new(move |ctx, _| Ok(NextStep::Reply(reply(ctx))));
+        Self { audience, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// An endpoint for any key or session.
+    /// An endpoint for any API key or session.
     pub(in crate::http) fn signed<W: Send + 'static>(
         method: Method,
         path: &'static str,
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Signed, decode, move |ctx, tx, who, input| {
-            act(ctx, tx, &proven(who, Entry::Signed)?, input)
+        Self::new(method, path, AccessRule::Signed, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, AccessRule::Signed)?, input)
         })
     }
 
@@ -158,12 +153,12 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, Entry::Session, decode, move |ctx, tx, who, input| {
-            act(ctx, tx, &proven(who, Entry::Session)?, input)
+        Self::new(method, path, AccessRule::Session, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, AccessRule::Session)?, input)
         })
     }
 
-    /// An endpoint for keys with a scope, about this resource.
+    /// An endpoint for API keys with a scope, about this resource.
     pub(in crate::http) fn scoped<W: Send + 'static>(
         resource: Resource,
         scope: Scope,
@@ -172,14 +167,14 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        let entry = Entry::Scoped(scope);
-        let route = Self::new(method, path, entry, decode, move |ctx, tx, who, input| {
-            act(ctx, tx, &proven(who, entry)?, input)
+        let access = AccessRule::Scoped(scope);
+        let route = Self::new(method, path, access, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, access)?, input)
         });
         route.idempotent_by(resource)
     }
 
-    /// An endpoint for keys of platform admins: `admin:read` for what is safe, `admin:write` for the rest.
+    /// An endpoint for API keys of platform admins. Safe methods need `admin:read`, the others `admin:write`.
     pub(in crate::http) fn admin<W: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -187,15 +182,15 @@ impl Route {
         act: fn(&Ctx, &Tx<'_>, &Admin, &W) -> Result<Reply, Error>,
     ) -> Self {
         let scope = if method.is_safe() { Scope::AdminRead } else { Scope::AdminWrite };
-        let entry = Entry::Admin(scope);
-        let route = Self::new(method, path, entry, decode, move |ctx, tx, who, input| {
-            let admin = Admin::prove(proven(who, entry)?, scope)?;
+        let access = AccessRule::Admin(scope);
+        let route = Self::new(method, path, access, decode, move |ctx, tx, who, input| {
+            let admin = Admin::prove(authorize(who, access)?, scope)?;
             act(ctx, tx, &admin, input)
         });
         route.idempotent_by(Resource::PLATFORM)
     }
 
-    /// Every POST that needs a key heeds an `Idempotency-Key`; other methods are idempotent without.
+    /// Honours an `Idempotency-Key` on POST. Other methods are idempotent without it.
     fn idempotent_by(mut self, resource: Resource) -> Self {
         if self.method == Method::POST {
             self.idempotency = Idempotency::ByKey(resource);
@@ -203,28 +198,27 @@ impl Route {
         self
     }
 
-    /// The same, writing.
+    /// Makes the route a write.
     pub(in crate::http) fn writes(mut self, grade: Grade) -> Self {
         self.work = Work::Write(grade);
         self
     }
 
-    /// The same, reading a body.
     pub(in crate::http) fn with_body(mut self) -> Self {
         self.takes_body = true;
         self
     }
 
-    /// The same, reading a form: `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds it in
+    /// Reads the body as a form, `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds it in
     /// [`Request::form`].
-    pub(in crate::http) fn with_form(mut self) -> Self {
+    pub(super) fn with_form(mut self) -> Self {
         self.takes_body = true;
         self.form = Some(FormRules { takes_json: false, file_field: None, precheck: None, fallback: None });
         self
     }
 
-    /// The same, reading a form in which this field may hold a file. A request is looked at before its body is read, so
-    /// that nobody sends a file for nothing.
+    /// Reads the body as a form in which this field may hold a file. `precheck` runs before the body is read, so that a
+    /// client does not send a file in vain.
     pub(in crate::http) fn with_upload(self, file_field: &'static str, precheck: Precheck) -> Self {
         let mut route = self.with_form();
         let (file_field, precheck) = (Some(file_field), Some(precheck));
@@ -232,58 +226,56 @@ impl Route {
         route
     }
 
-    /// The same, showing its form again where that cannot be taken now, so that nothing that was typed is lost.
+    /// Shows the form again if the service cannot act on it now, so that the user's text is not lost.
     pub(in crate::http) fn with_fallback(mut self, fallback: FormFallback) -> Self {
         self.form = self.form.map(|form| FormRules { fallback: Some(fallback), ..form });
         self
     }
 
-    /// The same, with its response time padded to a constant.
     pub(in crate::http) fn in_constant_time(mut self) -> Self {
         self.is_constant_time = true;
         self
     }
 
-    /// The same, reading JSON as well where it reads a form: then there is no [`Request::form`], but [`Request::object`].
+    /// Also accepts JSON where the route reads a form. The handler then finds [`Request::object`] and no
+    /// [`Request::form`].
     pub(in crate::http) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
         self
     }
 
-    /// The same, reading a body of at most so many bytes, which is no JSON.
+    /// Reads a body of at most this many bytes that is not JSON.
     pub(in crate::http) fn with_body_of(self, bytes_max: usize) -> Self {
         Self { body_bytes_max: bytes_max, ..self.with_body() }
     }
 
-    /// The same, to be tried with `dryRun=true`. The handler sees to it that nothing is saved then.
+    /// Accepts `dryRun=true`. The handler must then save nothing.
     pub(in crate::http) fn with_dry_run(mut self) -> Self {
         self.takes_dry_run = true;
         self
     }
 
-    /// Whether pages of other origins may call it.
+    /// Whether pages of other origins may call the route.
     pub fn cors(&self) -> bool {
         self.audience == Audience::Public
     }
 
-    /// Whether it answers people, with pages.
     pub fn is_page(&self) -> bool {
         self.audience == Audience::Page
     }
 
-    /// Whether it heeds an `Idempotency-Key`.
     pub fn takes_idempotency_key(&self) -> bool {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// The same, with the answers that follow from its idempotency and from who may enter.
-    pub(in crate::http) fn completed(mut self) -> Self {
+    /// Adds the answers that follow from the idempotency and the access rule.
+    pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
         if let Idempotency::ByKey(resource) = self.idempotency {
             more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
             more.extend(resource.names_candidate.then_some((410, "gone")));
         }
-        if matches!(self.entry, Entry::Admin(_)) {
+        if matches!(self.access, AccessRule::Admin(_)) {
             more.push((403, "insufficient_scope"));
         }
         more.retain(|answer| !self.answers.contains(answer));
@@ -291,47 +283,45 @@ impl Route {
         self
     }
 
-    /// What a request is to do to the file: a try only reads.
-    pub(in crate::http) fn work_of(&self, request: &Request) -> Work {
+    /// The transaction for a request. A dry run only reads.
+    pub(super) fn work_of(&self, request: &Request) -> Work {
         let is_dry_run = self.takes_dry_run && request.is_dry_run() == Ok(true);
         if is_dry_run { Work::Read } else { self.work }
     }
 
-    /// The same, with responses that others may be given while they are true, from this pool.
-    pub(in crate::http) fn cached_in(mut self, pool: Pool) -> Self {
-        self.caching = Some(Caching { pool, parameters: None });
+    /// Caches responses in this pool for as long as they are current.
+    pub(in crate::http) fn cached_in(mut self, pool: CachePool) -> Self {
+        self.caching = Some(CachePolicy { pool, parameters: None });
         self
     }
 
-    /// The same for a page, in the language that is asked for. Its cached responses depend on that (not on whether `lang` named
-    /// it or the browser wants it) and on these parameters of the query alone: a response that another parameter chooses, such
-    /// as a free search, is not cached.
-    pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [Parameter]) -> Self {
-        self.caching = Some(Caching { pool: Pool::Pages, parameters: Some(parameters) });
+    /// Caches responses of a page in each language. They depend on the language, however the request chose it, and on
+    /// these query parameters. A response that depends on another parameter, such as a free search, is not cached.
+    pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [CacheParameter]) -> Self {
+        self.caching = Some(CachePolicy { pool: CachePool::Pages, parameters: Some(parameters) });
         self
     }
 
-    /// The same, rendered for one request at a time: it takes so long, and so much memory, that the others wait for the cached
-    /// response.
-    pub(in crate::http) fn rendered_alone(mut self) -> Self {
-        self.renders_alone = true;
+    /// Renders for one request at a time. Rendering takes so much time and memory that other requests wait for the
+    /// cached response.
+    pub(in crate::http) fn rendered_one_at_a_time(mut self) -> Self {
+        self.renders_one_at_a_time = true;
         self
     }
 
-    /// The same, hashing a password in its first half.
-    pub(in crate::http) fn with_hashing(mut self) -> Self {
-        self.hashes = true;
+    pub(in crate::http) fn with_password_hashing(mut self) -> Self {
+        self.hashes_password = true;
         self
     }
 
-    /// The same, answering a key from the caller alone, without reading the file. The usage row's transaction sees to it
-    /// that the caller is still who memory says.
-    pub(in crate::http) fn answered_from_caller(mut self, reply: FromCaller) -> Self {
-        self.from_caller = Some(reply);
+    /// Answers an API key from the caller alone, without reading the file. The transaction of the usage row checks that
+    /// the caller in memory is still current.
+    pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
+        self.reply_from_caller = Some(reply);
         self
     }
 
-    /// The same, with what it can answer.
+    /// Sets the possible answers.
     pub(in crate::http) fn answering(mut self, answers: &'static [Answer]) -> Self {
         self.answers = answers.to_vec();
         self
@@ -340,24 +330,24 @@ impl Route {
     fn new<W: Send + 'static>(
         method: Method,
         path: &'static str,
-        entry: Entry,
+        access: AccessRule,
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: impl Fn(&Ctx, &Tx<'_>, Option<Principal>, &W) -> Result<Reply, Error> + Copy + Send + Sync + 'static,
     ) -> Self {
         let decode: Decode = Arc::new(move |ctx, request| {
             let input = decode(ctx, request)?;
-            Ok(Next::Act(Box::new(move |ctx, tx, who| act(ctx, tx, who, &input))))
+            Ok(NextStep::Act(Box::new(move |ctx, tx, who| act(ctx, tx, who, &input))))
         });
-        Self::with_decode(method, path, entry, decode)
+        Self::with_decode(method, path, access, decode)
     }
 
-    /// For programs, until its constructor says otherwise.
-    fn with_decode(method: Method, path: &'static str, entry: Entry, decode: Decode) -> Self {
+    /// A read for programs; the constructor changes what differs.
+    fn with_decode(method: Method, path: &'static str, access: AccessRule, decode: Decode) -> Self {
         let audience = Audience::Api;
         Self {
             method,
             path,
-            entry,
+            access,
             work: Work::Read,
             takes_body: false,
             form: None,
@@ -367,11 +357,11 @@ impl Route {
             audience,
             idempotency: Idempotency::None,
             caching: None,
-            renders_alone: false,
-            hashes: false,
+            renders_one_at_a_time: false,
+            hashes_password: false,
             answers: Vec::new(),
             decode,
-            from_caller: None,
+            reply_from_caller: None,
         }
     }
 }

@@ -1,14 +1,11 @@
-//! One service: what every request works with, and the table of its routes. Handlers see the first alone.
+//! A service: the context that handlers see, and the route table that only the server sees.
 
 use std::sync::Arc;
 
 use super::ctx::Ctx;
 use super::table::Table;
 
-/// One service.
-pub(in crate::http) struct Service {
-    /// What handlers work with.
-    pub(in crate::http) ctx: Arc<Ctx>,
-    /// Every route there is.
-    pub(in crate::http) table: Table,
+pub(super) struct Service {
+    pub(super) ctx: Arc<Ctx>,
+    pub(super) table: Table,
 }

@@ -1,16 +1,16 @@
-//! The table of routes: every endpoint as data, from which routing, 404 and 405, access and the tests' inventory come.
+//! The route table: every endpoint as data. Routing, 404 and 405 come from it, and so does the inventory of the tests.
 
 use std::collections::BTreeMap;
 
 use hyper::Method;
 
-use super::reply::html::ProblemPage;
+use super::reply::page::ProblemPage;
 use super::request;
 use super::resource::Audience;
 use super::route::{Answer, Route};
 use crate::domain::refusal::Refusal;
 
-/// What any route can answer with: the head is refused before a route is looked for, and what fails can fail anywhere.
+/// The refusals and failures that any route can answer with. They arise before a route is found, or can arise anywhere.
 pub const ANYWHERE: &[Answer] = &[
     (400, "bad_request"),
     (414, "uri_too_long"),
@@ -19,14 +19,14 @@ pub const ANYWHERE: &[Answer] = &[
     (503, "unavailable"),
 ];
 
-/// What is answered where there is no route.
+/// The answers if no route matches.
 pub const UNROUTED: &[Answer] = &[(404, "not_found"), (405, "method_not_allowed")];
 
-/// The paths that begin so, and whom they serve where no route answers: a person with a link that was cut off gets a page, and
-/// a page of another origin may read its error.
+/// A path prefix and the audience of paths below it that match no route. A person with a truncated link gets a page,
+/// and a program in a page of another origin may read its error.
 pub type Area = (&'static str, Audience);
 
-/// Every route there is.
+/// Every route of a service.
 pub struct Table {
     routes: Vec<Route>,
     paths: matchit::Router<Vec<usize>>,
@@ -34,17 +34,17 @@ pub struct Table {
     problem_page: ProblemPage,
 }
 
-/// Where a method and a path lead.
-pub(in crate::http) enum RouteMatch<'a> {
-    /// To a route, with its parameters, or the `not_found` for one that is no text: the route says whether it is told
-    /// as a page.
+/// The result of looking up a method and a path.
+pub(super) enum RouteMatch<'a> {
+    /// A route with its parameters. The parameters are a `not_found` if one is not UTF-8: the route decides whether
+    /// that refusal is a page.
     Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
-    /// To what a page of another origin may do here (a CORS preflight): the route's path, and the methods.
+    /// A CORS preflight: the path of the route, and its methods.
     Preflight(&'static str, String),
 }
 
 impl Table {
-    /// These routes; the audience of paths that no route has; and what renders failures for people.
+    /// A table of these routes. `problem_page` renders failures for people.
     pub(in crate::http) fn new(routes: Vec<Route>, areas: &'static [Area], problem_page: ProblemPage) -> Self {
         let routes: Vec<Route> = routes.into_iter().map(Route::completed).collect();
         let mut by_path = BTreeMap::<&str, Vec<usize>>::new();
@@ -58,13 +58,12 @@ impl Table {
         Self { routes, paths, areas, problem_page }
     }
 
-    /// The routes, for whoever takes stock of them.
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }
 
-    /// Whom a raw path serves, whatever the method.
-    pub(in crate::http) fn audience_at(&self, path: &str) -> Audience {
+    /// The audience of a raw path, regardless of the method.
+    pub(super) fn audience_at(&self, path: &str) -> Audience {
         match self.paths.at(path) {
             Ok(matched) if matched.value.iter().any(|index| self.routes[*index].is_page()) => Audience::Page,
             Ok(_) => Audience::Api,
@@ -72,7 +71,7 @@ impl Table {
         }
     }
 
-    /// Whom the area of a raw path serves.
+    /// The audience of the area that a raw path lies in.
     pub(in crate::http) fn area(&self, path: &str) -> Audience {
         let is_within = |below: &str| {
             path.strip_prefix(below)
@@ -82,18 +81,18 @@ impl Table {
         area.map_or(Audience::Api, |(_, audience)| *audience)
     }
 
-    /// What renders failures for this audience.
-    pub(in crate::http) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
+    /// The renderer of failures for this audience, if its errors are pages.
+    pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
         (audience == Audience::Page).then_some(self.problem_page)
     }
 
-    /// Where a method and a raw path lead.
+    /// Finds the route for a method and a raw path.
     ///
     /// # Errors
-    /// `not_found` for an unknown path, `method_not_allowed` for a method that a known one does not take.
-    pub(in crate::http) fn find(&self, method: &Method, path: &str) -> Result<RouteMatch<'_>, Refusal> {
-        const NOTHING: Refusal = Refusal::NotFound("there is nothing at this path");
-        let matched = self.paths.at(path).map_err(|_| NOTHING)?;
+    /// `not_found` for an unknown path; `method_not_allowed` for a method that a known path does not accept.
+    pub(super) fn find(&self, method: &Method, path: &str) -> Result<RouteMatch<'_>, Refusal> {
+        const NO_SUCH_PATH: Refusal = Refusal::NotFound("there is nothing at this path");
+        let matched = self.paths.at(path).map_err(|_| NO_SUCH_PATH)?;
         let routes = || matched.value.iter().map(|index| &self.routes[*index]);
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         if let Some(route) = routes().find(|route| route.method == wanted) {
@@ -110,7 +109,7 @@ impl Table {
     }
 }
 
-/// The methods of a path, as an `Allow` field lists them.
+/// The methods of a path in the form of an `Allow` field.
 fn allowed<'a>(routes: impl Iterator<Item = &'a Route>) -> String {
     let mut methods = Vec::new();
     let mut cors = false;

@@ -124,7 +124,7 @@ pub(super) fn a_page_has_1_to_500_deliveries() {
 
 pub(super) fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
-    let (cursor, repeated) = ("must be pagination.nextCursor of the page before", "must be there once, not twice");
+    let (cursor, repeated) = ("must be pagination.nextCursor of the previous page", "must be given only once");
     let state = "must be one of pending, delivered, failed";
     let limit = "must be an integer; 1 to 500 rows make a page";
     for (query, faults) in [

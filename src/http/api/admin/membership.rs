@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, OrgRole};
 use crate::http::api::api_key::{WireData, WireSuccess};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::Page;
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -47,7 +47,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct MembershipListInput {
     organization_id: Option<OrganizationId>,
-    page: Page,
+    page: PageRequest,
     after: After,
 }
 
@@ -62,7 +62,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error>
 /// `not_found` where there is no such organization.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &MembershipListInput) -> Result<Reply, Error> {
     let id = organization(tx, input.organization_id.as_ref())?;
-    let members = store::membership::page(tx, id, input.after.as_ref(), input.page.rows_wanted())?;
+    let members = store::membership::page(tx, id, input.after.as_ref(), input.page.rows_to_fetch())?;
     let key = |member: &Membership| super::key(member.created_at, member.user_id.as_str());
     Ok(input.page.reply(members, key, |member| wire(&member)))
 }
@@ -80,7 +80,7 @@ struct MembershipInput {
 /// none of.
 fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let mut fields = request.object()?;
-    let org_role = fields.required_any_text("orgRole");
+    let org_role = fields.required_string("orgRole");
     let must_be = format!("must be one of {}", OrgRole::WORDS.join(", "));
     let org_role = org_role.and_then(|word| OrgRole::parse(&word).or_else(|| fields.fault("orgRole", must_be)));
     let org_role = fields.valid_with(org_role)?;

@@ -9,7 +9,7 @@ pub(in crate::http) mod user;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
-use crate::http::server::pagination::{Page, no_cursor};
+use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::request::Request;
 use crate::http::server::route::Answer;
 
@@ -31,13 +31,13 @@ type After = Option<(Timestamp, String)>;
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, or either there twice.
-fn page(request: &Request) -> Result<(Page, After), Refusal> {
-    let page = Page::read(request, 2)?;
+fn page(request: &Request) -> Result<(PageRequest, After), Refusal> {
+    let page = PageRequest::parse(request, 2)?;
     let after = match page.after.as_deref() {
         Some([at, id]) if id::is_id(id) => {
-            Some((Timestamp::from_micros(at.parse().map_err(|_| no_cursor())?), id.clone()))
+            Some((Timestamp::from_micros(at.parse().map_err(|_| invalid_cursor())?), id.clone()))
         }
-        Some(_) => return Err(no_cursor()),
+        Some(_) => return Err(invalid_cursor()),
         None => None,
     };
     Ok((page, after))

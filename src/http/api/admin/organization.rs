@@ -15,9 +15,9 @@ use crate::domain::text::{NAME_CHARACTERS_MAX, SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
 use crate::http::api::api_key::WireData;
+use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::fields::Fields;
-use crate::http::server::pagination::Page;
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -81,11 +81,11 @@ struct OrganizationInput {
 
 impl OrganizationInput {
     /// Everything but what a new organization must have.
-    fn read(ctx: &Ctx, fields: &mut Fields) -> Self {
+    fn read(ctx: &Ctx, fields: &mut BodyFields) -> Self {
         let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
         let logo = logo(fields);
         let portal = fields
-            .within("portal", |portal| (portal.truth("enabled"), portal.within("theme", theme).unwrap_or_default()));
+            .object("portal", |portal| (portal.boolean("enabled"), portal.object("theme", theme).unwrap_or_default()));
         let (portal_enabled, portal_theme) = portal.unwrap_or_default();
         Self {
             slug: None,
@@ -94,10 +94,10 @@ impl OrganizationInput {
             logo,
             portal_enabled,
             portal_theme,
-            require_external_position_id: fields.truth("requireExternalPositionId"),
-            enabled: fields.truth("enabled"),
+            require_external_position_id: fields.boolean("requireExternalPositionId"),
+            enabled: fields.boolean("enabled"),
             time_zone: time_zone(ctx, fields),
-            pay_transparency: fields.truth("payTransparency"),
+            pay_transparency: fields.boolean("payTransparency"),
             retention_days: fields.change("retentionDays", |fields, name| fields.integer(name, RETENTION_DAYS)),
             privacy_notice: fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
             decision_visible_after_hours: fields
@@ -155,8 +155,8 @@ impl OrganizationInput {
     }
 }
 
-fn logo(fields: &mut Fields) -> Option<String> {
-    let logo = fields.any_text("logo")?;
+fn logo(fields: &mut BodyFields) -> Option<String> {
+    let logo = fields.string("logo")?;
     if is_logo(&logo) {
         return Some(logo);
     }
@@ -167,10 +167,10 @@ fn logo(fields: &mut Fields) -> Option<String> {
 }
 
 /// The theme's members: what pages and the contract know of them is checked, the rest is the organization's own.
-fn theme(theme: &mut Fields) -> Map<String, Value> {
+fn theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
-        theme.truth("showSalary");
-        let color = theme.any_text("primaryColor");
+        theme.boolean("showSalary");
+        let color = theme.string("primaryColor");
         if color.is_some_and(|color| !is_hex_color(&color)) {
             theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
         }
@@ -182,15 +182,15 @@ fn theme(theme: &mut Fields) -> Map<String, Value> {
     members
 }
 
-fn time_zone(ctx: &Ctx, fields: &mut Fields) -> Option<String> {
-    let name = fields.any_text("timeZone")?;
+fn time_zone(ctx: &Ctx, fields: &mut BodyFields) -> Option<String> {
+    let name = fields.string("timeZone")?;
     let known = ctx.world.time_zone(&name);
     known.or_else(|| {
         fields.fault("timeZone", "must be the name of a time zone that this machine knows, such as Europe/Berlin")
     })
 }
 
-fn slug(fields: &mut Fields, text: &str) -> Option<Slug> {
+fn slug(fields: &mut BodyFields, text: &str) -> Option<Slug> {
     Slug::parse(text).or_else(|| {
         fields.fault("slug", format!("must be a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -"))
     })
@@ -204,7 +204,7 @@ fn slug(fields: &mut Fields, text: &str) -> Option<Slug> {
 fn decode_create(ctx: &Ctx, request: &Request) -> Result<OrganizationInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let slug = fields.required_any_text("slug").and_then(|text| slug(&mut fields, &text));
+    let slug = fields.required_string("slug").and_then(|text| slug(&mut fields, &text));
     let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
     fields.valid()?;
     Ok(input)
@@ -224,7 +224,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &OrganizationInput) -> Res
     found(tx, &organization.id)
 }
 
-fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, After), Error> {
+fn decode_list(_: &Ctx, request: &Request) -> Result<(PageRequest, After), Error> {
     Ok(super::page(request)?)
 }
 
@@ -232,8 +232,8 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<(Page, After), Error> {
 ///
 /// # Errors
 /// None of its own; admins only, as the whole path.
-fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (page, after): &(Page, After)) -> Result<Reply, Error> {
-    let organizations = store::organization::page(tx, after.as_ref(), page.rows_wanted())?;
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (page, after): &(PageRequest, After)) -> Result<Reply, Error> {
+    let organizations = store::organization::page(tx, after.as_ref(), page.rows_to_fetch())?;
     let organizations = organizations.into_iter().map(wire).collect::<Result<Vec<_>, _>>()?;
     Ok(page.reply(organizations, |one| super::key(one.made_at, &one.id), |one| one))
 }
@@ -261,7 +261,7 @@ fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, E
 fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, OrganizationInput), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
-    let slug = fields.any_text("slug").and_then(|text| slug(&mut fields, &text));
+    let slug = fields.string("slug").and_then(|text| slug(&mut fields, &text));
     let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
     fields.valid()?;
     Ok((OrganizationId::parse(request.param("id")), input))

@@ -75,7 +75,7 @@ struct Word {
 fn decode_confirmation(_: &Ctx, request: &Request) -> Result<Word, Error> {
     let mut fields = request.object()?;
     let due = fields.integer("dueCount", 0..=DUE_MAX);
-    let clock = fields.moment("clock");
+    let clock = fields.timestamp("clock");
     fields.valid()?;
     if due.is_none() && clock.is_none() {
         let what = "is required, or clock: say how many are due, or what time it is";

@@ -9,9 +9,9 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::{EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::user::{Admin, PlatformRole, UserProfile};
 use crate::http::api::api_key::WireData;
+use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::fields::Fields;
-use crate::http::server::pagination::Page;
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -67,11 +67,11 @@ struct NewUser {
 /// is none, or a `platformRole` that there is none of.
 fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
     let mut fields = request.object()?;
-    let address = fields.required_any_text("email");
+    let address = fields.required_string("email");
     let email = email(&mut fields, address);
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
-    let enabled = fields.truth("enabled").unwrap_or(true);
+    let enabled = fields.boolean("enabled").unwrap_or(true);
     let (email, name) = fields.valid_with(email.zip(name))?;
     Ok(NewUser { email, name, platform_role: platform_role.unwrap_or(PlatformRole::User), enabled })
 }
@@ -96,12 +96,12 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &NewUser) -> Result<Reply,
     found(tx, &user.id)
 }
 
-fn email(fields: &mut Fields, address: Option<String>) -> Option<Email> {
+fn email(fields: &mut BodyFields, address: Option<String>) -> Option<Email> {
     Email::parse(&address?).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
 }
 
 struct UserListInput {
-    page: Page,
+    page: PageRequest,
     after: After,
     email: Option<String>,
 }
@@ -122,7 +122,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
 /// None of its own; admins only, as the whole path.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
     let users = match &input.email {
-        None => store::user::page(tx, input.after.as_ref(), input.page.rows_wanted())?,
+        None => store::user::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?,
         // Nobody has an address that is none, and nobody comes behind the only one who has it.
         Some(email) => match Email::parse_stored(email).filter(|_| input.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
@@ -163,13 +163,13 @@ struct UserChangeInput {
 /// `bad_request` for a body that is no JSON object; `validation_error` for a field that is not what it must be.
 fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     let mut fields = request.object()?;
-    let address = fields.any_text("email");
+    let address = fields.string("email");
     let input = UserChangeInput {
         id: UserId::parse(request.param("id")),
         email: email(&mut fields, address),
         name: fields.text_not_blank("name", NAME_CHARACTERS_MAX),
         platform_role: fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse),
-        enabled: fields.truth("enabled"),
+        enabled: fields.boolean("enabled"),
     };
     fields.valid()?;
     Ok(input)

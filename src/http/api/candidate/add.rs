@@ -31,10 +31,10 @@ pub(super) struct CandidateAddInput {
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let address = fields.required_any_text("email");
+    let address = fields.required_string("email");
     let address = email(&mut fields, address);
-    let role_id = fields.required_any_text("roleId");
-    let applied_at = fields.moment("appliedAt");
+    let role_id = fields.required_string("roleId");
+    let applied_at = fields.timestamp("appliedAt");
     let email = fields.valid_with(address)?;
     // An id that none can have is an unknown role, not a fault of form.
     let role_id = role_id.and_then(|id| RoleId::parse(&id));

@@ -25,7 +25,7 @@ pub(super) struct CandidateChangeInput {
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
-    let address = fields.any_text("email");
+    let address = fields.string("email");
     let email = email(&mut fields, address);
     fields.valid()?;
     Ok(CandidateChangeInput { id: CandidateId::parse(request.param("id")), name, email })

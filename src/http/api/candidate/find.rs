@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::{EMAIL_MUST_BE, Email};
 use crate::domain::user::{CallerRoles, Principal};
 use crate::http::api::api_key::WireData;
-use crate::http::server::fields::Fields;
+use crate::http::server::body_fields::BodyFields;
 use crate::http::server::reply::Reply;
 use crate::store::candidate::Candidate;
 use crate::store::signup;
@@ -68,7 +68,7 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Valu
 }
 
 /// The address that a body gives a candidate.
-pub(super) fn email(fields: &mut Fields, text: Option<String>) -> Option<Email> {
+pub(super) fn email(fields: &mut BodyFields, text: Option<String>) -> Option<Email> {
     let text = text?;
     Email::parse(&text).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
 }

@@ -9,7 +9,7 @@ use crate::domain::search::{self, WORDS_OF_SEARCH_MAX};
 use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{Page, no_cursor};
+use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::candidate::search::Filter;
@@ -18,7 +18,7 @@ use crate::store::{self, Error, Tx};
 pub(super) struct CandidateListInput {
     organization: Option<OrganizationId>,
     filter: Filter,
-    page: Page,
+    page: PageRequest,
 }
 
 /// Which candidates are asked for. All parameters at fault are told at once.
@@ -33,7 +33,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, E
     let email = read("email").and_then(|text| text.map(|text| email(&text)).transpose());
     let status = read("status").and_then(|text| text.map(|text| status(&text)).transpose());
     let narrowed = Refusal::both(Refusal::both(words, words_of_name), Refusal::both(email, status));
-    let rest = Refusal::both(read("roleId"), Page::read(request, 1));
+    let rest = Refusal::both(read("roleId"), PageRequest::parse(request, 1));
     let (((words, words_of_name), (email, status)), (role, page)) = Refusal::both(narrowed, rest)?;
     let role_id = role.map(|id| RoleId::parse(&id).ok_or(NO_ROLE)).transpose()?;
     let organization = OrganizationId::parse(request.param("id"));
@@ -68,7 +68,7 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateListI
         Some(after) => last_of_page(tx, id, after)?,
         None => i64::MAX,
     };
-    let rows = input.page.rows_wanted();
+    let rows = input.page.rows_to_fetch();
     let found = store::candidate::search::page(tx, id, &input.filter, before, rows)?;
     let mut told = Vec::with_capacity(found.len());
     for candidate in found {
@@ -86,7 +86,7 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateListI
 
 /// The number of the last candidate of the page before.
 fn last_of_page(tx: &Tx<'_>, organization: &OrganizationId, after: &[String]) -> Result<i64, Error> {
-    let id = after.first().and_then(|id| CandidateId::parse(id)).ok_or_else(no_cursor)?;
-    let last = store::candidate::find(tx, organization, &id)?.ok_or_else(no_cursor)?;
+    let id = after.first().and_then(|id| CandidateId::parse(id)).ok_or_else(invalid_cursor)?;
+    let last = store::candidate::find(tx, organization, &id)?.ok_or_else(invalid_cursor)?;
     Ok(last.number)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use super::{example, refusals};
-use crate::http::server::entry::Entry;
+use crate::http::server::access_rule::AccessRule;
 
 /// The member of the common fragment that describes each refusal code. It is not part of the document.
 const PROBLEMS: &str = "x-problems";
@@ -97,12 +97,12 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
         whole.insert(name.to_owned(), fragment.remove(name).unwrap_or_default());
     }
     let own = fragment.remove("description").unwrap_or_default();
-    let words = [own.as_str().unwrap_or_default(), &credential_sentence(route.entry)].join("\n\n");
+    let words = [own.as_str().unwrap_or_default(), &credential_sentence(route.access)].join("\n\n");
     whole.insert("description".to_owned(), json!(words.trim()));
-    if let Entry::Scoped(scope) = route.entry {
+    if let AccessRule::Scoped(scope) = route.access {
         whole.insert("x-scope".to_owned(), json!(scope.as_str()));
     }
-    whole.insert("security".to_owned(), security(route.entry));
+    whole.insert("security".to_owned(), security(route.access));
     let parameters = parameters(&fragment, route);
     if !parameters.is_empty() {
         whole.insert("parameters".to_owned(), Value::Array(parameters));
@@ -137,25 +137,25 @@ fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
 
-fn credential_sentence(entry: Entry) -> String {
-    match entry {
-        Entry::Open => String::new(),
-        Entry::Signed => "Needs an API key or a session.".to_owned(),
-        Entry::Session => "Needs a session.".to_owned(),
-        Entry::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
-        Entry::Admin(scope) => {
+fn credential_sentence(access: AccessRule) -> String {
+    match access {
+        AccessRule::Open => String::new(),
+        AccessRule::Signed => "Needs an API key or a session.".to_owned(),
+        AccessRule::Session => "Needs a session.".to_owned(),
+        AccessRule::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
+        AccessRule::Admin(scope) => {
             format!("Needs an API key of a platform admin. A key with explicit scopes needs `{}`.", scope.as_str())
         }
     }
 }
 
-fn security(entry: Entry) -> Value {
-    match entry {
-        Entry::Open => json!([]),
-        Entry::Signed => json!([{ "apiKey": [] }, { "session": [] }]),
-        Entry::Session => json!([{ "session": [] }]),
-        Entry::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
-        Entry::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),
+fn security(access: AccessRule) -> Value {
+    match access {
+        AccessRule::Open => json!([]),
+        AccessRule::Signed => json!([{ "apiKey": [] }, { "session": [] }]),
+        AccessRule::Session => json!([{ "session": [] }]),
+        AccessRule::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
+        AccessRule::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),
     }
 }
 
@@ -330,7 +330,7 @@ fn default_returns(fragment: &Object) -> &'static str {
 
 fn success_headers(route: &Operation) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id"];
-    if route.entry != Entry::Open {
+    if route.access != AccessRule::Open {
         names.extend(RATE_LIMIT);
     }
     if has_etag(route) {

@@ -52,7 +52,7 @@ use crate::http::server::authentication;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 
 /// The parts that all operations share.
@@ -106,10 +106,10 @@ pub(in crate::http) fn routes(description: &Arc<Description>) -> Vec<Route> {
     let (document, page) = (Arc::clone(description), Arc::clone(description));
     vec![
         Route::plain(Audience::Api, Method::GET, DOCUMENT_PATH, move |ctx| document.replies(ctx).document.clone())
-            .cached_in(Pool::Api)
+            .cached_in(CachePool::Api)
             .answering(&[(200, ""), (304, "")]),
         Route::plain(Audience::Page, Method::GET, PAGE_PATH, move |ctx| page.replies(ctx).page.clone())
-            .cached_in(Pool::Pages)
+            .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, "")]),
     ]
 }

@@ -3,7 +3,7 @@
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use crate::http::server::entry::Entry;
+use crate::http::server::access_rule::AccessRule;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::{Answer, Route};
 
@@ -13,16 +13,16 @@ pub(super) type Object = Map<String, Value>;
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
-    pub(super) entry: Entry,
+    pub(super) access: AccessRule,
     pub(super) is_page: bool,
     pub(super) answers: Vec<Answer>,
 }
 
 impl Operation {
     pub(super) fn of(route: &Route) -> Self {
-        let Route { method, path, entry, audience, answers, .. } = route;
+        let Route { method, path, access, audience, answers, .. } = route;
         let (method, answers) = (method.clone(), answers.clone());
-        Self { method, path, entry: *entry, is_page: *audience == Audience::Page, answers }
+        Self { method, path, access: *access, is_page: *audience == Audience::Page, answers }
     }
 }
 

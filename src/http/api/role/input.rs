@@ -7,7 +7,7 @@ use crate::domain::role::{
 };
 use crate::domain::role_step::STEPS_MAX;
 use crate::domain::text::NAME_CHARACTERS_MAX;
-use crate::http::server::fields::Fields;
+use crate::http::server::body_fields::BodyFields;
 use crate::store::role::RoleRecord;
 
 const MIN_OVER_MAX: &str = "must not be less than salaryMin";
@@ -31,12 +31,12 @@ pub(super) struct Change {
 
 impl Change {
     /// Everything but the name, which is read before. What is wrong is noted with the fields.
-    pub(super) fn read(fields: &mut Fields, name: Option<String>) -> Self {
-        let text = |fields: &mut Fields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
-        let amount = |fields: &mut Fields, name: &str| fields.amount(name, SALARY_MAX);
+    pub(super) fn read(fields: &mut BodyFields, name: Option<String>) -> Self {
+        let text = |fields: &mut BodyFields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
+        let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);
         let change = Self {
             name,
-            description: fields.change("description", Fields::json_object),
+            description: fields.change("description", BodyFields::json_object),
             department: fields.change("department", text),
             location: fields.change("location", text),
             work_type: fields.change("workType", |fields, name| fields.word(name, WorkType::WORDS, WorkType::parse)),
@@ -47,7 +47,7 @@ impl Change {
             salary_currency: fields.change("salaryCurrency", currency),
             salary_period: fields
                 .change("salaryPeriod", |fields, name| fields.word(name, SalaryPeriod::WORDS, SalaryPeriod::parse)),
-            public: fields.truth("public"),
+            public: fields.boolean("public"),
             positions: fields.integer("positions", 1..=POSITIONS_GIVEN_MAX),
         };
         if let (Some(Some(min)), Some(Some(max))) = (change.salary_min, change.salary_max)
@@ -95,7 +95,7 @@ impl Change {
     }
 }
 
-fn currency(fields: &mut Fields, name: &str) -> Option<String> {
+fn currency(fields: &mut BodyFields, name: &str) -> Option<String> {
     let currency = fields.text(name, TEXT_CHARACTERS_MAX)?;
     if is_currency(&currency) {
         Some(currency)
@@ -113,18 +113,18 @@ pub(in crate::http) struct StepInput {
 
 impl StepInput {
     /// One of a new role, or a new one of a role; a type that is not given is `other`.
-    pub(in crate::http) fn read(fields: &mut Fields) -> Option<Self> {
+    pub(in crate::http) fn read(fields: &mut BodyFields) -> Option<Self> {
         let name = fields.required_text("name", NAME_CHARACTERS_MAX);
         let step_type = step_type(fields);
         Some(Self { name: name?, step_type: step_type.unwrap_or(StepType::Other) })
     }
 }
 
-pub(in crate::http) fn step_type(fields: &mut Fields) -> Option<StepType> {
+pub(in crate::http) fn step_type(fields: &mut BodyFields) -> Option<StepType> {
     fields.word("stepType", StepType::WORDS, StepType::parse)
 }
 
 /// The steps of a new role.
-pub(super) fn steps(fields: &mut Fields) -> Vec<StepInput> {
+pub(super) fn steps(fields: &mut BodyFields) -> Vec<StepInput> {
     fields.objects("steps", STEPS_MAX, StepInput::read).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use crate::domain::user::Principal;
 use crate::http::api::access::{self, NO_ORGANIZATION, TimeCursor};
 use crate::http::api::resource::ORGANIZATION;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::Page;
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -33,7 +33,7 @@ pub(super) fn route(path: &'static str) -> Route {
 struct RoleListInput {
     organization: Option<OrganizationId>,
     filter: RoleFilter,
-    page: Page,
+    page: PageRequest,
     after: Option<TimeCursor<RoleId>>,
 }
 
@@ -47,7 +47,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let work_type = word(request, "workType", WorkType::WORDS, WorkType::parse);
     let public = word(request, "public", &["true", "false"], |word| word.parse().ok());
     let texts = Refusal::both(request.query("department"), request.query("location"));
-    let page = Page::read(request, 2).and_then(|page| Ok((access::read_cursor(&page)?, page)));
+    let page = PageRequest::parse(request, 2).and_then(|page| Ok((access::read_cursor(&page)?, page)));
     let words = Refusal::both(Refusal::both(status, work_type), Refusal::both(public, name_part(request)));
     let (filters, (after, page)) = Refusal::both(Refusal::both(words, texts), page)?;
     let (((status, work_type), (public, name_part)), (department, location)) = filters;
@@ -86,5 +86,5 @@ fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleListInput) -> Result<
     store::access::to_organization(tx, who, organization)?.ok_or(NO_ORGANIZATION)?;
     let found = store::role::page(tx, organization, &input.filter, input.after.as_ref(), input.page.rows)?;
     let next = found.end.map(|(at, id)| access::cursor_parts(at, id.as_str()));
-    Ok(input.page.reply_until(found.roles.into_iter().map(WireRole::new).collect(), next.as_deref()))
+    Ok(input.page.reply_with_cursor(found.roles.into_iter().map(WireRole::new).collect(), next.as_deref()))
 }

@@ -8,7 +8,7 @@ use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
@@ -22,7 +22,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
     header::HeaderName::from_static("cross-origin-resource-policy");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![file("/careers/{orgSlug}/embed.js", Pool::Pages, embed)]
+    vec![file("/careers/{orgSlug}/embed.js", CachePool::Pages, embed)]
 }
 
 /// `GET /careers/{orgSlug}/embed.js`: the script, for pages of any origin, also of those that ask for leave.

@@ -12,7 +12,7 @@ use crate::http::pages::markdown;
 use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::feed::{self, FeedEntry};
 use crate::store::portal::PortalOrganization;
@@ -22,7 +22,7 @@ use crate::store::{self, Error, Tx};
 const ENTRIES_MAX: i64 = 100;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![file("/careers/{orgSlug}/feed.atom", Pool::Feeds, atom).rendered_alone()]
+    vec![file("/careers/{orgSlug}/feed.atom", CachePool::Feeds, atom).rendered_one_at_a_time()]
 }
 
 /// A feed that is kept until its portal shows something else.
@@ -32,7 +32,9 @@ pub(super) fn reply(
     kind: &'static str,
     body: String,
 ) -> Result<Reply, Error> {
-    Ok(Reply::tagged_file(kind, body).packed().valid_until_change(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged_file(kind, body)
+        .compressed_if_large()
+        .valid_until_change(organization.id.clone(), store::change::portals(tx)?))
 }
 
 /// A moment to the second (RFC 3339), as machines want it.

@@ -11,7 +11,7 @@ use crate::http::pages::markdown;
 use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::feed::{FeedEntry, entries};
@@ -23,7 +23,7 @@ use crate::store::{Error, Tx};
 const JOBS_MAX: i64 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![file("/careers/{orgSlug}/jobs.xml", Pool::Feeds, jobs).rendered_alone()]
+    vec![file("/careers/{orgSlug}/jobs.xml", CachePool::Feeds, jobs).rendered_one_at_a_time()]
 }
 
 /// `GET /careers/{orgSlug}/jobs.xml`: every role that is public and open.

@@ -11,21 +11,21 @@ use crate::domain::role::WorkType;
 use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::cache_variant::CacheParameter;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::http::server::variant::Parameter;
 use crate::store::{self, Error, Tx};
 
 /// What chooses a list that is kept, besides the language. A search is not among it: anybody can invent one.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
+pub(super) const PARAMETERS: &[CacheParameter] = &[
+    CacheParameter {
         name: "page",
-        read: |text| Some(page_number(text)).filter(|page| *page > 1).map(|page| page.to_string().into()),
+        normalize: |text| Some(page_number(text)).filter(|page| *page > 1).map(|page| page.to_string().into()),
     },
-    Parameter { name: name(Facet::Department), read: chosen },
-    Parameter { name: name(Facet::Location), read: chosen },
-    Parameter { name: name(Facet::WorkType), read: chosen },
+    CacheParameter { name: name(Facet::Department), normalize: chosen },
+    CacheParameter { name: name(Facet::Location), normalize: chosen },
+    CacheParameter { name: name(Facet::WorkType), normalize: chosen },
 ];
 
 pub(super) struct ListPageInput {

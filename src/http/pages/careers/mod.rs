@@ -23,7 +23,7 @@ use hyper::Method;
 use super::frame::{self, ICON_PATH, STYLE_PATH};
 use crate::http::api::portal;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::Grade;
 
@@ -45,13 +45,13 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             .cached_by_language(&[])
             .answering(page),
         Route::open(Audience::Api, Method::GET, "/careers/{orgSlug}/theme.css", portal::decode, theme::theme)
-            .cached_in(Pool::Pages)
+            .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, ""), (404, "not_found")]),
         Route::plain(Audience::Api, Method::GET, STYLE_PATH, |_| frame::style())
-            .cached_in(Pool::Pages)
+            .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, "")]),
         Route::plain(Audience::Api, Method::GET, ICON_PATH, |_| frame::icon())
-            .cached_in(Pool::Pages)
+            .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, "")]),
     ];
     [pages, feed::routes(), jobs::routes(), sitemap::routes(), embed::routes()].into_iter().flatten().collect()

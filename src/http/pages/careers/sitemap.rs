@@ -12,7 +12,7 @@ use crate::http::pages::xml;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
@@ -21,7 +21,7 @@ const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        file("/careers/{orgSlug}/sitemap.xml", Pool::Feeds, sitemap).rendered_alone(),
+        file("/careers/{orgSlug}/sitemap.xml", CachePool::Feeds, sitemap).rendered_one_at_a_time(),
         Route::open(Audience::Api, Method::GET, "/robots.txt", |_, _| Ok(()), robots)
             .answering(&[(200, ""), (304, "")]),
     ]

@@ -13,7 +13,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
-use crate::http::server::response_cache::Pool;
+use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::portal::PortalOrganization;
 use crate::store::{self, Error, Tx};
@@ -21,7 +21,7 @@ use crate::store::{self, Error, Tx};
 /// A file of an organization that machines read.
 pub(super) fn file(
     path: &'static str,
-    pool: Pool,
+    pool: CachePool,
     act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Reply, Error>,
 ) -> Route {
     let route = Route::open(Audience::Api, Method::GET, path, portal::decode, act);

@@ -103,7 +103,7 @@ pub(super) fn again(
     staged: Option<&StagedAttachment>,
 ) -> Result<Reply, Error> {
     let page = FormPage::of(visit, invitation, sheet, staged);
-    Ok(Reply::rendered_refusal(&sheet.refusal(), &page)?.keeping(staged))
+    Ok(Reply::rendered_refusal(&sheet.refusal(), &page)?.retaining_upload(staged))
 }
 
 #[derive(askama::Template)]

@@ -24,7 +24,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (404, "not_found"),
             (410, "gone"),
         ]),
-        Route::page_or_idle(Method::POST, PATH, submit::decode, submit::act, submit::refuse)
+        Route::page_act_or_read(Method::POST, PATH, submit::decode, submit::act, submit::refuse)
             .with_upload(FILE_FIELD, submit::precheck)
             .with_fallback(submit::show_again)
             .in_constant_time()

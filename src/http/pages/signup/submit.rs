@@ -18,7 +18,7 @@ use crate::http::server::form::{self as sent, FileUse, Trouble};
 use crate::http::server::form_rules::Prechecked;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::http::server::route::Decoded;
+use crate::http::server::route::DecodedInput;
 use crate::store::signup::SignupInput;
 use crate::store::{self, Error, Tx};
 
@@ -38,7 +38,7 @@ pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prec
     }
     let (client, now) = (request.client(), ctx.world.monotonic());
     let Err(retry_after_s) = ctx.form_limit.take(client, now) else { return Ok(Prechecked::Proceed) };
-    let is_kept = ctx.shown_again_limit.take(client, now).is_ok();
+    let is_kept = ctx.redisplay_limit.take(client, now).is_ok();
     let file_use = if is_kept { FileUse::Stage } else { FileUse::Discard };
     Ok(Prechecked::Refused(Trouble::Limited { retry_after_s }, file_use))
 }
@@ -63,11 +63,11 @@ pub(super) struct Refused {
 ///
 /// # Errors
 /// `unsupported_media_type` for what is no form.
-pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refused>, Error> {
+pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<Sent, Refused>, Error> {
     let visit = Visit::of(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     if let Some(trouble) = form.trouble() {
-        return Ok(Decoded::Idle(troubled(ctx, visit, form, trouble)));
+        return Ok(DecodedInput::Read(troubled(ctx, visit, form, trouble)));
     }
     let (made, mut sheet) = filled(ctx, &visit, form);
     let checked = sheet.typed.check();
@@ -80,11 +80,11 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Decoded<Sent, Refus
                 digest: status_page::token_digest(&status_token),
                 attachment: sheet.attachment.clone(),
             };
-            Ok(Decoded::Input(Sent { visit, sheet, input, status_token }))
+            Ok(DecodedInput::Act(Sent { visit, sheet, input, status_token }))
         }
         (_, checked) => {
             add_faults(&mut sheet, checked.err().unwrap_or_default(), form);
-            Ok(Decoded::Idle(Refused { visit, sheet }))
+            Ok(DecodedInput::Read(Refused { visit, sheet }))
         }
     }
 }
@@ -218,5 +218,5 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, sent: &Sent) -> Result<Reply, Error> {
         return form::again(visit, &invitation, &Sheet { signed, typed, faults, ..Sheet::default() }, None);
     }
     store::signup::submit(tx, &*ctx.world, &invitation, input)?;
-    Ok(accepted(&invitation.role_id).keeping(staged.as_ref()))
+    Ok(accepted(&invitation.role_id).retaining_upload(staged.as_ref()))
 }

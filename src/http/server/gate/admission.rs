@@ -1,55 +1,55 @@
-//! Who may enter: credential, principal, rate limit, scope.
+//! Admission: credential, principal, rate limit, and authority.
 
 use std::sync::Arc;
 
-use super::trail::Trail;
+use super::request_trail::RequestTrail;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 use crate::domain::user::Auth;
+use crate::http::server::access_rule::AccessRule;
 use crate::http::server::authentication::{Credential, look_up, presented, prove};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::entry::Entry;
-use crate::http::server::limiter::Caller;
+use crate::http::server::rate_limiter::BucketOwner;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::{self, Error};
 
-/// Credential, principal, rate limit, scope. The usage row is owed from here on.
+/// Admits a request to its route. From here on, a request with an API key needs a usage row.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,
     request: &Request,
-    trail: &mut Trail,
+    trail: &mut RequestTrail,
 ) -> Result<Option<Credential>, Error> {
-    if route.entry == Entry::Open {
+    if route.access == AccessRule::Open {
         return Ok(None);
     }
     let credential = look_up(ctx, presented(ctx, request)?)?;
-    let of_session;
+    let session_principal;
     let who = match &credential {
         Credential::ApiKey(key) => &key.principal,
         Credential::Session(_) => {
-            of_session = ctx.store.read(|tx| prove(tx, &credential))?;
-            &of_session
+            session_principal = ctx.store.read(|tx| prove(tx, &credential))?;
+            &session_principal
         }
     };
-    route.entry.accept(who)?;
+    route.access.check_credential_kind(who)?;
     let caller = match (&credential, &who.auth) {
         (Credential::ApiKey(key), Auth::ApiKey { number, .. }) => {
             trail.key = Some(Arc::clone(key));
-            trail.owed = Some(usage_entry(*number, route, request));
-            Caller::Key(*number)
+            trail.usage_row = Some(usage_entry(*number, route, request));
+            BucketOwner::Key(*number)
         }
-        _ => Caller::User(who.user_id.clone()),
+        _ => BucketOwner::User(who.user_id.clone()),
     };
-    // A request that is carried out again has its token.
-    if trail.left.is_none()
-        && let Some((left, taken)) = ctx.limiter.take(caller, ctx.world.monotonic())
+    // A repeated attempt already has its token.
+    if trail.remaining_tokens.is_none()
+        && let Some((tokens, taken)) = ctx.rate_limiter.take(caller, ctx.world.monotonic())
     {
-        trail.left = Some(left);
+        trail.remaining_tokens = Some(tokens);
         taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
     }
-    route.entry.admit(who)?;
+    route.access.check_authority(who)?;
     if matches!(credential, Credential::Session(_)) && !request.method().is_safe() {
         request.origin().require_same(&ctx.settings.origin)?;
     }

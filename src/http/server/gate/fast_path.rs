@@ -1,8 +1,8 @@
-//! The fast path of a request that needs nothing but its caller (`me`): the key is in memory, the response body is cached with
-//! it, and only the usage row is left to write, which waits for the end of the runtime's tick.
+//! The fast path of a request that needs only its caller (`me`). The key is in memory, the response body is cached with
+//! it, and only the usage row is left to write at the end of the tick.
 //!
-//! Any other request takes the general path, as if this one had not looked at it: another credential, a key that is not in
-//! memory, a caller who has no token left.
+//! Any other request takes the general path as if the fast path did not exist: another kind of credential, a key that
+//! is not in memory, or a caller without a token left.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -14,45 +14,49 @@ use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response};
 
-use super::finish::{RATE_LIMIT, RATE_LIMIT_POLICY, finish, left_value, policy_value};
-use super::job::{ATTEMPTS_MAX, Recording, recording};
-use super::trail::{Trail, log};
-use super::{credential_end, proxy};
+use super::completion::{RATE_LIMIT, RATE_LIMIT_POLICY, complete, policy_value, remaining_value};
+use super::job::{ATTEMPTS_MAX, PendingUsageRow, queue_usage_row};
+use super::request_trail::{RequestTrail, log};
+use super::{credential_expiry, proxy_warning};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Auth;
+use crate::http::server::access_rule::AccessRule;
 use crate::http::server::authentication::{Credential, Presented, key_in_memory, look_up};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::entry::Entry;
-use crate::http::server::limiter::Caller;
-use crate::http::server::rendered::Rendered;
+use crate::http::server::rate_limiter::BucketOwner;
+use crate::http::server::rendered_response::RenderedResponse;
 use crate::http::server::reply::{self, Reply};
 use crate::http::server::request;
-use crate::http::server::route::{FromCaller, Route};
+use crate::http::server::route::{ReplyFromCaller, Route};
 use crate::http::server::service::Service;
 use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error};
 
-/// A request on its fast path, whose usage row waits. Nothing of the request itself is held.
-pub(in crate::http) struct FastPath {
+/// A request on its fast path, with its queued usage row. It holds nothing of the request itself.
+pub(in crate::http::server) struct FastPath {
     started: Instant,
-    trail: Trail,
-    entry: Entry,
-    from_caller: FromCaller,
+    trail: RequestTrail,
+    access: AccessRule,
+    reply_from_caller: ReplyFromCaller,
     key: Arc<CachedKey>,
-    recording: Recording,
+    usage_row: PendingUsageRow,
 }
 
-/// Begins the fast path, where this request can take it; otherwise nothing is done.
-pub(in crate::http) fn begin(service: &Service, peer: SocketAddr, request: &Request<Incoming>) -> Option<FastPath> {
+/// Begins the fast path if the request qualifies; otherwise it has no effect.
+pub(in crate::http::server) fn begin(
+    service: &Service,
+    peer: SocketAddr,
+    request: &Request<Incoming>,
+) -> Option<FastPath> {
     let ctx = &service.ctx;
     let started = Instant::now();
-    let (route, from_caller) = route(service, request)?;
+    let (route, reply_from_caller) = route(service, request)?;
     let (key, number) = caller(ctx, request.headers())?;
-    let mut trail = Trail::of(ctx, &Method::GET);
-    if let Some((left, taken)) = ctx.limiter.take(Caller::Key(number), ctx.world.monotonic()) {
+    let mut trail = RequestTrail::new(ctx, &Method::GET);
+    if let Some((tokens, taken)) = ctx.rate_limiter.take(BucketOwner::Key(number), ctx.world.monotonic()) {
         taken.ok()?;
-        trail.left = Some(left);
+        trail.remaining_tokens = Some(tokens);
     }
     let row = LogEntry {
         key_number: number,
@@ -62,24 +66,24 @@ pub(in crate::http) fn begin(service: &Service, peer: SocketAddr, request: &Requ
         user_agent: request::user_agent(request.headers()),
         auth_endpoint: route.path,
     };
-    proxy::report(ctx, peer, request.headers());
+    proxy_warning::report(ctx, peer, request.headers());
     trail.route = Some(route.path);
     trail.key = Some(Arc::clone(&key));
-    let recording = recording(ctx, Arc::clone(&key), row);
-    Some(FastPath { started, trail, entry: route.entry, from_caller, key, recording })
+    let usage_row = queue_usage_row(ctx, Arc::clone(&key), row);
+    Some(FastPath { started, trail, access: route.access, reply_from_caller, key, usage_row })
 }
 
-/// A route that answers from the caller alone. Its path has no parameters, so the template is the path.
-fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, FromCaller)> {
+/// A route whose reply depends only on the caller. Its path has no parameters, so the template is the path.
+fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, ReplyFromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
     let Some(Ok(RouteMatch::Route(route, _))) = found else { return None };
-    let from_caller = route.from_caller?;
+    let reply_from_caller = route.reply_from_caller?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
-    Some((route, from_caller))
+    Some((route, reply_from_caller))
 }
 
-/// The key that calls, and its number.
+/// The caller's key and its number.
 fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<CachedKey>, i64)> {
     let key = key_in_memory(ctx, fields)?;
     match key.principal.auth {
@@ -89,56 +93,56 @@ fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<CachedKey>, i64)> {
 }
 
 impl FastPath {
-    /// The answer, once its row is in the log.
-    pub(in crate::http) async fn answer(mut self, ctx: &Arc<Ctx>) -> Response<Full<Bytes>> {
-        let response = match self.until_recorded(ctx).await {
+    /// Waits for the usage row and returns the response.
+    pub(in crate::http::server) async fn answer(mut self, ctx: &Arc<Ctx>) -> Response<Full<Bytes>> {
+        let response = match self.wait_for_usage_row(ctx).await {
             Ok(()) => self.response(ctx),
             Err(error) => {
                 if matches!(error, Error::Refused(Refusal::Unauthorized { .. })) {
-                    credential_end::write_of(ctx, Presented::ApiKey(*self.key.digest())).await;
+                    credential_expiry::write_of(ctx, Presented::ApiKey(*self.key.digest())).await;
                 }
-                finish(ctx, &self.trail, Err(error)).into_unnamed()
+                complete(ctx, &self.trail, Err(error)).into_response_without_id()
             }
         };
         log(ctx, &self.trail, self.started, &response);
         reply::with_request_id(response, self.trail.request_id)
     }
 
-    /// Waits for the row. Where keys have changed since this one was looked up, it is looked up once more.
-    async fn until_recorded(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
+    /// Waits for the usage row. If keys have changed since the lookup, the key is looked up again.
+    async fn wait_for_usage_row(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
-            let Some(row) = self.recording.outcome(ctx, &self.key).await? else { return Ok(()) };
+            let Some(row) = self.usage_row.outcome(ctx, &self.key).await? else { return Ok(()) };
             let Credential::ApiKey(key) = look_up(ctx, Presented::ApiKey(*self.key.digest()))? else { break };
-            self.entry.check(&key.principal)?;
-            self.recording = recording(ctx, Arc::clone(&key), *row);
+            self.access.check(&key.principal)?;
+            self.usage_row = queue_usage_row(ctx, Arc::clone(&key), *row);
             self.key = key;
         }
-        Err(Error::Unavailable("what keys may do changes too often".to_owned()))
+        Err(Error::Unavailable("API keys change too often".to_owned()))
     }
 
     fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {
-        let reply = || (self.from_caller)(&self.key.principal);
-        let rendered = ctx.from_caller.get_or_init(|| rendered(ctx, reply()));
+        let reply = || (self.reply_from_caller)(&self.key.principal);
+        let rendered = ctx.caller_response.get_or_init(|| rendered(ctx, reply()));
         let mut response = rendered.response_with(self.key.attached(|| reply().body()).clone());
-        if let Some(left) = self.trail.left {
-            response.headers_mut().insert(RATE_LIMIT, field(left_value(left)));
+        if let Some(tokens) = self.trail.remaining_tokens {
+            response.headers_mut().insert(RATE_LIMIT, field(remaining_value(tokens)));
         }
         response
     }
 }
 
-/// What all callers are answered, but for the body.
-fn rendered(ctx: &Ctx, reply: Reply) -> Rendered {
-    let rendered = Rendered::new(reply);
-    match ctx.limiter.policy() {
+/// The response that all callers share, except for the body.
+fn rendered(ctx: &Ctx, reply: Reply) -> RenderedResponse {
+    let rendered = RenderedResponse::new(reply);
+    match ctx.rate_limiter.policy() {
         Some(policy) => rendered
             .with(RATE_LIMIT_POLICY, field(policy_value(policy)))
-            // Its place, so that each answer has room for it.
+            // Reserve the field, so that setting it later does not grow the map.
             .with(RATE_LIMIT, HeaderValue::from_static("")),
         None => rendered,
     }
 }
 
 fn field(value: String) -> HeaderValue {
-    HeaderValue::try_from(value).expect("figures and quoted words are text that a field can hold")
+    HeaderValue::try_from(value).expect("numbers and quoted words are valid field values")
 }

@@ -1,20 +1,21 @@
-//! Requests that are carried out once: the `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+//! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! Looking up what was answered, the act, and keeping its answer are one transaction, so of requests at once the first
-//! acts and the others are given its answer, and nothing is kept of an act that did not happen. A repeat is asked for its
-//! caller's authority like any request: the credential and the scope, and whether they still manage what the path names.
+//! Finding the stored response, the act, and storing its response are one transaction. Of concurrent requests with one
+//! key, the first acts and the others get its response, and an act that did not happen leaves no stored response. A
+//! repeat needs the same authority as any request: the credential, the scope, and the role in the resource that the
+//! path names.
 
 use std::fmt::Write as _;
 
 use hyper::header::HeaderName;
 use serde_json::Value;
 
-use super::finish::REALM;
+use super::completion::REALM;
 use crate::domain::id::RequestId;
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredResponse};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Auth, CallerRoles, Principal};
-use crate::http::server::entry::Entry;
+use crate::http::server::access_rule::AccessRule;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::{Idempotency, Resource};
@@ -26,25 +27,25 @@ const NOT_FOUND: u16 = 404;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The outcome of an act that does not fail: an answer, or a refusal that leaves nothing of it.
+/// The outcome of an act without a failure: a reply, or a refusal that leaves no change.
 pub(super) type Outcome = Result<Reply, Refusal>;
 
 /// A request with an `Idempotency-Key`.
 pub(super) struct IdempotentRequest {
     key: IdempotencyKey,
     fingerprint: [u8; 32],
-    entry: Entry,
-    /// What the path names: a client that may manage it may be given the stored response.
+    access: AccessRule,
+    /// The resource that the path names. Only a caller who may manage it gets the stored response.
     resource: Resource,
     resource_id: String,
     request_id: String,
 }
 
 impl IdempotentRequest {
-    /// What the request is to be carried out once under, where it says so and its route heeds that.
+    /// Reads the request's key, if it has one and its route honours it.
     ///
     /// # Errors
-    /// `validation_error` where the key cannot be read.
+    /// `validation_error` if the key is invalid or repeated.
     pub(super) fn read(route: &Route, request: &Request, id: &RequestId) -> Result<Option<Self>, Refusal> {
         let Idempotency::ByKey(resource) = route.idempotency else { return Ok(None) };
         let values = request.header_values(&IDEMPOTENCY_KEY);
@@ -54,89 +55,88 @@ impl IdempotentRequest {
             _ => None,
         };
         let key = key.ok_or_else(|| {
-            let what = format!(
-                "must be there once, with 1 to {} printable characters",
+            let must_be = format!(
+                "must be given once, with 1 to {} printable characters",
                 idempotency_key::IDEMPOTENCY_KEY_CHARACTERS_MAX
             );
-            Refusal::invalid("Idempotency-Key", what)
+            Refusal::invalid("Idempotency-Key", must_be)
         })?;
         let method = request.method().as_str().as_bytes();
-        let parts = [method, request.path().as_bytes(), request.raw_query().as_bytes(), &asked(request)];
+        let parts = [method, request.path().as_bytes(), request.raw_query().as_bytes(), &canonical_body(request)];
         let fingerprint = idempotency_key::fingerprint(parts);
-        let (entry, resource_id) = (route.entry, request.param("id").to_owned());
-        Ok(Some(Self { key, fingerprint, entry, resource, resource_id, request_id: id.as_str().to_owned() }))
+        let (access, resource_id) = (route.access, request.param("id").to_owned());
+        Ok(Some(Self { key, fingerprint, access, resource, resource_id, request_id: id.as_str().to_owned() }))
     }
 
-    /// Acts, or gives the answer that was given before.
+    /// Acts, or returns the stored response of an earlier request with the same key. A refusal is a successful outcome
+    /// here.
     ///
     /// # Errors
-    /// As the act, or when SQLite fails. What is refused is a good outcome.
-    pub(super) fn carry_out(
+    /// Those of the act, or a failure of the store.
+    pub(super) fn run(
         &self,
         tx: &Tx<'_>,
         who: Option<Principal>,
         act: impl FnOnce(Option<Principal>) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error> {
-        let Some((who, number)) = who.as_ref().and_then(|who| Some((who, number(who)?))) else { return act(who) };
-        if let Err(refusal) = self.entry.check(who) {
+        let Some((who, number)) = who.as_ref().and_then(|who| Some((who, key_number(who)?))) else { return act(who) };
+        if let Err(refusal) = self.access.check(who) {
             return Ok(Err(refusal));
         }
-        // A 404 may be there from an older version of this program, which stored it.
-        let kept = store::idempotency_key::find(tx, number, &self.key)?;
-        if let Some(kept) = kept.filter(|kept| kept.status != NOT_FOUND) {
-            return self.repeat(tx, who, &kept);
+        // An older version of this program stored 404 responses; ignore them.
+        let stored = store::idempotency_key::find(tx, number, &self.key)?;
+        if let Some(stored) = stored.filter(|stored| stored.status != NOT_FOUND) {
+            return self.repeat(tx, who, &stored);
         }
         let outcome = act(Some(who.clone()))?;
-        if let Some(kept) = self.to_keep(&outcome) {
-            store::idempotency_key::insert(tx, number, &self.key, &kept)?;
+        if let Some(stored) = self.response_to_store(&outcome) {
+            store::idempotency_key::insert(tx, number, &self.key, &stored)?;
         }
         Ok(outcome)
     }
 
-    fn repeat(&self, tx: &Tx<'_>, who: &Principal, kept: &StoredResponse) -> Result<Outcome, Error> {
-        const HIDDEN: Refusal = Refusal::NotFound("there is no such thing, or this key may not see it");
-        let answer = kept.answer_to(&self.fingerprint);
-        // What is not told needs no authority.
+    fn repeat(&self, tx: &Tx<'_>, who: &Principal, stored: &StoredResponse) -> Result<Outcome, Error> {
+        const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or this key may not see it");
+        let answer = stored.answer_to(&self.fingerprint);
+        // A refusal that reveals nothing of the stored response needs no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {
-            let may = match self.resource.standing {
-                Some(standing) => {
-                    standing(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager)
-                }
+            let permission = match self.resource.caller_roles {
+                Some(load) => load(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager),
                 None => Ok(()),
             };
-            if let Err(refusal) = may {
+            if let Err(refusal) = permission {
                 return Ok(Err(refusal));
             }
         }
         match answer {
-            Ok(answer) => Reply::repeated(kept.status, answer, &self.request_id).map(Ok),
+            Ok(answer) => Reply::from_stored_response(stored.status, answer, &self.request_id).map(Ok),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
-    fn to_keep(&self, outcome: &Outcome) -> Option<StoredResponse> {
+    fn response_to_store(&self, outcome: &Outcome) -> Option<StoredResponse> {
         match outcome {
-            Ok(reply) => Some(reply.to_repeat(self.fingerprint)),
+            Ok(reply) => Some(reply.to_stored_response(self.fingerprint)),
             Err(refusal) if idempotency_key::is_storable(refusal) => {
-                // Each time it is given it has the id of the request that it is given to.
+                // A repeat replaces the request id by its own.
                 let problem = Reply::problem(&Error::Refused(refusal.clone()), REALM, "");
-                Some(problem.to_repeat(self.fingerprint))
+                Some(problem.to_stored_response(self.fingerprint))
             }
             Err(_) => None,
         }
     }
 }
 
-/// The number of the key that calls.
-fn number(who: &Principal) -> Option<i64> {
+/// The number of the calling API key.
+fn key_number(who: &Principal) -> Option<i64> {
     match who.auth {
         Auth::ApiKey { number, .. } => Some(number),
         Auth::Session { .. } => None,
     }
 }
 
-/// The body that counts: what was parsed, so that neither white space nor the order of members makes another request of it.
-fn asked(request: &Request) -> Vec<u8> {
+/// The canonical form of the body: neither white space nor the order of members makes it another request.
+fn canonical_body(request: &Request) -> Vec<u8> {
     let body = request.body();
     if body.is_empty() {
         // An absent body is an empty object.
@@ -152,7 +152,7 @@ fn asked(request: &Request) -> Vec<u8> {
     }
 }
 
-/// Writes JSON with the members of each object in the order of their names.
+/// Writes JSON with the members of each object sorted by name.
 fn write_sorted(value: &Value, text: &mut String) {
     let comma = |text: &mut String, index: usize| text.push_str(if index == 0 { "" } else { "," });
     match value {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_the_same_however_it_is_written() {
+    fn white_space_escapes_and_member_order_do_not_change_the_canonical_body() {
         let sorted = |body: &str| {
             let mut text = String::new();
             write_sorted(&json::parse(body.as_bytes()).unwrap(), &mut text);

@@ -1,4 +1,4 @@
-//! Jobs that a request queues with the store, and waits for.
+//! Jobs that a request queues in the store and waits for.
 
 use std::sync::Arc;
 
@@ -9,37 +9,37 @@ use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
-/// How often a request is carried out at most: again where the keys have changed since its key was looked up.
+/// The most attempts to handle a request. Each repeats the last one because keys have changed since the lookup.
 pub(super) const ATTEMPTS_MAX: usize = 8;
 
-/// How the store tells what became of a job.
-type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+/// The callback through which the store returns the result of a job.
+type JobCallback<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
-/// A usage row that waits to be written.
-pub(super) struct Recording(oneshot::Receiver<Result<RowOutcome, Error>>);
+/// A queued usage row.
+pub(super) struct PendingUsageRow(oneshot::Receiver<Result<RowOutcome, Error>>);
 
-/// A usage row that was not written: the keys have changed since this one was looked up.
+/// A usage row that was not written, because keys have changed since the lookup.
 pub(super) type Unwritten = Box<LogEntry>;
 
-/// Writes a usage row, together with those of the other requests of this tick.
-pub(super) fn recording(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -> Recording {
+/// Queues a usage row, which is committed with those of the other requests of this tick.
+pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -> PendingUsageRow {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
     if is_first {
         flush_soon(ctx);
     }
-    Recording(receiver)
+    PendingUsageRow(receiver)
 }
 
-impl Recording {
-    /// Waits until the row of this key is written, together with the check that its key still counts. To be asked once. `Some` is the row
-    /// where the key has to be looked up again.
+impl PendingUsageRow {
+    /// Waits until the row is written in a transaction that checks that the key is current. Call it only once. Returns
+    /// the row if the key has to be looked up again.
     ///
     /// # Errors
-    /// `unauthorized` where the key has expired; otherwise where the row cannot be written.
+    /// `unauthorized` if the key has expired; otherwise an error if the row cannot be written.
     pub(super) async fn outcome(&mut self, ctx: &Ctx, key: &CachedKey) -> Result<Option<Unwritten>, Error> {
         let outcome = (&mut self.0).await;
-        match outcome.unwrap_or_else(|_| Err(Error::Defect("a row was dropped without an answer".to_owned())))? {
+        match outcome.unwrap_or_else(|_| Err(Error::Defect("a usage row was dropped without a result".to_owned())))? {
             RowOutcome::Logged => Ok(None),
             RowOutcome::KeyStale(row) => Ok(Some(row)),
             RowOutcome::KeyRefused(why) => {
@@ -50,7 +50,7 @@ impl Recording {
     }
 }
 
-/// Commits at the end of this tick of the runtime, behind all requests that are on their way in it.
+/// Commits at the end of this tick, after the requests that the tick has already begun.
 pub(super) fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {
@@ -59,10 +59,10 @@ pub(super) fn flush_soon(ctx: &Ctx) {
     });
 }
 
-/// Queues a job with the store and waits for what it is told.
-pub(super) async fn outcome_of<T: Send + 'static>(queue: impl FnOnce(Done<T>)) -> Result<T, Error> {
+/// Queues a job in the store and waits for its result.
+pub(super) async fn run_job<T: Send + 'static>(queue: impl FnOnce(JobCallback<T>)) -> Result<T, Error> {
     let (sender, receiver) = oneshot::channel();
-    // Nobody receives where the client is gone; the job is done all the same.
+    // If the client is gone, nobody receives the result. The job still ran.
     queue(Box::new(move |outcome| drop(sender.send(outcome))));
-    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without an answer".to_owned())))
+    receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without a result".to_owned())))
 }

@@ -1,8 +1,8 @@
-//! Answers: their bodies and header fields, and the one place that decides the status of each. Those that are pages are in
-//! `html`, those that are files in `file`.
+//! Replies: their bodies and header fields, and the one place that decides the status of each refusal. Replies that are
+//! pages are in `page`, and replies that are files in `file`.
 
 mod file;
-pub(in crate::http) mod html;
+pub(in crate::http) mod page;
 mod warning;
 
 use http_body_util::Full;
@@ -12,7 +12,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::problem::{WireFieldError, WireProblem, words};
+use super::problem::{WireFieldError, WireProblem, detail_and_fields};
 use crate::domain::attachment::DIGEST_BYTES;
 use crate::domain::entity_tag;
 use crate::domain::id::{self, AttachmentId, CandidateId, OrganizationId, RequestId};
@@ -20,138 +20,137 @@ use crate::domain::idempotency_key::{StoredBody, StoredResponse};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// Seconds after which an unavailable service is worth another try.
+/// `Retry-After` of an unavailable service.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-/// The same of a service whose disk is full: somebody has to free some space.
+/// `Retry-After` if the disk is full: somebody has to free space first.
 const FULL_RETRY_S: u64 = 60;
 
-/// There where the answer is that of an earlier request with the same `Idempotency-Key`.
+/// Marks a reply that repeats the stored response of an earlier request with the same `Idempotency-Key`.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-pub(in crate::http) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What protects every answer that a browser might show.
-const SAFE: [(HeaderName, &str); 2] =
+/// Header fields that protect every response in a browser.
+const PROTECTIVE_FIELDS: [(HeaderName, &str); 2] =
     [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")];
 
-/// One answer.
+/// The outcome of a handler, before it becomes a response.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// The file that is sent in place of a body. Few answers have one, and all are moved about: so it is elsewhere.
+    /// The file that is sent in place of a body. It is boxed because few replies have one, and all replies are moved
+    /// often.
     file: Option<Box<StoredFile>>,
-    /// The same compressed, where it is kept only so.
-    packed: Option<Bytes>,
-    /// The file that came with the request and is kept.
-    kept_upload: Option<Box<AttachmentId>>,
+    /// The compressed body, if the response cache may hold only that.
+    compressed_body: Option<Bytes>,
+    /// The file of the request that stays in the store.
+    retained_upload: Option<Box<AttachmentId>>,
     validity: Validity,
-    /// What of it is kept for a repeat of its request.
-    repeat: Repeat,
+    /// The part of the reply that is stored for a repeat of the request.
+    stored_part: StoredPart,
 }
 
-/// A file of the store that is sent in place of a body. Nothing of it is read before there is room for it.
+/// A stored file that is sent in place of a body. It is read in chunks, each when the connection has room for it.
 #[derive(Debug, Clone)]
-pub(in crate::http) struct StoredFile {
-    /// Which document.
+pub(super) struct StoredFile {
     pub(in crate::http) id: AttachmentId,
-    /// How large it is.
     pub(in crate::http) bytes: u32,
-    /// The SHA-256 of its content.
     pub(in crate::http) sha256: Option<[u8; DIGEST_BYTES]>,
 }
 
-/// How long an answer stays true, and so how long the response cache may give it to others.
+/// How long a reply stays current, and so how long the response cache may serve it.
 #[derive(Debug, Clone)]
-pub(in crate::http) enum Validity {
-    /// It is for one request.
+pub(super) enum Validity {
+    /// For this request only.
     Once,
-    /// Until the portal of this organization changes; the number is that of the last change of any portal when it was read.
+    /// Until the portal of this organization changes. The number is the newest portal change of any organization when
+    /// the reply was read.
     UntilChange(OrganizationId, i64),
-    /// While the service runs.
+    /// For as long as the service runs.
     Forever,
 }
 
-/// What of an answer is kept where its request is to be carried out once.
+/// The part of a reply that is stored for an idempotency key.
 #[derive(Debug, Clone)]
-enum Repeat {
+enum StoredPart {
     Whole,
-    /// It tells of this candidate, and goes when they are erased.
+    /// The whole reply. It names this candidate and is erased with them.
     About(CandidateId),
-    /// It holds a secret: nothing but the id of what was made, which goes with the candidate whom it is about.
+    /// Only the id of the created resource, because the reply contains a secret. It is erased with the candidate, if
+    /// there is one.
     Secret(String, Option<CandidateId>),
 }
 
-/// A code that an error answer carries.
+/// The code in the body of an error.
 pub(in crate::http) type Code = &'static str;
 
 impl Reply {
-    /// 200 with a JSON body that nobody may keep.
+    /// 200 with a JSON body that no cache may store.
     pub(in crate::http) fn json(value: &impl Serialize) -> Self {
         let body = encode(value);
         Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// 202 with a JSON body: it is queued, and what becomes of it is told elsewhere.
+    /// 202 with a JSON body: the work is queued, and its result is reported elsewhere.
     pub(in crate::http) fn accepted(value: &impl Serialize) -> Self {
         Self { status: StatusCode::ACCEPTED, ..Self::json(value) }
     }
 
-    /// 200 with a JSON body and a strong `ETag`.
     pub(in crate::http) fn tagged(value: &impl Serialize) -> Self {
         Self::ok("application/json", encode(value)).with_tag()
     }
 
-    /// 200 with a page that is the same for everybody, a strong `ETag`, and the digest of the one style that it has.
+    /// 200 with a page that is the same for everybody, a strong `ETag`, and the digest of its only style.
     pub(in crate::http) fn reference(page: String, style_digest: &str) -> Self {
         let reply = Self::ok("text/html; charset=utf-8", page.into()).with_tag();
         reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))
     }
 
-    /// The same for others until this organization's portal changes. `read_at` is the number of the last change of any
-    /// portal when it was read. It has a tag then.
+    /// Lets the response cache serve the reply until this organization's portal changes, and tags it. `read_at` is the
+    /// newest portal change of any organization when the reply was read.
     pub(in crate::http) fn valid_until_change(self, organization: OrganizationId, read_at: i64) -> Self {
-        Self { validity: Validity::UntilChange(organization, read_at), ..self.tagged_once() }
+        Self { validity: Validity::UntilChange(organization, read_at), ..self.ensure_tag() }
     }
 
-    /// The same for others while the service runs: it shows nothing of the file.
+    /// Lets the response cache serve the reply for as long as the service runs: it shows nothing of the file.
     pub(in crate::http) fn valid_forever(self) -> Self {
-        Self { validity: Validity::Forever, ..self.tagged_once() }
+        Self { validity: Validity::Forever, ..self.ensure_tag() }
     }
 
-    /// The same, telling of a candidate: what is kept of it for a repeat is erased with them.
+    /// Names a candidate. The stored response is erased with them.
     pub(in crate::http) fn about(self, candidate: CandidateId) -> Self {
-        let repeat = match self.repeat {
-            Repeat::Secret(made_id, _) => Repeat::Secret(made_id, Some(candidate)),
-            Repeat::Whole | Repeat::About(_) => Repeat::About(candidate),
+        let stored_part = match self.stored_part {
+            StoredPart::Secret(created_id, _) => StoredPart::Secret(created_id, Some(candidate)),
+            StoredPart::Whole | StoredPart::About(_) => StoredPart::About(candidate),
         };
-        Self { repeat, ..self }
+        Self { stored_part, ..self }
     }
 
-    /// The same, holding a secret of what was made: it is never kept, and a repeat is told this id.
-    pub(in crate::http) fn with_secret_of(self, made_id: &str) -> Self {
-        Self { repeat: Repeat::Secret(made_id.to_owned(), None), ..self }
+    /// Marks the reply as secret. Only the id of the created resource is stored, and a repeat gets that id.
+    pub(in crate::http) fn with_secret_of(self, created_id: &str) -> Self {
+        Self { stored_part: StoredPart::Secret(created_id.to_owned(), None), ..self }
     }
 
-    /// What is kept of it where its request is to be carried out once.
-    pub(in crate::http) fn to_repeat(&self, fingerprint: [u8; 32]) -> StoredResponse {
+    /// The response to store for an idempotency key.
+    pub(super) fn to_stored_response(&self, fingerprint: [u8; 32]) -> StoredResponse {
         let whole = || StoredBody::Whole(String::from_utf8_lossy(&self.body).into_owned());
-        let (answer, candidate_id) = match &self.repeat {
-            Repeat::Whole => (whole(), None),
-            Repeat::About(candidate) => (whole(), Some(candidate.clone())),
-            Repeat::Secret(made_id, candidate) => (StoredBody::Secret(made_id.clone()), candidate.clone()),
+        let (answer, candidate_id) = match &self.stored_part {
+            StoredPart::Whole => (whole(), None),
+            StoredPart::About(candidate) => (whole(), Some(candidate.clone())),
+            StoredPart::Secret(created_id, candidate) => (StoredBody::Secret(created_id.clone()), candidate.clone()),
         };
         StoredResponse { fingerprint, status: self.status.as_u16(), answer, candidate_id }
     }
 
-    /// An answer that was kept, given once more.
+    /// The reply to a repeat, from a stored response.
     ///
     /// # Errors
-    /// [`Error::Defect`] where it is none of ours.
-    pub(in crate::http) fn repeated(status: u16, answer: &str, request_id: &str) -> Result<Self, Error> {
-        let defect = || Error::Defect("an answer that was kept cannot be read".to_owned());
+    /// [`Error::Defect`] if the stored response is unreadable.
+    pub(super) fn from_stored_response(status: u16, answer: &str, request_id: &str) -> Result<Self, Error> {
+        let defect = || Error::Defect("a stored response cannot be read".to_owned());
         let status = StatusCode::from_u16(status).map_err(|_| defect())?;
         let reply = if status.is_success() {
             let body = Bytes::copy_from_slice(answer.as_bytes());
@@ -164,13 +163,12 @@ impl Reply {
         Ok(reply.with(IDEMPOTENCY_REPLAYED, "true"))
     }
 
-    /// 204.
     pub(in crate::http) fn no_content() -> Self {
         Self::empty(StatusCode::NO_CONTENT)
     }
 
     /// 204 for a CORS preflight (WHATWG Fetch §3.3), with the methods of the path.
-    pub(in crate::http) fn preflight(methods: &str) -> Self {
+    pub(super) fn preflight(methods: &str) -> Self {
         Self::no_content()
             .with(header::ALLOW, methods)
             .with(header::ACCESS_CONTROL_ALLOW_METHODS, methods)
@@ -183,7 +181,7 @@ impl Reply {
         Self::ok("text/plain; charset=utf-8", body.into()).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// 200 with counters as Prometheus text, or 404 where there are none.
+    /// 200 with counters as Prometheus text, or 404 if there are none.
     pub(in crate::http) fn metrics(text: String) -> Self {
         if text.is_empty() {
             return Self::empty(StatusCode::NOT_FOUND);
@@ -191,12 +189,12 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// 303: what was asked for is done, and this page shows it. The path is of this service.
+    /// 303: the request is done, and this page of the service shows the result.
     pub(in crate::http) fn see_other(path: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// With one more header field. A value that no field can hold is left out.
+    /// Adds a header field. A value that no field can hold is left out.
     pub(in crate::http) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -204,10 +202,10 @@ impl Reply {
         self
     }
 
-    /// The answer to whatever kept a request from being carried out: a problem document (RFC 9457).
+    /// The problem document of a failed or refused request (RFC 9457).
     pub(in crate::http) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
-        let (status, code, headers) = verdict(error, realm);
-        let (detail, errors) = words(error);
+        let (status, code, headers) = status_code_and_fields(error, realm);
+        let (detail, errors) = detail_and_fields(error);
         let errors = errors
             .iter()
             .map(|FieldError { field, detail }| WireFieldError { field: field.into(), detail: detail.into() });
@@ -229,13 +227,13 @@ impl Reply {
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// As hyper sends it, but for the request's id, and for a file that is sent in place of its body.
-    pub(in crate::http) fn into_unnamed(self) -> Response<Full<Bytes>> {
+    /// The response for hyper, without the request's id, and without the file that replaces the body.
+    pub(super) fn into_response_without_id(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.reserve(self.headers.len() + SAFE.len() + 1);
-        for (name, value) in SAFE {
+        headers.reserve(self.headers.len() + PROTECTIVE_FIELDS.len() + 1);
+        for (name, value) in PROTECTIVE_FIELDS {
             headers.insert(name, HeaderValue::from_static(value));
         }
         for (name, value) in self.headers {
@@ -244,19 +242,17 @@ impl Reply {
         response
     }
 
-    /// Its body.
     pub(in crate::http) fn body(&self) -> Bytes {
         self.body.clone()
     }
 
-    /// How long it stays true for others.
-    pub(in crate::http) fn validity(&self) -> &Validity {
+    pub(super) fn validity(&self) -> &Validity {
         &self.validity
     }
 
-    /// Its body compressed, where only that is to be cached.
-    pub(in crate::http) fn packed_body(&self) -> Option<Bytes> {
-        self.packed.clone()
+    /// The compressed body, if only that is to be cached.
+    pub(super) fn compressed_body(&self) -> Option<Bytes> {
+        self.compressed_body.clone()
     }
 
     fn ok(content_type: &'static str, body: Bytes) -> Self {
@@ -265,44 +261,44 @@ impl Reply {
     }
 
     fn empty(status: StatusCode) -> Self {
-        let (headers, body, validity, repeat) = (Vec::new(), Bytes::new(), Validity::Once, Repeat::Whole);
-        Self { status, headers, body, file: None, packed: None, kept_upload: None, validity, repeat }
+        let (headers, body, validity, stored_part) = (Vec::new(), Bytes::new(), Validity::Once, StoredPart::Whole);
+        Self { status, headers, body, file: None, compressed_body: None, retained_upload: None, validity, stored_part }
     }
 
-    fn tagged_once(self) -> Self {
+    fn ensure_tag(self) -> Self {
         if self.headers.iter().any(|(name, _)| *name == header::ETAG) { self } else { self.with_tag() }
     }
 
-    /// With a strong `ETag`: whoever keeps it asks first whether it is still the same.
+    /// Adds a strong `ETag`. Caches must revalidate the response before each use.
     pub(in crate::http) fn with_tag(self) -> Self {
         let tag = format!("\"{}\"", id::token(&Sha256::digest(&self.body)[..16]));
         self.with(header::CACHE_CONTROL, "no-cache").with(header::ETAG, &tag)
     }
 }
 
-/// With the id of the request that it answers.
-pub(in crate::http) fn with_request_id<B>(mut response: Response<B>, request_id: RequestId) -> Response<B> {
+/// Adds the id of the request.
+pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestId) -> Response<B> {
     if let Ok(value) = HeaderValue::try_from(String::from(request_id)) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }
     response
 }
 
-/// Adds the field that keeps browsers on https for a year (RFC 6797). The base URL's other names and subdomains are not
-/// ours, so it does not speak for them.
-pub(in crate::http) fn require_https(fields: &mut HeaderMap) {
+/// Makes browsers use https for a year (RFC 6797). The base URL's subdomains may belong to others, so the field does
+/// not include them.
+pub(super) fn require_https(fields: &mut HeaderMap) {
     fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
 }
 
-/// 304 where the answer is tagged and the caller has it already (RFC 9110 §13.1.2).
-pub(in crate::http) fn unless_matching(
+/// Turns the response into a 304 if the client already has it (RFC 9110 §13.1.2).
+pub(super) fn not_modified_if_matching(
     mut response: Response<Full<Bytes>>,
     fields: &HeaderMap,
 ) -> Response<Full<Bytes>> {
     if is_matching(response.headers(), fields) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Full::default();
-        // What tells of the body alone (RFC 9110 §15.4.5).
+        // These fields describe the missing body (RFC 9110 §15.4.5).
         for name in [header::CONTENT_TYPE, header::CONTENT_ENCODING] {
             response.headers_mut().remove(name);
         }
@@ -310,23 +306,23 @@ pub(in crate::http) fn unless_matching(
     response
 }
 
-/// Whether the answer with these fields is tagged and the caller has it already.
-pub(in crate::http) fn is_matching(answered: &HeaderMap, asked: &HeaderMap) -> bool {
-    if !asked.contains_key(header::IF_NONE_MATCH) {
+/// Whether the client already has the response with these fields.
+pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
+    if !request.contains_key(header::IF_NONE_MATCH) {
         return false;
     }
-    let Some(tag) = answered.get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
-    let mut lists = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    let Some(tag) = response.get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
+    let mut lists = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
     lists.any(|list| entity_tag::lists_tag(list, tag))
 }
 
-/// What a page may do: show itself in this style, and nothing else.
+/// The content security policy of a page that shows itself in this style and does nothing else.
 fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
-/// The one match from what went wrong to the answer's status, code and header fields.
-fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
+/// The one match from an error to the status, code and header fields.
+fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {
         Error::Full(_) => {
@@ -372,7 +368,7 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", Vec::new())
         }
         Refusal::ContentEncoding => {
-            // Names what would be accepted (RFC 9110 §15.5.16).
+            // The field names the accepted coding (RFC 9110 §15.5.16).
             let accepted = field(header::ACCEPT_ENCODING, "identity");
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", accepted)
         }
@@ -387,7 +383,7 @@ fn verdict(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, He
 }
 
 fn encode(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).expect("wire structs have text for names and no number that JSON lacks").into()
+    serde_json::to_vec(value).expect("wire structs have string keys and no number that JSON lacks").into()
 }
 
 fn title(status: StatusCode) -> String {

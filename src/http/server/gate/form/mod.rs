@@ -1,12 +1,13 @@
-//! Forms on their way in: which kind one is, and `multipart/form-data` (RFC 7578) read while it arrives.
+//! Reads forms: detects the encoding, and parses `multipart/form-data` (RFC 7578) while it arrives.
 //!
-//! Nothing of a form is trusted to be small: each wait, each part's head, the texts together, the file and the whole have
-//! their limits, and memory holds one piece of a file at a time. A form that does not come to its end leaves nothing.
+//! No part of a form is assumed to be small. Each wait, each part's head, all texts together, the file and the whole
+//! form have limits, and memory holds one chunk of a file at a time. An incomplete form leaves nothing behind.
 
-mod paced;
+mod metered_body;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use hyper::body::{Body, Bytes, Incoming};
 use hyper::header;
 use multer::{Field, Multipart};
 
-use self::paced::{Meter, Paced};
-use super::upload::Staging;
+use self::metered_body::{Meter, MeteredBody};
+use super::attachment_writer::AttachmentWriter;
 use crate::domain::attachment::{self, AttachmentFault};
 use crate::domain::pace::{self, Pace};
 use crate::domain::refusal::Refusal;
@@ -26,44 +27,43 @@ use crate::http::server::form_rules::FormRules;
 use crate::http::server::request::{BODY_BYTES_MAX, Request};
 use crate::store::Error;
 
-/// How long a form may pause. A form that arrives more slowly than [`pace::BYTES_PER_S_MIN`] is cut off once its pauses
-/// together were longer.
+/// How long a form may pause. A form slower than [`pace::BYTES_PER_S_MIN`] is cut off once its pauses add up to more.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a whole form may take: the largest file at the speed of a telephone in the country.
+/// How long a whole form may take: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// Parts of a form: far more than any form here has fields.
+/// The most parts of a form: far more than any form here has fields.
 const PARTS_MAX: usize = 100;
 
-/// Bytes of a part's head: room for the longest name of a file, however it is spelled.
+/// The most bytes of a part's head: enough for the longest file name, however it is encoded.
 const HEAD_BYTES_MAX: usize = 8 * 1_024;
 
-/// Bytes of a form that are neither text nor file: the heads of its parts, and the boundaries between them.
+/// The most bytes for the heads of parts and the boundaries between them.
 const OVERHEAD_BYTES_MAX: usize = 128 * 1_024;
 
 /// The longest boundary (RFC 2046 §5.1.1).
 const BOUNDARY_CHARACTERS_MAX: usize = 70;
 
-/// How long a form is waited for.
+/// How long the reader waits for a form.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct FormTimeouts {
     idle: Duration,
     whole: Duration,
 }
 
-/// What a body is, by its head.
-enum Kind {
+/// The encoding of a body.
+enum FormEncoding {
     Json,
     Urlencoded,
     Multipart(String),
 }
 
-/// The request with its form, or with its body where that is JSON and the route reads that.
+/// Adds the form to the request, or the body if it is JSON and the route accepts that.
 ///
 /// # Errors
-/// `unsupported_media_type` for what is neither; `payload_too_large`; `bad_request` for a form that is cut off, late or
-/// broken; [`Error::Unavailable`] where too many files arrive at once, or from one address.
+/// `unsupported_media_type` for another type; `payload_too_large`; `bad_request` for a form that is cut off, late or
+/// malformed; [`Error::Unavailable`] if too many files arrive at the same time, in all or from one address.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -73,13 +73,13 @@ pub(super) async fn read(
     refused: Option<(Trouble, FileUse)>,
 ) -> Result<Request, Error> {
     let trouble = refused.map(|(trouble, _)| trouble);
-    let boundary = match kind(rules, request)? {
-        Kind::Json => return Ok(request.with_body(body::read(body, BODY_BYTES_MAX).await?)),
-        Kind::Urlencoded => {
+    let boundary = match form_encoding(rules, request)? {
+        FormEncoding::Json => return Ok(request.with_body(body::read(body, BODY_BYTES_MAX).await?)),
+        FormEncoding::Urlencoded => {
             let form = urlencoded(&body::read(body, BODY_BYTES_MAX).await?)?;
             return Ok(request.with_form(form.with_trouble(trouble)));
         }
-        Kind::Multipart(boundary) => boundary,
+        FormEncoding::Multipart(boundary) => boundary,
     };
     let bytes_max = bytes_max(rules);
     let is_too_large = body.size_hint().lower() > bytes_max as u64;
@@ -87,7 +87,7 @@ pub(super) async fn read(
         return Err(Refusal::PayloadTooLarge(bytes_max).into());
     }
     if is_too_large {
-        // Refused before anything is read: most of it can only be a file that is too large.
+        // Refuse it unread: most of it can only be a file that is too large.
         let form = Form::new(Vec::new(), Some(Upload::Fault(AttachmentFault::TooLarge)));
         return Ok(request.with_form(form.with_trouble(trouble)));
     }
@@ -95,7 +95,7 @@ pub(super) async fn read(
     let file_use = refused.map_or(FileUse::Stage, |(_, file_use)| file_use);
     let (_permit, file_use, trouble) = match ctx.uploads.take(request.client()) {
         Ok(permit) => (permit, file_use, trouble),
-        // Without a permit for the file, a person's words are still read, so that the form can be shown again.
+        // Without a permit for the file, the form's texts are still read, so that the form can be shown again.
         Err(_) if rules.fallback.is_some() => {
             let permit = ctx.text_forms.take(request.client()).map_err(|_| overload())?;
             (permit, FileUse::Discard, trouble.or(Some(Trouble::Unavailable)))
@@ -103,42 +103,41 @@ pub(super) async fn read(
         Err(_) => return Err(overload()),
     };
     *has_begun = true;
-    let patience = Patience { idle: IDLE_TIMEOUT, whole: FORM_TIMEOUT };
-    let reading = Reading::new(ctx, rules, patience, file_use);
-    let form = reading.read(body, &boundary).await?;
+    let timeouts = FormTimeouts { idle: IDLE_TIMEOUT, whole: FORM_TIMEOUT };
+    let reader = FormReader::new(ctx, rules, timeouts, file_use);
+    let form = reader.read(body, &boundary).await?;
     Ok(request.with_form(form.with_trouble(trouble)))
 }
 
-fn kind(rules: &FormRules, request: &Request) -> Result<Kind, Refusal> {
+fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, Refusal> {
     let unsupported = Refusal::UnsupportedFormType { takes_json: rules.takes_json };
     let Some(content_type) = request.header_list(&header::CONTENT_TYPE) else {
-        return if rules.takes_json { Ok(Kind::Json) } else { Err(unsupported) };
+        return if rules.takes_json { Ok(FormEncoding::Json) } else { Err(unsupported) };
     };
     let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match media_type.as_str() {
-        "application/x-www-form-urlencoded" => Ok(Kind::Urlencoded),
+        "application/x-www-form-urlencoded" => Ok(FormEncoding::Urlencoded),
         "multipart/form-data" => {
             let boundary = multer::parse_boundary(&content_type).unwrap_or_default();
-            let is_good = (1..=BOUNDARY_CHARACTERS_MAX).contains(&boundary.len());
-            let broken =
+            let is_valid = (1..=BOUNDARY_CHARACTERS_MAX).contains(&boundary.len());
+            let invalid =
                 || Refusal::bad_request("the form's Content-Type must name its boundary, of 1 to 70 characters");
-            if is_good { Ok(Kind::Multipart(boundary)) } else { Err(broken()) }
+            if is_valid { Ok(FormEncoding::Multipart(boundary)) } else { Err(invalid()) }
         }
-        // Whether it is JSON is asked where it is read.
+        // Parsing checks later whether the body is JSON.
         _ if rules.takes_json && media_type.starts_with("application/") && media_type.ends_with("json") => {
-            Ok(Kind::Json)
+            Ok(FormEncoding::Json)
         }
         _ => Err(unsupported),
     }
 }
 
-/// The most bytes of a whole form.
 pub(super) fn bytes_max(rules: &FormRules) -> usize {
     let file = if rules.file_field.is_some() { attachment::ATTACHMENT_BYTES_MAX } else { 0 };
     BODY_BYTES_MAX + OVERHEAD_BYTES_MAX + file
 }
 
-/// A form of texts alone (WHATWG URL §5.1).
+/// Parses a form without a file (WHATWG URL §5.1).
 fn urlencoded(body: &[u8]) -> Result<Form, Refusal> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(body) {
@@ -154,19 +153,11 @@ fn too_many_parts() -> Refusal {
     Refusal::bad_request(format!("the form must have at most {PARTS_MAX} parts"))
 }
 
-/// Whether the rest of a form is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Go {
-    On,
-    /// No: what is behind is more than is taken.
-    Stop,
-}
-
-/// A form that is being read.
-struct Reading<'a> {
+/// Reads a multipart form.
+struct FormReader<'a> {
     ctx: &'a Arc<Ctx>,
     file_field: Option<&'static str>,
-    patience: Patience,
+    timeouts: FormTimeouts,
     pace: Pace,
     meter: Arc<Meter>,
     file_use: FileUse,
@@ -175,17 +166,17 @@ struct Reading<'a> {
     text_bytes: usize,
     file_bytes: usize,
     has_file: bool,
-    staging: Option<Staging>,
+    writer: Option<AttachmentWriter>,
     fault: Option<AttachmentFault>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(ctx: &'a Arc<Ctx>, rules: &FormRules, patience: Patience, file_use: FileUse) -> Self {
+impl<'a> FormReader<'a> {
+    fn new(ctx: &'a Arc<Ctx>, rules: &FormRules, timeouts: FormTimeouts, file_use: FileUse) -> Self {
         Self {
             ctx,
             file_field: rules.file_field,
-            patience,
-            pace: Pace::new(patience.idle),
+            timeouts,
+            pace: Pace::new(timeouts.idle),
             meter: Arc::new(Meter::new(bytes_max(rules))),
             file_use,
             parts: 0,
@@ -193,47 +184,47 @@ impl<'a> Reading<'a> {
             text_bytes: 0,
             file_bytes: 0,
             has_file: false,
-            staging: None,
+            writer: None,
             fault: None,
         }
     }
 
-    /// Reads it to its end, or as far as it is good.
+    /// Reads the form to its end, or until it is refused.
     async fn read<B>(mut self, body: B, boundary: &str) -> Result<Form, Error>
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin,
     {
-        let paced = Paced::new(body, Arc::clone(&self.meter));
-        let mut parts = Multipart::new(paced.into_stream(), boundary);
-        let read = tokio::time::timeout(self.patience.whole, self.read_parts(&mut parts)).await;
-        let late = || format!("the form did not arrive within {} s", self.patience.whole.as_secs());
+        let metered = MeteredBody::new(body, Arc::clone(&self.meter));
+        let mut parts = Multipart::new(metered.into_stream(), boundary);
+        let read = tokio::time::timeout(self.timeouts.whole, self.read_parts(&mut parts)).await;
+        let late = || format!("the form did not arrive within {} s", self.timeouts.whole.as_secs());
         let read = read.unwrap_or_else(|_| Err(Refusal::bad_request(late()).into()));
         let upload = match read {
             Ok(()) => self.upload().await,
             Err(error) => Err(error),
         };
         if !matches!(upload, Ok(Some(Upload::Staged(_))))
-            && let Some(staging) = self.staging.take()
+            && let Some(writer) = self.writer.take()
         {
-            staging.remove().await;
+            writer.remove().await;
         }
         Ok(Form::new(self.fields, upload?))
     }
 
-    /// What became of the file.
+    /// The outcome of the file.
     async fn upload(&mut self) -> Result<Option<Upload>, Error> {
         if let Some(fault) = self.fault {
             return Ok(Some(Upload::Fault(fault)));
         }
-        let Some(staging) = &mut self.staging else { return Ok(None) };
-        match staging.finish().await {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        match writer.finish().await {
             Ok(staged) => Ok(Some(staged.map_or(Upload::Fault(AttachmentFault::WrongType), Upload::Staged))),
             Err(error) => self.no_room(error).map(|()| Some(Upload::Fault(AttachmentFault::NoRoom))),
         }
     }
 
     async fn read_parts(&mut self, parts: &mut Multipart<'_>) -> Result<(), Error> {
-        while let Some(mut part) = self.patiently(parts.next_field()).await? {
+        while let Some(mut part) = self.next_with_timeout(parts.next_field()).await? {
             self.parts += 1;
             if self.parts > PARTS_MAX {
                 return Err(too_many_parts().into());
@@ -243,25 +234,25 @@ impl<'a> Reading<'a> {
                 return Err(head_too_long().into());
             }
             let name = part.name().ok_or_else(|| Refusal::bad_request("a part of the form has no name"))?.to_owned();
-            let go = if self.file_field == Some(name.as_str()) {
+            let flow = if self.file_field == Some(name.as_str()) {
                 self.read_file(&mut part).await?
             } else {
                 self.read_text(name, &mut part).await?
             };
-            if go == Go::Stop {
+            if flow.is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn read_text(&mut self, name: String, part: &mut Field<'_>) -> Result<Go, Error> {
+    async fn read_text(&mut self, name: String, part: &mut Field<'_>) -> Result<ControlFlow<()>, Error> {
         if part.file_name().is_some_and(|file_name| !file_name.is_empty()) {
-            return Err(Refusal::bad_request("a file came in a field that takes none").into());
+            return Err(Refusal::bad_request("a field that takes no file contains one").into());
         }
         self.text_bytes += name.len();
         let mut value = Vec::new();
-        while let Some(chunk) = self.patiently(part.chunk()).await? {
+        while let Some(chunk) = self.next_with_timeout(part.chunk()).await? {
             if self.text_bytes + value.len() + chunk.len() > BODY_BYTES_MAX {
                 return Err(Refusal::PayloadTooLarge(BODY_BYTES_MAX).into());
             }
@@ -271,22 +262,22 @@ impl<'a> Reading<'a> {
         let value = String::from_utf8(value);
         let value = value.map_err(|_| Refusal::bad_request("a field of the form is not UTF-8"))?;
         self.fields.push((name, value));
-        Ok(Go::On)
+        Ok(ControlFlow::Continue(()))
     }
 
-    async fn read_file(&mut self, part: &mut Field<'_>) -> Result<Go, Error> {
+    async fn read_file(&mut self, part: &mut Field<'_>) -> Result<ControlFlow<()>, Error> {
         let name = part.file_name().unwrap_or_default().to_owned();
-        let mut is_there = !name.is_empty();
-        if is_there {
+        let mut has_file_part = !name.is_empty();
+        if has_file_part {
             self.begin_file();
         }
         let mut is_empty = true;
-        while let Some(chunk) = self.patiently(part.chunk()).await? {
+        while let Some(chunk) = self.next_with_timeout(part.chunk()).await? {
             if chunk.is_empty() {
                 continue;
             }
-            if !is_there {
-                is_there = true;
+            if !has_file_part {
+                has_file_part = true;
                 self.begin_file();
             }
             is_empty = false;
@@ -294,13 +285,13 @@ impl<'a> Reading<'a> {
             if self.file_bytes > attachment::ATTACHMENT_BYTES_MAX {
                 return Ok(self.too_large());
             }
-            self.keep(&name, &chunk).await?;
+            self.store(&name, &chunk).await?;
         }
-        // A field in which no file was chosen comes as a part without a name and without a byte.
-        if is_there && is_empty {
+        // A browser sends a file field without a chosen file as an empty part without a file name.
+        if has_file_part && is_empty {
             self.fault.get_or_insert(AttachmentFault::Empty);
         }
-        Ok(Go::On)
+        Ok(ControlFlow::Continue(()))
     }
 
     fn begin_file(&mut self) {
@@ -310,13 +301,13 @@ impl<'a> Reading<'a> {
         self.has_file = true;
     }
 
-    fn too_large(&mut self) -> Go {
+    fn too_large(&mut self) -> ControlFlow<()> {
         self.fault.get_or_insert(AttachmentFault::TooLarge);
-        Go::Stop
+        ControlFlow::Break(())
     }
 
-    /// Keeps some of the file, as long as it can be one that is taken.
-    async fn keep(&mut self, name: &str, chunk: &[u8]) -> Result<(), Error> {
+    /// Passes bytes of the file to the writer as long as the file can be accepted.
+    async fn store(&mut self, name: &str, chunk: &[u8]) -> Result<(), Error> {
         if self.fault.is_some() {
             return Ok(());
         }
@@ -324,17 +315,18 @@ impl<'a> Reading<'a> {
             self.fault = Some(AttachmentFault::NoRoom);
             return Ok(());
         }
-        let staging = self.staging.get_or_insert_with(|| Staging::new(Arc::clone(self.ctx), name));
-        if let Err(error) = staging.take(chunk).await {
+        let writer = self.writer.get_or_insert_with(|| AttachmentWriter::new(Arc::clone(self.ctx), name));
+        if let Err(error) = writer.add(chunk).await {
             return self.no_room(error);
         }
-        if !staging.is_hopeful() {
+        if !writer.may_be_accepted() {
             self.fault = Some(AttachmentFault::WrongType);
         }
         Ok(())
     }
 
-    /// A file that cannot be kept now is the file's fault alone: the rest of the form is read, so that it can be shown again.
+    /// Records that the file cannot be stored now. That is only the file's fault: the form is read on, so that it can
+    /// be shown again.
     fn no_room(&mut self, error: Error) -> Result<(), Error> {
         match error {
             Error::Full(why) | Error::Unavailable(why) => {
@@ -347,21 +339,21 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Waits for the next of something, as long as the sender keeps the pace. Only waiting for the sender counts.
-    async fn patiently<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
-        let (begun, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
+    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting counts.
+    async fn next_with_timeout<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
+        let (started, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
         let next = tokio::time::timeout(self.pace.credit(), next).await;
-        self.pace = self.pace.after(begun.elapsed(), self.meter.bytes() - bytes_before);
-        match next.map_err(|_| too_slow(self.patience.idle))? {
+        self.pace = self.pace.after(started.elapsed(), self.meter.bytes() - bytes_before);
+        match next.map_err(|_| too_slow(self.timeouts.idle))? {
             Ok(next) => {
-                self.meter.go_on();
+                self.meter.reset_unparsed();
                 Ok(next)
             }
-            Err(_) if self.meter.is_passed() => Err(Refusal::PayloadTooLarge(self.meter.bytes_max())),
+            Err(_) if self.meter.is_exceeded() => Err(Refusal::PayloadTooLarge(self.meter.bytes_max())),
             Err(_) if self.meter.is_stuck() => Err(head_too_long()),
             Err(multer::Error::StreamReadFailed(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
             Err(multer::Error::IncompleteStream | multer::Error::IncompleteFieldData { .. }) => {
-                Err(Refusal::bad_request("the form has no end: its last boundary is missing or broken"))
+                Err(Refusal::bad_request("the form has no end: its last boundary is missing or malformed"))
             }
             Err(_) => Err(Refusal::bad_request("the head of one of the form's parts cannot be read")),
         }

@@ -1,9 +1,9 @@
-//! Forms that arrive slowly: a trickle is cut off, a telephone line is not.
+//! Tests of slow forms: a trickle is cut off, and a dial-up line is not.
 
 use super::*;
 
-/// A body that comes in frames of a size, one every two milliseconds.
-struct Slow {
+/// A body in frames of one size, one every two milliseconds.
+struct SlowBody {
     rest: Bytes,
     frame_bytes: usize,
     pause: Pin<Box<tokio::time::Sleep>>,
@@ -11,7 +11,7 @@ struct Slow {
 
 const PAUSE: Duration = Duration::from_millis(2);
 
-impl Body for Slow {
+impl Body for SlowBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -27,32 +27,32 @@ impl Body for Slow {
     }
 }
 
-/// Reads a form of these parts that may pause for this long.
-fn read_slowly(place: &Place, parts: &[Vec<u8>], frame_bytes: usize, idle: Duration) -> Result<Form, Error> {
-    let patience = Patience { idle, whole: Duration::from_secs(60) };
+/// Reads a form of these parts with this idle timeout.
+fn read_slowly(fixture: &Fixture, parts: &[Vec<u8>], frame_bytes: usize, idle: Duration) -> Result<Form, Error> {
+    let timeouts = FormTimeouts { idle, whole: Duration::from_secs(60) };
     let rest = Bytes::from(whole(parts));
     runtime().block_on(async {
-        let body = Slow { rest, frame_bytes, pause: Box::pin(tokio::time::sleep(PAUSE)) };
-        Reading::new(&place.ctx, &RULES, patience, FileUse::Stage).read(body, BOUNDARY).await
+        let body = SlowBody { rest, frame_bytes, pause: Box::pin(tokio::time::sleep(PAUSE)) };
+        FormReader::new(&fixture.ctx, &RULES, timeouts, FileUse::Stage).read(body, BOUNDARY).await
     })
 }
 
 #[test]
-fn a_form_that_trickles_in_is_cut_off() {
-    let place = Place::new();
+fn a_trickling_form_is_refused() {
+    let fixture = Fixture::new();
     for parts in [vec![text("name", &"Ada ".repeat(200))], vec![file("cv.txt", &b"engines ".repeat(100))]] {
-        let Err(Error::Refused(refusal)) = read_slowly(&place, &parts, 1, Duration::from_millis(200)) else {
-            panic!("it was read")
+        let Err(Error::Refused(refusal)) = read_slowly(&fixture, &parts, 1, Duration::from_millis(200)) else {
+            panic!("the form was accepted")
         };
         assert!(refusal.sentence().contains("more slowly than 1024 bytes a second"), "{}", refusal.sentence());
-        assert_eq!(place.counts(), (0, 0));
+        assert_eq!(fixture.counts(), (0, 0));
     }
 }
 
 #[test]
-fn a_form_that_keeps_the_pace_may_take_longer_than_a_pause() {
-    let place = Place::new();
+fn a_form_at_the_minimum_pace_may_outlast_the_idle_timeout() {
+    let fixture = Fixture::new();
     let parts = [text("name", "Ada"), file("cv.txt", &b"engines ".repeat(5_000))];
-    let form = read_slowly(&place, &parts, 400, Duration::from_millis(150)).unwrap();
+    let form = read_slowly(&fixture, &parts, 400, Duration::from_millis(150)).unwrap();
     assert!(matches!(form.upload(), Some(Upload::Staged(_))), "{form:?}");
 }

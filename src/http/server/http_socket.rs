@@ -1,8 +1,9 @@
-//! The wire under hyper. hyper refuses by itself a request that it cannot parse, with a status and nothing else; this
-//! module sends a problem document in place of that head.
+//! The socket under hyper. hyper refuses an unparsable request with a bare status line; this module replaces that head
+//! with a problem document.
 //!
-//! It never looks for such a head in the bytes of our own answers: an uploaded file may hold the same line. [`Progress`]
-//! says whether an answer of ours is due or under way, and only while none is does hyper write a head of its own.
+//! It never searches our own responses for such a head, because an uploaded file may contain the same bytes.
+//! [`ResponseProgress`] says whether one of our responses is due or being sent. hyper writes its own head only at other
+//! times.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -23,24 +24,24 @@ use super::request::URI_BYTES_MAX;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// The answers of one connection, as its wire and its service see them. All calls come from the connection's own task, so
-/// the order of memory accesses between threads does not matter.
+/// The responses of one connection, shared by its socket and its service. All calls come from the connection's task, so
+/// relaxed memory order is enough.
 #[derive(Default)]
-pub(in crate::http) struct Progress {
-    /// Answers that are due or whose body hyper still holds.
+pub(super) struct ResponseProgress {
+    /// Responses that are due, or whose body hyper still holds.
     open: AtomicUsize,
-    /// Whether bytes of an answer may still be in hyper's write buffer.
+    /// Whether hyper's write buffer may still hold bytes of a response.
     is_unflushed: AtomicBool,
 }
 
-impl Progress {
-    /// hyper has handed a request to the service: everything written from now on belongs to its answer.
-    pub(in crate::http) fn begin(&self) {
+impl ResponseProgress {
+    /// hyper has passed a request to the service: everything written from now on belongs to its response.
+    pub(super) fn begin(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.is_unflushed.store(true, Ordering::Relaxed);
     }
 
-    /// hyper has dropped the answer's body, so all of the answer is in its write buffer or sent.
+    /// hyper has dropped the response's body, so the whole response is in its write buffer or sent.
     fn end(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -52,31 +53,31 @@ impl Progress {
         }
     }
 
-    /// Whether no answer of ours is due or under way.
+    /// Whether no response of ours is due or being sent.
     fn is_idle(&self) -> bool {
         !self.is_unflushed.load(Ordering::Relaxed)
     }
 }
 
-/// The body of an answer, which tells the connection's [`Progress`] when hyper is done with it.
-pub(in crate::http) struct Tracked<B> {
+/// A response body that reports to [`ResponseProgress`] when hyper drops it.
+pub(super) struct TrackedBody<B> {
     body: B,
-    progress: Arc<Progress>,
+    progress: Arc<ResponseProgress>,
 }
 
-impl<B> Tracked<B> {
-    pub(in crate::http) fn new(body: B, progress: Arc<Progress>) -> Self {
+impl<B> TrackedBody<B> {
+    pub(super) fn new(body: B, progress: Arc<ResponseProgress>) -> Self {
         Self { body, progress }
     }
 }
 
-impl<B> Drop for Tracked<B> {
+impl<B> Drop for TrackedBody<B> {
     fn drop(&mut self) {
         self.progress.end();
     }
 }
 
-impl<B: Body + Unpin> Body for Tracked<B> {
+impl<B: Body + Unpin> Body for TrackedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -96,43 +97,43 @@ impl<B: Body + Unpin> Body for Tracked<B> {
     }
 }
 
-/// A connection's socket.
-pub(in crate::http) struct Wire {
+/// A connection's socket, which replaces hyper's own refusals.
+pub(super) struct HttpSocket {
     stream: TokioIo<TcpStream>,
     ctx: Arc<Ctx>,
-    progress: Arc<Progress>,
-    words: Option<Box<Words>>,
+    progress: Arc<ResponseProgress>,
+    replacement: Option<Box<Replacement>>,
 }
 
-/// An answer that goes out in place of hyper's own.
-struct Words {
+/// A response that is sent in place of hyper's own.
+struct Replacement {
     text: Vec<u8>,
     sent: usize,
-    /// Bytes of hyper's own, which it learns as written once these are.
-    instead_of: usize,
+    /// The length of hyper's own response. The socket reports this many bytes as written once `text` is sent.
+    replaced_bytes: usize,
 }
 
-impl Wire {
-    pub(in crate::http) fn new(stream: TcpStream, ctx: Arc<Ctx>, progress: Arc<Progress>) -> Self {
-        Self { stream: TokioIo::new(stream), ctx, progress, words: None }
+impl HttpSocket {
+    pub(super) fn new(stream: TcpStream, ctx: Arc<Ctx>, progress: Arc<ResponseProgress>) -> Self {
+        Self { stream: TokioIo::new(stream), ctx, progress, replacement: None }
     }
 
-    fn poll_words(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let Some(words) = &mut self.words else { return Poll::Ready(Ok(0)) };
-        while words.sent < words.text.len() {
-            let sent = ready!(Pin::new(&mut self.stream).poll_write(context, &words.text[words.sent..]))?;
+    fn poll_replacement(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let Some(replacement) = &mut self.replacement else { return Poll::Ready(Ok(0)) };
+        while replacement.sent < replacement.text.len() {
+            let sent = ready!(Pin::new(&mut self.stream).poll_write(context, &replacement.text[replacement.sent..]))?;
             if sent == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            words.sent += sent;
+            replacement.sent += sent;
         }
-        let instead_of = words.instead_of;
-        self.words = None;
-        Poll::Ready(Ok(instead_of))
+        let replaced_bytes = replacement.replaced_bytes;
+        self.replacement = None;
+        Poll::Ready(Ok(replaced_bytes))
     }
 }
 
-/// What hyper refuses with this head of its own; `None` where it is no refusal.
+/// The refusal that stands for a head of hyper's own; `None` if the head is no refusal.
 fn refusal(head: &[u8]) -> Option<Refusal> {
     let status = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
     Some(match status.first_chunk::<3>().filter(|status| status[0] == b'4')? {
@@ -142,14 +143,14 @@ fn refusal(head: &[u8]) -> Option<Refusal> {
     })
 }
 
-/// The answer to a connection that is refused before anything is read from it.
-pub(in crate::http) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
-    let (mut response, body) = gate::unread(ctx, error);
+/// The response to a connection that is refused before anything is read from it.
+pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
+    let (mut response, body) = gate::refuse_unread(ctx, error);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     text(&response, &body, b"")
 }
 
-/// A whole answer, with what hyper says of the connection (it closes it) and of the date.
+/// A whole response. It takes the `Connection` (close) and `Date` fields from hyper's head.
 fn text(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {}\r\ncontent-length: {}\r\n", response.status(), body.len()).into_bytes();
     for (name, value) in response.headers() {
@@ -163,7 +164,7 @@ fn text(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     text
 }
 
-impl Read for Wire {
+impl Read for HttpSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -173,7 +174,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for HttpSocket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(context, &[IoSlice::new(bytes)])
     }
@@ -183,16 +184,20 @@ impl Write for Wire {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.words.is_none() {
+        if self.replacement.is_none() {
             let own = slices.first().filter(|_| self.progress.is_idle());
             let Some(refusal) = own.and_then(|head| refusal(head)) else {
                 return Pin::new(&mut self.stream).poll_write_vectored(context, slices);
             };
             let head: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
-            let (response, body) = gate::unread(&self.ctx, refusal.into());
-            self.words = Some(Box::new(Words { text: text(&response, &body, &head), sent: 0, instead_of: head.len() }));
+            let (response, body) = gate::refuse_unread(&self.ctx, refusal.into());
+            self.replacement = Some(Box::new(Replacement {
+                text: text(&response, &body, &head),
+                sent: 0,
+                replaced_bytes: head.len(),
+            }));
         }
-        self.poll_words(context)
+        self.poll_replacement(context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -200,7 +205,7 @@ impl Write for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // hyper flushes the socket when its own buffer is empty, and only then.
+        // hyper flushes the socket only when its own buffer is empty.
         self.progress.flushed();
         Pin::new(&mut self.stream).poll_flush(context)
     }

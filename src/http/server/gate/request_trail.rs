@@ -1,4 +1,4 @@
-//! What is known of a request on its way, for its answer and its line in the log.
+//! Facts about a request that its response and its log line need.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,58 +10,56 @@ use crate::domain::id::{ApiKeyId, RequestId};
 use crate::domain::rate::RemainingTokens;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::language::Language;
-use crate::http::server::reply::html::ProblemPage;
-use crate::http::server::response_cache::Caching;
+use crate::http::server::reply::page::ProblemPage;
+use crate::http::server::response_cache::CachePolicy;
 use crate::store::CachedKey;
 use crate::store::usage::LogEntry;
 use crate::telemetry::RequestLine;
 
-/// A method that the log and the counters have no name for, or none that could be read.
+/// The name for methods that the log and the counters do not list, and for unreadable ones.
 pub(super) const OTHER: &str = "OTHER";
 
-/// What is known of a request on its way, for its answer and its line in the log.
-pub(super) struct Trail {
+/// Facts about a request, collected on its way through the gate.
+pub(super) struct RequestTrail {
     pub(super) request_id: RequestId,
     pub(super) method: &'static str,
     pub(super) route: Option<&'static str>,
-    /// What renders a failure, where the client is a person.
+    /// The renderer of failures, if the route serves people.
     pub(super) problem_page: Option<ProblemPage>,
-    /// The language of that page.
     pub(super) language: Language,
     pub(super) cors: bool,
-    /// How the response is cached.
-    pub(super) caching: Option<Caching>,
-    pub(super) left: Option<RemainingTokens>,
+    pub(super) caching: Option<CachePolicy>,
+    pub(super) remaining_tokens: Option<RemainingTokens>,
     pub(super) key: Option<Arc<CachedKey>>,
-    /// Whether a form was begun to be read, whatever was made of it.
+    /// Whether the gate began to read a form.
     pub(super) has_begun_form: bool,
-    /// Whether the connection is closed behind the answer.
-    pub(super) closes: bool,
-    /// The usage row that is owed: there once a key was seen, gone once the row is written.
-    pub(super) owed: Option<LogEntry>,
+    /// Whether the response closes the connection.
+    pub(super) closes_connection: bool,
+    /// The usage row that is not written yet. It is set once the key is known.
+    pub(super) usage_row: Option<LogEntry>,
 }
 
-impl Trail {
-    pub(super) fn of(ctx: &Ctx, method: &Method) -> Self {
+impl RequestTrail {
+    pub(super) fn new(ctx: &Ctx, method: &Method) -> Self {
         Self {
             request_id: ctx.world.id(),
-            method: known(method),
+            method: method_name(method),
             route: None,
             problem_page: None,
             language: Language::of_tag(""),
             cors: false,
             caching: None,
-            left: None,
+            remaining_tokens: None,
             key: None,
             has_begun_form: false,
-            closes: false,
-            owed: None,
+            closes_connection: false,
+            usage_row: None,
         }
     }
 }
 
 /// Counts a request and logs it.
-pub(super) fn log(ctx: &Ctx, trail: &Trail, started: Instant, response: &Response<impl Body>) {
+pub(super) fn log(ctx: &Ctx, trail: &RequestTrail, started: Instant, response: &Response<impl Body>) {
     ctx.telemetry.request(&RequestLine {
         at: ctx.world.now(),
         request_id: trail.request_id.as_str(),
@@ -74,8 +72,8 @@ pub(super) fn log(ctx: &Ctx, trail: &Trail, started: Instant, response: &Respons
     });
 }
 
-/// The method as the log and the counters name it: a closed set, whatever is sent.
-fn known(method: &Method) -> &'static str {
-    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or(OTHER)
+/// The method's name in the log and the counters, from a closed set.
+fn method_name(method: &Method) -> &'static str {
+    const NAMES: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    NAMES.into_iter().find(|name| *name == method.as_str()).unwrap_or(OTHER)
 }

@@ -1,8 +1,8 @@
-//! The members of a request's object, read one by one, with everything that is wrong gathered and told at once.
+//! Reads the members of a JSON object one by one, and collects every error so that one response reports them all.
 
 use serde_json::{Map, Value};
 
-use super::unknown::UnknownMembers;
+use super::unknown_members::UnknownMembers;
 use crate::domain::invitation;
 use crate::domain::plain::{self, Flaw};
 use crate::domain::refusal::{self, FieldError, Refusal};
@@ -10,47 +10,48 @@ use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::json;
 
-/// What a moment in a body must look like.
-const MOMENT: &str = "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
+/// The format of a timestamp in a body.
+const TIMESTAMP_MUST_BE: &str =
+    "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
-/// An object whose members are taken out. Members that are left are unknown: they are ignored, and noted for the answer's
-/// `warnings`. `null` counts as not given.
+/// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and listed in
+/// the response's `warnings`. A `null` counts as absent.
 #[derive(Debug, Default)]
-pub(in crate::http) struct Fields {
+pub(in crate::http) struct BodyFields {
     object: Map<String, Value>,
     errors: Vec<FieldError>,
-    /// Places of unknown members of the objects within this one.
-    unknown_within: Vec<String>,
-    unknown: UnknownMembers,
+    /// The paths of unknown members of nested objects.
+    unknown_nested: Vec<String>,
+    unknown_members: UnknownMembers,
 }
 
-impl Fields {
+impl BodyFields {
     pub(in crate::http) fn new(object: Map<String, Value>) -> Self {
         Self { object, ..Self::default() }
     }
 
-    /// The same for a request's body, whose unknown members are noted there.
-    pub(in crate::http) fn of_body(object: Map<String, Value>, unknown: UnknownMembers) -> Self {
-        Self { object, unknown, ..Self::default() }
+    /// The members of a request's body. Unknown members are added to `unknown_members`.
+    pub(super) fn of_body(object: Map<String, Value>, unknown_members: UnknownMembers) -> Self {
+        Self { object, unknown_members, ..Self::default() }
     }
 
-    /// A text whose own grammar is checked by the caller, or whose characters mean nothing (a password).
-    pub(in crate::http) fn any_text(&mut self, name: &str) -> Option<String> {
+    /// A string that the caller checks, or in which any character is valid (a password).
+    pub(in crate::http) fn string(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
             _ => self.fault(name, "must be a string"),
         }
     }
 
-    /// A text of one line, of at most so many characters.
+    /// A line of text.
     pub(in crate::http) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
-        let text = self.any_text(name)?;
+        let text = self.string(name)?;
         self.plain(name, text, characters_max, plain::flaw_of_line)
     }
 
-    /// A text of one or several lines, of at most so many characters.
+    /// A text of one or more lines.
     pub(in crate::http) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
-        let text = self.any_text(name)?;
+        let text = self.string(name)?;
         self.plain(name, text, characters_max, plain::flaw_of_lines)
     }
 
@@ -70,26 +71,26 @@ impl Fields {
         }
     }
 
-    /// A text of one line that must be there and not be blank.
+    /// A required line of text that is not blank.
     pub(in crate::http) fn required_text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.text(name, characters_max))
     }
 
-    /// The same of several lines.
+    /// A required text of one or more lines that is not blank.
     pub(in crate::http) fn required_lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.lines(name, characters_max))
     }
 
-    /// The same of a text that the caller checks.
-    pub(in crate::http) fn required_any_text(&mut self, name: &str) -> Option<String> {
-        self.required(name, |fields| fields.any_text(name))
+    /// A required string that is not blank and that the caller checks.
+    pub(in crate::http) fn required_string(&mut self, name: &str) -> Option<String> {
+        self.required(name, |fields| fields.string(name))
     }
 
     fn required(&mut self, name: &str, read: impl FnOnce(&mut Self) -> Option<String>) -> Option<String> {
         if matches!(self.object.get(name), None | Some(Value::Null)) {
             return self.fault(name, "is required");
         }
-        // Asked first: white space alone is blank, and not a control character.
+        // Check this first, so that a line break alone is reported as blank and not as a control character.
         if self.is_blank(name) {
             return self.fault(name, "must not be blank");
         }
@@ -100,39 +101,37 @@ impl Fields {
         self.object.get(name).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty())
     }
 
-    /// A text that is not blank where it is there.
+    /// A line of text that is not blank if it is given.
     pub(in crate::http) fn text_not_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
         if self.is_blank(name) { self.fault(name, "must not be blank") } else { self.text(name, characters_max) }
     }
 
-    /// A text of one line; one that is blank counts as not given.
+    /// A line of text. A blank one counts as absent.
     pub(in crate::http) fn text_unless_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
-        let text = self.any_text(name).filter(|text| !text.trim().is_empty())?;
+        let text = self.string(name).filter(|text| !text.trim().is_empty())?;
         self.plain(name, text, characters_max, plain::flaw_of_line)
     }
 
-    /// A word of a closed set.
     pub(in crate::http) fn word<T>(
         &mut self,
         name: &str,
-        known: &[&str],
+        words: &[&str],
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
-        let wrong = format!("must be one of {}", known.join(", "));
+        let must_be = format!("must be one of {}", words.join(", "));
         let word = self.take(name)?;
-        word.as_str().and_then(parse).or_else(|| self.fault(name, wrong))
+        word.as_str().and_then(parse).or_else(|| self.fault(name, must_be))
     }
 
-    /// A number from 0 to `max`.
-    pub(in crate::http) fn amount(&mut self, name: &str, max: f64) -> Option<f64> {
-        let wrong = format!("must be a number from 0 to {max}");
-        let amount = self.take(name)?;
-        // A negative zero is zero, and is shown as such.
-        let within = amount.as_f64().filter(|amount| (0.0..=max).contains(amount)).map(f64::abs);
-        within.or_else(|| self.fault(name, wrong))
+    pub(in crate::http) fn number(&mut self, name: &str, max: f64) -> Option<f64> {
+        let must_be = format!("must be a number from 0 to {max}");
+        let value = self.take(name)?;
+        // Turn a negative zero into zero.
+        let number = value.as_f64().filter(|number| (0.0..=max).contains(number)).map(f64::abs);
+        number.or_else(|| self.fault(name, must_be))
     }
 
-    /// An object whose members are the caller's own, as JSON text.
+    /// An object with arbitrary members, as JSON text.
     pub(in crate::http) fn json_object(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             object @ Value::Object(_) => match json::flaw(&object) {
@@ -143,7 +142,7 @@ impl Fields {
         }
     }
 
-    /// What a member is to be: `Some(None)` where it is `null`, which clears it; `None` where it is not there.
+    /// The new value of a member: `Some(None)` if it is `null`, which clears it; `None` if the member is absent.
     pub(in crate::http) fn change<T>(
         &mut self,
         name: &str,
@@ -156,27 +155,26 @@ impl Fields {
         read(self, name).map(Some)
     }
 
-    /// The members of an object within the object, read by `read`; what is wrong with one is told with its place
-    /// (`portal.enabled`).
-    pub(in crate::http) fn within<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    /// A nested object, read by `read`. Its errors are reported with their path (`portal.enabled`).
+    pub(in crate::http) fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let Value::Object(object) = self.take(name)? else { return self.fault(name, "must be an object") };
-        let mut inner = Self::new(object);
-        let found = read(&mut inner);
-        self.take_findings(name, inner);
+        let mut nested = Self::new(object);
+        let found = read(&mut nested);
+        self.merge_nested(name, nested);
         Some(found)
     }
 
-    /// Takes over the errors and the unknown members of an object within this one, with its place before theirs.
-    fn take_findings(&mut self, place: &str, inner: Self) {
-        let below = |name: &str| format!("{place}.{name}");
-        let errors = inner.errors.into_iter();
+    /// Adds the errors and the unknown members of a nested object, with its path before theirs.
+    fn merge_nested(&mut self, path: &str, nested: Self) {
+        let below = |name: &str| format!("{path}.{name}");
+        let errors = nested.errors.into_iter();
         self.errors.extend(errors.map(|error| FieldError { field: below(&error.field), ..error }));
-        let unknown = inner.object.keys().chain(&inner.unknown_within);
-        self.unknown_within.extend(unknown.map(|name| below(name)));
+        let unknown = nested.object.keys().chain(&nested.unknown_nested);
+        self.unknown_nested.extend(unknown.map(|name| below(name)));
     }
 
-    /// All members as they were given, and are still there. The caller may choose their names, so none is unknown: `read`
-    /// looks at those that mean something here.
+    /// All remaining members as they were given. The client may choose their names, so none is unknown. `read` checks
+    /// those with a meaning here.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();
         read(self);
@@ -184,7 +182,7 @@ impl Fields {
         members
     }
 
-    /// A list of at most so many objects, each read by `read`. What is wrong with one is told with its place
+    /// A list of at most `count_max` objects, each read by `read`. Their errors are reported with their path
     /// (`steps[0].name`).
     pub(in crate::http) fn objects<T>(
         &mut self,
@@ -198,36 +196,36 @@ impl Fields {
         }
         let mut found = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
-            let place = format!("{name}[{index}]");
+            let path = format!("{name}[{index}]");
             let Value::Object(object) = item else {
-                self.fault::<()>(&place, "must be an object");
+                self.fault::<()>(&path, "must be an object");
                 continue;
             };
-            let mut inner = Self::new(object);
-            found.extend(read(&mut inner));
-            self.take_findings(&place, inner);
+            let mut nested = Self::new(object);
+            found.extend(read(&mut nested));
+            self.merge_nested(&path, nested);
         }
         Some(found)
     }
 
-    /// A list of texts that must be there.
-    pub(in crate::http) fn required_texts(&mut self, name: &str) -> Option<Vec<String>> {
+    /// A required list of strings.
+    pub(in crate::http) fn required_strings(&mut self, name: &str) -> Option<Vec<String>> {
         let Some(value) = self.take(name) else { return self.fault(name, "is required") };
         let text = |item: &Value| item.as_str().map(str::to_owned);
         let texts = value.as_array().and_then(|items| items.iter().map(text).collect());
         texts.or_else(|| self.fault(name, "must be a list of strings"))
     }
 
-    /// A list of texts.
-    pub(in crate::http) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+    /// A list of strings.
+    pub(in crate::http) fn strings(&mut self, name: &str) -> Option<Vec<String>> {
         if self.object.get(name).is_none_or(Value::is_null) {
             self.object.shift_remove(name);
             return None;
         }
-        self.required_texts(name)
+        self.required_strings(name)
     }
 
-    /// An integer within bounds. `90.0` and `"90"` are none.
+    /// An integer within bounds. `90.0` and `"90"` are not integers.
     pub(in crate::http) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let range = format!("must be between {} and {}", bounds.start(), bounds.end());
         match self.take(name)? {
@@ -239,70 +237,68 @@ impl Fields {
         }
     }
 
-    /// A moment; digits beyond the microsecond are dropped.
-    pub(in crate::http) fn moment(&mut self, name: &str) -> Option<Timestamp> {
+    /// A timestamp. Digits beyond the microsecond are dropped.
+    pub(in crate::http) fn timestamp(&mut self, name: &str) -> Option<Timestamp> {
         match self.take(name)? {
             Value::String(text) => {
-                let moment = Timestamp::parse(&text, Rounding::Down);
-                moment.or_else(|| self.fault(name, MOMENT))
+                let timestamp = Timestamp::parse(&text, Rounding::Down);
+                timestamp.or_else(|| self.fault(name, TIMESTAMP_MUST_BE))
             }
-            _ => self.fault(name, MOMENT),
+            _ => self.fault(name, TIMESTAMP_MUST_BE),
         }
     }
 
-    /// A language tag.
     pub(in crate::http) fn locale(&mut self, name: &str) -> Option<String> {
         let locale = self.text(name, invitation::LOCALE_CHARACTERS_MAX)?;
         if invitation::is_locale(&locale) { Some(locale) } else { self.fault(name, invitation::LOCALE_MUST_BE) }
     }
 
-    /// True or false.
-    pub(in crate::http) fn truth(&mut self, name: &str) -> Option<bool> {
+    pub(in crate::http) fn boolean(&mut self, name: &str) -> Option<bool> {
         match self.take(name)? {
-            Value::Bool(truth) => Some(truth),
+            Value::Bool(value) => Some(value),
             _ => self.fault(name, "must be true or false"),
         }
     }
 
-    /// A list of words of a closed set, each kept once.
+    /// A list of words of a closed set, without repetitions.
     pub(in crate::http) fn words<T: PartialEq>(
         &mut self,
         name: &str,
-        known: &[&str],
+        words: &[&str],
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let wrong = format!("must be a list of {}", known.join(", "));
-        let Value::Array(items) = self.take(name)? else { return self.fault(name, wrong) };
+        let must_be = format!("must be a list of {}", words.join(", "));
+        let Value::Array(items) = self.take(name)? else { return self.fault(name, must_be) };
         let mut found = Vec::new();
         for item in items {
             match item.as_str().and_then(&parse) {
                 Some(word) if found.contains(&word) => {}
                 Some(word) => found.push(word),
-                None => return self.fault(name, wrong),
+                None => return self.fault(name, must_be),
             }
         }
         Some(found)
     }
 
-    /// Notes that a field is at fault; `None`, for the value it does not have.
+    /// Records an error of a field. Returns `None` in place of the field's value.
     pub(in crate::http) fn fault<T>(&mut self, name: &str, detail: impl Into<String>) -> Option<T> {
         self.errors.push(FieldError { field: name.to_owned(), detail: detail.into() });
         None
     }
 
-    /// Passes where no field was at fault.
+    /// Ends the reading.
     ///
     /// # Errors
-    /// `validation_error` with every field that was.
+    /// `validation_error` with every recorded error.
     pub(in crate::http) fn valid(self) -> Result<(), Refusal> {
-        self.note_unknown();
+        self.add_unknown_members();
         if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
     }
 
-    /// The same for a value that is there unless its field was at fault.
+    /// Ends the reading and returns a value that is `None` only after an error.
     ///
     /// # Errors
-    /// `validation_error` with every field that was.
+    /// `validation_error` with every recorded error.
     pub(in crate::http) fn valid_with<T>(self, value: Option<T>) -> Result<T, Refusal> {
         match value {
             Some(value) => self.valid().map(|()| value),
@@ -310,20 +306,20 @@ impl Fields {
         }
     }
 
-    /// The same for the decisions on a candidate, where the contract has `bad_request` for it.
+    /// Ends the reading where the interface specifies `bad_request` for invalid fields.
     ///
     /// # Errors
-    /// `bad_request` with every field that was at fault.
-    pub(in crate::http) fn good(self) -> Result<(), Refusal> {
-        self.note_unknown();
+    /// `bad_request` with every recorded error.
+    pub(in crate::http) fn valid_or_bad_request(self) -> Result<(), Refusal> {
+        self.add_unknown_members();
         if self.errors.is_empty() {
             return Ok(());
         }
         Err(Refusal::BadRequest(refusal::sentences(&self.errors), self.errors))
     }
 
-    fn note_unknown(&self) {
-        self.object.keys().chain(&self.unknown_within).for_each(|place| self.unknown.note(place));
+    fn add_unknown_members(&self) {
+        self.object.keys().chain(&self.unknown_nested).for_each(|path| self.unknown_members.add(path));
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
@@ -335,16 +331,16 @@ impl Fields {
 mod tests {
     use super::*;
 
-    fn fields(text: &str) -> Fields {
+    fn fields(text: &str) -> BodyFields {
         match serde_json::from_str(text).unwrap() {
-            Value::Object(object) => Fields::new(object),
-            _ => panic!("the test wants an object"),
+            Value::Object(object) => BodyFields::new(object),
+            _ => panic!("the test needs an object"),
         }
     }
 
     #[test]
-    fn an_integer_is_an_integer_and_nothing_like_one() {
-        for (value, good) in [
+    fn integers_have_no_fraction_exponent_or_quotes_and_lie_within_bounds() {
+        for (value, is_valid) in [
             ("1", true),
             ("365", true),
             ("0", false),
@@ -359,13 +355,13 @@ mod tests {
             ("-1", false),
         ] {
             let mut fields = fields(&format!(r#"{{"days":{value}}}"#));
-            assert_eq!(fields.integer("days", 1..=365).is_some(), good, "{value}");
-            assert_eq!(fields.valid().is_ok(), good, "{value}");
+            assert_eq!(fields.integer("days", 1..=365).is_some(), is_valid, "{value}");
+            assert_eq!(fields.valid().is_ok(), is_valid, "{value}");
         }
     }
 
     #[test]
-    fn null_counts_as_not_given_and_is_refused_where_something_is_required() {
+    fn null_counts_as_absent_and_is_refused_for_a_required_field() {
         let mut fields = fields(r#"{"a":null,"b":null}"#);
         assert_eq!(fields.text("a", 5), None);
         assert_eq!(fields.required_text("b", 5), None);
@@ -373,26 +369,27 @@ mod tests {
     }
 
     #[test]
-    fn members_that_nobody_takes_are_noted_with_their_place() {
+    fn unread_members_are_reported_as_unknown_with_their_path() {
         let text = r#"{"a":"x","b":null,"nmae":1,"portal":{"on":true,"theme":{"own":1},"colour":2},"steps":[{"name":"x"},{"kind":1}],"c":null}"#;
-        let Ok(Value::Object(object)) = serde_json::from_str(text) else { panic!("the test wants an object") };
-        let unknown = UnknownMembers::default();
-        let mut fields = Fields::of_body(object, unknown.clone());
+        let Ok(Value::Object(object)) = serde_json::from_str(text) else { panic!("the test needs an object") };
+        let unknown_members = UnknownMembers::default();
+        let mut fields = BodyFields::of_body(object, unknown_members.clone());
         fields.text("a", 5);
-        fields.texts("b");
+        fields.strings("b");
         fields.change("c", |fields, name| fields.text(name, 5));
-        fields.within("portal", |portal| {
-            portal.truth("on");
-            portal.within("theme", |theme| theme.free_members(|_| {}));
+        fields.object("portal", |portal| {
+            portal.boolean("on");
+            portal.object("theme", |theme| theme.free_members(|_| {}));
         });
         fields.objects("steps", 5, |step| step.text("name", 5));
         fields.valid().unwrap();
-        let noted: Vec<Value> = unknown.warnings().iter().map(|warning| warning["field"].clone()).collect();
-        assert_eq!(noted, ["nmae", "portal.colour", "steps[1].kind"]);
+        let unknown_names: Vec<Value> =
+            unknown_members.warnings().iter().map(|warning| warning["field"].clone()).collect();
+        assert_eq!(unknown_names, ["nmae", "portal.colour", "steps[1].kind"]);
     }
 
     #[test]
-    fn lengths_are_counted_in_code_points() {
+    fn lengths_count_code_points() {
         let mut fields = fields(r#"{"a":"ääääa","b":"ääääab"}"#);
         assert!(fields.text("a", 5).is_some());
         assert!(fields.text("b", 5).is_none());

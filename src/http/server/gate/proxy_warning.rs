@@ -1,4 +1,4 @@
-//! A proxy that nobody trusts: behind one, the whole world shares the limits of one address.
+//! The warning about an untrusted proxy, behind which all clients share the limits of one address.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -8,11 +8,10 @@ use hyper::header::HeaderMap;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::request;
 
-/// Writes one log line, once in the life of the process, where a proxy that is not trusted names its clients: then all of
-/// them share the limits of the proxy's address.
+/// Logs one line, once per process, if an untrusted peer names its clients.
 pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     if ctx.has_reported_proxy.load(Ordering::Relaxed)
-        || !request::is_forwarded_by_stranger(peer, headers, &ctx.settings.trusted_proxies)
+        || !request::is_forwarded_by_untrusted_peer(peer, headers, &ctx.settings.trusted_proxies)
         || ctx.has_reported_proxy.swap(true, Ordering::Relaxed)
     {
         return;
@@ -20,7 +19,7 @@ pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     let ip = peer.ip().to_canonical();
     let why = format!(
         "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP and is not trusted, so all its clients count as one address. If it \
-         is your proxy, add --trusted-proxy {ip}; otherwise somebody tries to pass as another address"
+         is your proxy, add --trusted-proxy {ip}; otherwise a client is posing as another address"
     );
     ctx.telemetry.note(ctx.world.now(), None, &why);
 }

@@ -1,5 +1,5 @@
-//! Members of a request's body that its endpoint does not know. They are ignored, and named in the answer's `warnings`, so
-//! that a misspelled name does not go unnoticed.
+//! Members of a request's body that its endpoint does not know. They are ignored and listed in the response's
+//! `warnings`, so that a misspelled name is noticed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 
 use crate::domain::text;
 
-/// Names that an answer lists; of the rest it tells how many they are. A body can have some ten thousand.
+/// The most names that a response lists; it counts the others. A body can hold some ten thousand.
 const NAMES_MAX: usize = 20;
 
-/// Characters of a name that an answer shows.
+/// The most characters of a name that a response shows.
 const NAME_CHARACTERS_MAX: usize = 64;
 
-/// The unknown members of one request. Clones share them, because the body is read far from where it is answered.
+/// The unknown members of one request. Clones share the names, because the body is decoded far from where the response
+/// is made.
 #[derive(Debug, Clone, Default)]
-pub(in crate::http) struct UnknownMembers(Arc<Mutex<Names>>);
+pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
 
 #[derive(Debug, Default)]
 struct Names {
@@ -24,25 +25,25 @@ struct Names {
 }
 
 impl UnknownMembers {
-    /// Forgets all names: the body is read once more.
-    pub(in crate::http) fn clear(&self) {
+    /// Removes all names, because the body is decoded again.
+    pub(super) fn clear(&self) {
         *self.lock() = Names::default();
     }
 
-    /// Notes an unknown member by its place, such as `portal.colour` or `steps[0].kind`.
-    pub(in crate::http) fn note(&self, place: &str) {
+    /// Adds an unknown member by its path, such as `portal.colour` or `steps[0].kind`.
+    pub(super) fn add(&self, path: &str) {
         let mut names = self.lock();
         if names.listed.len() >= NAMES_MAX {
             names.more += 1;
             return;
         }
-        let cut = text::cut(place, NAME_CHARACTERS_MAX);
-        let listed = if cut.len() < place.len() { format!("{cut}…") } else { place.to_owned() };
+        let cut = text::cut(path, NAME_CHARACTERS_MAX);
+        let listed = if cut.len() < path.len() { format!("{cut}…") } else { path.to_owned() };
         names.listed.push(listed);
     }
 
     /// The entries of the answer's `warnings`.
-    pub(in crate::http) fn warnings(&self) -> Vec<Value> {
+    pub(super) fn warnings(&self) -> Vec<Value> {
         let names = self.lock();
         let entry = |name: &String| {
             let detail = format!("there is no member {name} here, so it was ignored");
@@ -64,16 +65,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_cut_and_bounded_in_number() {
+    fn long_names_are_cut_and_excess_names_are_counted() {
         let unknown = UnknownMembers::default();
         assert!(unknown.warnings().is_empty());
-        unknown.note(&"ä".repeat(NAME_CHARACTERS_MAX));
-        unknown.note(&"ä".repeat(NAME_CHARACTERS_MAX + 1));
+        unknown.add(&"ä".repeat(NAME_CHARACTERS_MAX));
+        unknown.add(&"ä".repeat(NAME_CHARACTERS_MAX + 1));
         let warnings = unknown.warnings();
         assert_eq!(warnings[0]["field"], "ä".repeat(NAME_CHARACTERS_MAX));
         assert_eq!(warnings[1]["field"], format!("{}…", "ä".repeat(NAME_CHARACTERS_MAX)));
         for number in 0..NAMES_MAX {
-            unknown.note(&number.to_string());
+            unknown.add(&number.to_string());
         }
         let warnings = unknown.warnings();
         assert_eq!(warnings.len(), NAMES_MAX + 1);

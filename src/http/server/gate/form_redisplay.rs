@@ -1,6 +1,6 @@
-//! A form that cannot be taken now is shown again, with everything that was typed.
+//! Shows a form again, with everything that was typed, if the service cannot act on it now.
 
-use super::trail::Trail;
+use super::request_trail::RequestTrail;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::form::Trouble;
 use crate::http::server::reply::Reply;
@@ -8,12 +8,13 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::Error;
 
-/// The form of a route for people once more, where it could not be taken now. Where even that fails, the outcome stays.
+/// Replaces the failed outcome of a form by the form itself, if its route has a fallback. If that fails too, the
+/// outcome stays.
 pub(super) fn show(
     ctx: &Ctx,
     route: &Route,
     request: &Request,
-    trail: &Trail,
+    trail: &RequestTrail,
     outcome: Result<Reply, Error>,
 ) -> Result<Reply, Error> {
     let fallback = route.form.as_ref().and_then(|rules| rules.fallback).filter(|_| request.form().is_some());

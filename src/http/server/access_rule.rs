@@ -1,0 +1,63 @@
+//! The credential and authority that a route requires.
+
+use crate::domain::api_key::Scope;
+use crate::domain::refusal::Refusal;
+use crate::domain::user::{Admin, Auth, Principal};
+
+/// The credential and authority that a route requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessRule {
+    /// None. Credentials are ignored.
+    Open,
+    /// Any API key or session.
+    Signed,
+    Session,
+    /// An API key with this scope.
+    Scoped(Scope),
+    /// An API key of a platform admin. If the key was created with explicit scopes, this scope must be among them.
+    Admin(Scope),
+}
+
+impl AccessRule {
+    /// Checks that the route accepts this kind of credential.
+    ///
+    /// # Errors
+    /// `unauthorized` for a session if a key is required, and for a key if a session is required.
+    pub(super) fn check_credential_kind(self, who: &Principal) -> Result<(), Refusal> {
+        let by_key = matches!(who.auth, Auth::ApiKey { .. });
+        let is_accepted = match self {
+            Self::Open | Self::Signed => true,
+            Self::Session => !by_key,
+            Self::Scoped(_) | Self::Admin(_) => by_key,
+        };
+        if is_accepted { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
+    }
+
+    /// Checks the kind of the credential and the caller's authority.
+    ///
+    /// # Errors
+    /// `unauthorized`, `insufficient_scope`, `forbidden`.
+    pub(in crate::http) fn check(self, who: &Principal) -> Result<(), Refusal> {
+        self.check_credential_kind(who)?;
+        self.check_authority(who)
+    }
+
+    /// Checks the authority of a caller whose kind of credential is accepted.
+    ///
+    /// # Errors
+    /// `insufficient_scope`, `forbidden`.
+    pub(super) fn check_authority(self, who: &Principal) -> Result<(), Refusal> {
+        match self {
+            Self::Open | Self::Signed | Self::Session => Ok(()),
+            Self::Scoped(scope) => who.require_scope(scope),
+            Self::Admin(scope) => Admin::prove(who.clone(), scope).map(|_| ()),
+        }
+    }
+}
+
+/// The caller, proved in this transaction, if the rule lets them in.
+pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Principal, Refusal> {
+    let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
+    access.check(&who)?;
+    Ok(who)
+}

@@ -1,0 +1,30 @@
+//! A bound on the size of tables that are indexed by what strangers send.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::Duration;
+
+/// The most entries of a table: more than arrive in an hour, and a few megabytes at most.
+pub(super) const ENTRIES_MAX: usize = 50_000;
+
+/// The number of oldest entries that a full table evicts together.
+pub(super) const EVICTED_AT_ONCE: usize = 5_000;
+
+/// Makes room for an entry in a full table: evicts the entries that are over, or else the oldest ones.
+pub(super) fn make_room<K: Hash + Eq, V>(
+    table: &mut HashMap<K, V>,
+    key: &K,
+    is_over: impl Fn(&V) -> bool,
+    time: impl Fn(&V) -> Duration,
+) {
+    if table.len() < ENTRIES_MAX || table.contains_key(key) {
+        return;
+    }
+    table.retain(|_, value| !is_over(value));
+    if table.len() >= ENTRIES_MAX {
+        let mut times: Vec<Duration> = table.values().map(&time).collect();
+        let (_, until, _) = times.select_nth_unstable(EVICTED_AT_ONCE - 1);
+        let until = *until;
+        table.retain(|_, value| time(value) > until);
+    }
+}

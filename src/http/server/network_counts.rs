@@ -1,0 +1,40 @@
+//! Counts by client network, for limits on what each network may hold at the same time.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use crate::domain::network::{self, Network};
+
+/// Positive counts by network.
+#[derive(Default)]
+pub(super) struct NetworkCounts(HashMap<Network, usize>);
+
+impl NetworkCounts {
+    pub(super) fn get(&self, network: &Network) -> usize {
+        self.0.get(network).copied().unwrap_or_default()
+    }
+
+    /// Counts one more for each network that contains the address.
+    pub(super) fn add(&mut self, address: IpAddr) {
+        for (network, _) in network::containing(address) {
+            *self.0.entry(network).or_default() += 1;
+        }
+    }
+
+    /// Takes back one [`NetworkCounts::add`].
+    pub(super) fn remove(&mut self, address: IpAddr) {
+        for (network, _) in network::containing(address) {
+            if let Some(count) = self.0.get_mut(&network) {
+                *count -= 1;
+                if *count == 0 {
+                    self.0.remove(&network);
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,271 @@
+//! Failed sign-ins by account and by client network. They live in memory; a restart clears them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::bounded_map::make_room;
+use crate::domain::network::{self, Network};
+use crate::domain::rate::HourlyAllowance;
+use crate::domain::throttle::{
+    ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
+};
+
+/// The SHA-256 of an account's address, because anybody chooses the length of an address.
+type Account = [u8; 32];
+
+/// The source of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Source {
+    Network(Network),
+    /// A browser, identified by the digest of the session cookie that it got at an earlier sign-in.
+    Device([u8; 32]),
+}
+
+/// A sign-in attempt in progress.
+#[derive(Debug)]
+pub(in crate::http) struct SignInAttempt {
+    account: Account,
+    address: IpAddr,
+    familiarity: Familiarity,
+}
+
+/// Whether the account has signed in from the source of an attempt before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Familiarity {
+    /// It has not: every failure counts.
+    Stranger,
+    /// It has, from this network: failures from wider networks and elsewhere do not count.
+    FamiliarNetwork,
+    /// It has, in this browser: only failures of this browser count.
+    FamiliarDevice([u8; 32]),
+}
+
+#[derive(Default)]
+pub(in crate::http) struct SignInThrottle {
+    counts: Mutex<FailureCounts>,
+}
+
+#[derive(Default)]
+struct FailureCounts {
+    accounts: HashMap<(Account, Source), Failures>,
+    networks: HashMap<Network, Failures>,
+    /// The failures of each account from unfamiliar sources.
+    unfamiliar: HashMap<Account, HourlyAllowance>,
+    /// When an account last signed in from a source.
+    familiar: HashMap<(Account, Source), Duration>,
+}
+
+impl SignInThrottle {
+    /// Begins an attempt, which counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`].
+    /// `device` is the digest of the request's session cookie.
+    ///
+    /// # Errors
+    /// The whole seconds to wait before the next attempt; nothing is counted.
+    pub(in crate::http) fn begin(
+        &self,
+        account: &str,
+        address: IpAddr,
+        device: Option<[u8; 32]>,
+        now: Duration,
+    ) -> Result<SignInAttempt, u64> {
+        let account = Sha256::digest(account.as_bytes()).into();
+        let mut counts = self.counts();
+        let familiarity = counts.familiarity(account, address, device, now);
+        let attempt = SignInAttempt { account, address, familiarity };
+        match counts.wait(&attempt, now) {
+            Some(wait_s) => Err(wait_s),
+            None => {
+                counts.add(&attempt, now);
+                Ok(attempt)
+            }
+        }
+    }
+
+    /// Removes an attempt that neither failed nor succeeded from the counts.
+    pub(in crate::http) fn cancel(&self, attempt: &SignInAttempt) {
+        self.counts().remove(attempt);
+    }
+
+    /// Ends an attempt with success. It clears the account's failures from this source and removes the attempt from all
+    /// other counts. Earlier failures of the network stay, or an attacker with one valid account could clear them.
+    /// `device` is the digest of the session cookie that the browser gets.
+    pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
+        let mut counts = self.counts();
+        counts.remove(attempt);
+        let network = Source::Network(network::narrowest(attempt.address));
+        if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
+            counts.accounts.remove(&(attempt.account, Source::Device(before)));
+            // The sign-in replaces the browser's cookie.
+            counts.familiar.remove(&(attempt.account, Source::Device(before)));
+        } else {
+            counts.accounts.remove(&(attempt.account, network));
+        }
+        for source in [network, Source::Device(device)] {
+            let is_over = |at: &Duration| now.saturating_sub(*at) >= FAMILIAR_FOR;
+            make_room(&mut counts.familiar, &(attempt.account, source), is_over, |at| *at);
+            counts.familiar.insert((attempt.account, source), now);
+        }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, FailureCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FailureCounts {
+    fn familiarity(&self, account: Account, address: IpAddr, device: Option<[u8; 32]>, now: Duration) -> Familiarity {
+        let is_familiar =
+            |source| self.familiar.get(&(account, source)).is_some_and(|at| now.saturating_sub(*at) < FAMILIAR_FOR);
+        match device {
+            Some(device) if is_familiar(Source::Device(device)) => Familiarity::FamiliarDevice(device),
+            _ if is_familiar(Source::Network(network::narrowest(address))) => Familiarity::FamiliarNetwork,
+            _ => Familiarity::Stranger,
+        }
+    }
+
+    fn wait(&self, attempt: &SignInAttempt, now: Duration) -> Option<u64> {
+        let of_account = attempt.sources().filter_map(|(source, factor)| {
+            let failures = self.accounts.get(&(attempt.account, source))?;
+            failures.wait(ACCOUNT_FAILURES_FREE * factor, now)
+        });
+        let of_networks = attempt
+            .networks()
+            .filter_map(|(network, factor)| self.networks.get(&network)?.wait(NETWORK_FAILURES_FREE * factor, now));
+        let wait = of_account.chain(of_networks).max();
+        let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+        let unfamiliar = self.unfamiliar.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Stranger);
+        wait_s.max(unfamiliar.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))
+    }
+
+    fn add(&mut self, attempt: &SignInAttempt, now: Duration) {
+        for (source, _) in attempt.sources() {
+            add_failure(&mut self.accounts, (attempt.account, source), now);
+        }
+        for (network, _) in attempt.networks() {
+            add_failure(&mut self.networks, network, now);
+        }
+        if attempt.familiarity == Familiarity::Stranger {
+            make_room(&mut self.unfamiliar, &attempt.account, |hour| hour.is_over(now), |hour| hour.began_at);
+            let hour = self.unfamiliar.entry(attempt.account).or_insert_with(|| HourlyAllowance::beginning(now));
+            // `wait` returned no wait, so the allowance is not used up.
+            let _ = hour.take(UNFAMILIAR_FAILURES_PER_HOUR, now);
+        }
+    }
+
+    fn remove(&mut self, attempt: &SignInAttempt) {
+        for (source, _) in attempt.sources() {
+            remove_failure(&mut self.accounts, &(attempt.account, source));
+        }
+        for (network, _) in attempt.networks() {
+            remove_failure(&mut self.networks, &network);
+        }
+        if attempt.familiarity == Familiarity::Stranger
+            && let Some(hour) = self.unfamiliar.get_mut(&attempt.account)
+        {
+            hour.give_back();
+        }
+    }
+}
+
+impl SignInAttempt {
+    /// The sources for which a failure counts against the account.
+    fn sources(&self) -> impl Iterator<Item = (Source, u32)> {
+        let device = match self.familiarity {
+            Familiarity::FamiliarDevice(device) => Some((Source::Device(device), 1)),
+            _ => None,
+        };
+        self.networks().map(|(network, factor)| (Source::Network(network), factor)).chain(device)
+    }
+
+    /// The networks against which a failure counts.
+    fn networks(&self) -> impl Iterator<Item = (Network, u32)> {
+        let levels = match self.familiarity {
+            Familiarity::Stranger => usize::MAX,
+            Familiarity::FamiliarNetwork => 1,
+            Familiarity::FamiliarDevice(_) => 0,
+        };
+        network::containing(self.address).take(levels)
+    }
+}
+
+fn remove_failure<K: Hash + Eq>(failures: &mut HashMap<K, Failures>, key: &K) {
+    if let Some(own) = failures.get_mut(key) {
+        *own = own.less_one();
+    }
+}
+
+fn add_failure<K: Hash + Eq>(failures: &mut HashMap<K, Failures>, key: K, now: Duration) {
+    make_room(failures, &key, |own| own.is_forgotten(now), Failures::last_at);
+    let own = failures.entry(key).or_insert(Failures::NONE);
+    *own = own.plus_one(now);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::server::bounded_map::{ENTRIES_MAX, EVICTED_AT_ONCE};
+
+    const NOW: Duration = Duration::from_secs(1_000);
+
+    fn fail(throttle: &SignInThrottle, address: &str, times: u32) -> u32 {
+        let address = address.parse().unwrap();
+        (0..times).filter(|_| throttle.begin("ada", address, None, NOW).is_ok()).count() as u32
+    }
+
+    #[test]
+    fn the_oldest_failures_are_evicted_from_a_full_table() {
+        let throttle = SignInThrottle::default();
+        let account = |number: usize| (Account::from(Sha256::digest(number.to_string())), Source::Device([0; 32]));
+        for number in 0..ENTRIES_MAX + 10 {
+            add_failure(&mut throttle.counts().accounts, account(number), Duration::from_millis(number as u64 * 10));
+        }
+        let is_counted = |number: usize| throttle.counts().accounts.contains_key(&account(number));
+        assert_eq!(throttle.counts().accounts.len(), ENTRIES_MAX + 10 - EVICTED_AT_ONCE);
+        assert!(!is_counted(EVICTED_AT_ONCE - 1) && is_counted(EVICTED_AT_ONCE) && is_counted(ENTRIES_MAX));
+        assert_eq!(fail(&throttle, "192.0.2.1", 1), 1);
+    }
+
+    #[test]
+    fn an_account_throttles_a_64_after_5_failures_a_56_after_10_and_a_48_after_20() {
+        let throttle = SignInThrottle::default();
+        assert_eq!(fail(&throttle, "2001:db8::1", 9), 5);
+        assert_eq!(fail(&throttle, "2001:db8::2", 1), 0);
+        assert_eq!((0..40).map(|n| fail(&throttle, &format!("2001:db8:0:{n:x}::1"), 9)).sum::<u32>(), 5);
+        let others = (1..80).map(|n| fail(&throttle, &format!("2001:db8:0:{n:x}00::1"), 9)).sum::<u32>();
+        assert_eq!(others, 10);
+        assert_eq!(fail(&throttle, "2001:db8:1::1", 9), 5);
+    }
+
+    #[test]
+    fn unfamiliar_sources_share_a_hundred_failures_an_hour_and_familiar_ones_are_let_in() {
+        let throttle = SignInThrottle::default();
+        let home = "192.0.2.1".parse().unwrap();
+        let attempt = throttle.begin("ada", home, None, NOW).unwrap();
+        throttle.succeed(&attempt, [7; 32], NOW);
+        let failed: u32 = (0..100).map(|n| fail(&throttle, &format!("198.51.100.{n}"), 2)).sum();
+        assert_eq!(failed, UNFAMILIAR_FAILURES_PER_HOUR);
+        assert_eq!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), None, NOW).unwrap_err(), 3_600);
+        assert!(throttle.begin("ada", home, None, NOW).is_ok());
+        assert!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
+        assert!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), Some([8; 32]), NOW).is_err());
+        assert!(throttle.begin("bob", "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
+    }
+
+    #[test]
+    fn a_familiar_device_is_throttled_only_by_its_own_failures() {
+        let throttle = SignInThrottle::default();
+        let office = "192.0.2.1".parse().unwrap();
+        let attempt = throttle.begin("ada", office, None, NOW).unwrap();
+        throttle.succeed(&attempt, [7; 32], NOW);
+        assert_eq!(fail(&throttle, "192.0.2.1", 9), 5, "somebody else in the office");
+        let tries = (0..9).filter(|_| throttle.begin("ada", office, Some([7; 32]), NOW).is_ok()).count();
+        assert_eq!(tries, 5);
+        let later = NOW + FAMILIAR_FOR;
+        assert_eq!(throttle.counts().familiarity(attempt.account, office, Some([7; 32]), later), Familiarity::Stranger);
+    }
+}
