@@ -46,7 +46,7 @@ fn staff_see_the_signup_of_an_application() {
     let read = || owner.get(&format!("/api/v1/candidates/{id}")).expect(200).json()["data"].take();
     assert_eq!(read()["applications"][0]["signup"], expected);
     // The signup does not overwrite the stored name and address of the candidate.
-    assert_eq!((&read()["name"], &read()["email"]), (&json!("Ada Kept"), &json!("ada@example.org")));
+    assert_eq!((&read()["name"], &read()["email"]), (&json!("Ada Original"), &json!("ada@example.org")));
     app.pass(60);
     app.anonymous().post_empty(&format!("{path}/withdraw")).expect(303);
     let withdrew = json!("2026-11-21T09:01:00.000000Z");

@@ -78,7 +78,7 @@ fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
         assert!(text.contains(part), "{part}: {text}");
     }
     // The stored name and address are not shown to the person who typed an address.
-    assert!(!text.contains("Ada Kept") && !text.contains("ada@example.org"), "{text}");
+    assert!(!text.contains("Ada Original") && !text.contains("ada@example.org"), "{text}");
 }
 
 fn the_page_is_not_cached_and_runs_no_scripts() {

@@ -219,7 +219,9 @@ fn deleting_the_only_application_erases_the_candidate() {
     assert_eq!(fixture.status(), "Withdrawn");
     assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate.erased"]);
     assert!(
-        !fixture.contains_text("quixworth") && !fixture.contains_text("Ada Kept") && !fixture.contains_text("Typed")
+        !fixture.contains_text("quixworth")
+            && !fixture.contains_text("Ada Original")
+            && !fixture.contains_text("Typed")
     );
     fixture.app.anonymous().get(&fixture.path).expect(404);
     fixture.act("delete").expect(404);
@@ -234,7 +236,7 @@ fn a_deletion_leaves_other_applications_of_the_candidate() {
     assert_eq!(fixture.status(), "Withdrawn");
     assert_eq!(fixture.last_actions(2), ["candidate_role.withdrawn", "candidate_role.signup_deleted"]);
     let read = fixture.owner.get(&format!("/api/v1/candidates/{}", fixture.candidate_id())).expect(200).json();
-    assert_eq!((&read["data"]["name"], &read["data"]["erased"]), (&json!("Ada Kept"), &json!(false)));
+    assert_eq!((&read["data"]["name"], &read["data"]["erased"]), (&json!("Ada Original"), &json!(false)));
     let applications = read["data"]["applications"].as_array().unwrap();
     let mut shown: Vec<_> = applications.iter().map(|one| (one["status"].as_str().unwrap(), &one["signup"])).collect();
     shown.sort_by_key(|(status, _)| *status);
@@ -355,7 +357,9 @@ fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
     assert_eq!((fixture.status(), fixture.last_actions(1)), ("Hired".to_owned(), vec!["candidate.erased".to_owned()]));
     assert_eq!(fixture.app.sql("SELECT count(*) FROM erasures_asked"), ["0"]);
     assert!(
-        !fixture.contains_text("quixworth") && !fixture.contains_text("Ada Kept") && !fixture.contains_text("Typed")
+        !fixture.contains_text("quixworth")
+            && !fixture.contains_text("Ada Original")
+            && !fixture.contains_text("Typed")
     );
     fixture.assert_sound();
 }

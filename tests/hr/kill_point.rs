@@ -1,4 +1,5 @@
-//! The points reached which the service is killed. The thread that reaches the point kills, so that the kill follows closely.
+//! The points at which the service is killed. The thread that reaches the point kills the service, so that the kill follows
+//! closely.
 
 use std::sync::{Condvar, Mutex};
 
@@ -21,7 +22,7 @@ pub(crate) enum KillPoint {
 pub(crate) const KILL_POINTS: [KillPoint; 4] =
     [KillPoint::Sent, KillPoint::Taken, KillPoint::Decided, KillPoint::Accepted];
 
-/// Kills the service reached a kill point.
+/// Kills the service at a kill point.
 #[derive(Default)]
 pub(crate) struct Trigger {
     armed: Mutex<Option<ArmedKill>>,

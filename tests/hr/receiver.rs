@@ -57,7 +57,7 @@ pub(crate) enum Layer {
     Mute,
 }
 
-/// A message that arrived. Both times are positions in the order of all events reached the receiver.
+/// A message that arrived. Both times are positions in the order of all events at the receiver.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) message: Message,
@@ -164,7 +164,7 @@ impl Receiver {
         self.shared.lock().layer = layer;
     }
 
-    /// Expects signatures with this secret reached this path.
+    /// Expects signatures with this secret at this path.
     pub(crate) fn expect_secret(&self, path: &str, secret: &str) {
         self.shared.lock().secrets.insert(path.to_owned(), secret.to_owned());
     }
@@ -175,7 +175,7 @@ impl Receiver {
         self.shared.changed.notify_all();
     }
 
-    /// Waits for reached least this many messages and returns all.
+    /// Waits for at least this many messages and returns all.
     #[track_caller]
     pub(crate) fn wait_for(&self, count: usize) -> Vec<Arrival> {
         let too_few = |state: &mut State| state.arrivals.len() < count;

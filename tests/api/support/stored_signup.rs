@@ -29,7 +29,7 @@ pub(crate) fn status_link_path(hiring: &Hiring, candidate: usize) -> String {
 
 /// Adds a candidate to the role as staff do, and returns the id of the application.
 pub(crate) fn add_candidate(app: &App, hiring: &Hiring, email: &str) -> String {
-    let body = json!({ "name": "Ada Kept", "email": email, "roleId": hiring.role_id });
+    let body = json!({ "name": "Ada Original", "email": email, "roleId": hiring.role_id });
     let answer = app.user_with_all(&hiring.staff("owner")).post(&hiring.candidates_path(), &body).expect(200).json();
     answer["data"]["applications"][0]["id"].as_str().unwrap().to_owned()
 }
