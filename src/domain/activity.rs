@@ -93,7 +93,7 @@ words! {
         /// A hired candidate was rejected at a step.
         HireReversed = "candidate_step.hire_reversed",
         /// Staff opened an attachment of a candidate.
-        DocumentOpened = "document.opened",
+        AttachmentOpened = "document.opened",
         /// An organization's HR integration was created or changed.
         HrIntegrationPut = "hr_integration.put",
         /// An organization's HR integration was removed.

@@ -76,19 +76,19 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         table: "signups",
         columns: &["name", "email", "email_key", "phone", "links", "note"],
         exported: Exported::At("/signups/*/email"),
-        erased: Erased::By("erasure::signup::delete"),
+        erased: Erased::By("signup::deletion::delete"),
     },
     PersonalData {
         table: "documents",
         columns: &["file_name", "sha256"],
         exported: Exported::At("/signups/*/documents/*/fileName"),
-        erased: Erased::By("erasure::signup::delete, then the sweep"),
+        erased: Erased::By("signup::deletion::delete, then the sweep"),
     },
     PersonalData {
         table: "document_pieces",
         columns: &["content"],
         exported: Exported::Never("staff download each file by the id that the export shows"),
-        erased: Erased::By("erasure::signup::delete, then the sweep"),
+        erased: Erased::By("signup::deletion::delete, then the sweep"),
     },
     // The hash stays in the chain. Without the salt, nobody can guess the detail behind it.
     PersonalData {

@@ -1,4 +1,4 @@
-//! The "delete" button of a status page: what becomes of the page, its application or signup, and the candidate.
+//! The rule of the "delete" button of a status page: it decides about the page, its application or signup, and the candidate.
 //!
 //! A link proves nothing beyond its own application or signup, because the signup of a stranger may have the same address.
 //! Therefore the candidate is erased only if nothing else of them is left. Other people's signups stay.
@@ -35,27 +35,27 @@ pub enum DeletionFacts {
     LaterSignup(Option<CandidateFacts>),
 }
 
-/// What becomes of the candidate.
+/// The decision about the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CandidateFate {
     /// The candidate stays.
     Stays,
     /// The candidate is erased once none of their hires is hidden.
-    ErasedLater,
+    ErasureDeferred,
     /// The candidate is erased, with all their applications, signups and pages.
     Erased,
 }
 
 /// The answer to the holder of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deletion {
+pub enum DeletionAnswer {
     /// The link is spent.
     Done,
     /// A legal hold prevents the deletion. The page stays.
     Held,
 }
 
-/// What a deletion changes.
+/// The changes of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletionPlan {
     /// Whether the application is withdrawn.
@@ -64,12 +64,12 @@ pub struct DeletionPlan {
     pub removes_page: bool,
     /// Whether the page's signup is deleted, if there is one, and the stored responses about the candidate.
     pub deletes_signup: bool,
-    /// What becomes of the candidate.
+    /// The decision about the candidate.
     pub candidate: CandidateFate,
     /// The activity row.
     pub recorded: Option<Action>,
     /// The answer.
-    pub answer: Deletion,
+    pub answer: DeletionAnswer,
 }
 
 /// `POST /status/{token}/delete`: decides what the holder of a link deletes.
@@ -80,7 +80,7 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     match facts {
         DeletionFacts::Application { is_trusted: true, candidate, .. } if candidate.is_held => DeletionPlan {
             recorded: (!candidate.has_asked).then_some(Action::CandidateErasureAsked),
-            answer: Deletion::Held,
+            answer: DeletionAnswer::Held,
             ..NOTHING
         },
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.is_held => {
@@ -90,7 +90,7 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
             delete_application(is_in_progress)
         }
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_hidden_hire => {
-            remove_page(is_in_progress, CandidateFate::ErasedLater)
+            remove_page(is_in_progress, CandidateFate::ErasureDeferred)
         }
         DeletionFacts::Application { .. } => ERASURE,
         DeletionFacts::LaterSignup(Some(candidate)) if candidate.is_held => {
@@ -98,7 +98,7 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
         }
         DeletionFacts::LaterSignup(Some(candidate)) if !candidate.has_others => match candidate.has_hidden_hire {
             true => DeletionPlan {
-                candidate: CandidateFate::ErasedLater,
+                candidate: CandidateFate::ErasureDeferred,
                 recorded: Some(Action::CandidateErasureAsked),
                 ..LATER_SIGNUP
             },
@@ -108,9 +108,9 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     }
 }
 
-/// Decides a deletion that had to wait for a hidden hire, by what the candidate has now. `application`: whether the
+/// Decides a deletion that had to wait for a hidden hire, by the present facts. `application`: whether the
 /// application of the page is in progress; `None` if it was the page of a later signup.
-pub fn plan_postponed(application: Option<bool>, has_others: bool) -> DeletionPlan {
+pub fn plan_deferred(application: Option<bool>, has_others: bool) -> DeletionPlan {
     match application {
         _ if !has_others => ERASURE,
         Some(is_in_progress) => delete_application(is_in_progress),
@@ -118,7 +118,8 @@ pub fn plan_postponed(application: Option<bool>, has_others: bool) -> DeletionPl
     }
 }
 
-/// Decides the repetition of a deletion in an older copy of the file. The erasure list has erased candidates of their own.
+/// Decides the repetition of a deletion in an older copy of the file. The erasure list names erased
+/// candidates separately.
 pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
 }
@@ -135,7 +136,7 @@ const NOTHING: DeletionPlan = DeletionPlan {
     deletes_signup: false,
     candidate: CandidateFate::Stays,
     recorded: None,
-    answer: Deletion::Done,
+    answer: DeletionAnswer::Done,
 };
 
 /// The page goes; the application's data stays for the time being.
@@ -210,7 +211,7 @@ mod tests {
                 recorded: Some(Action::CandidateRoleSignupDeleted),
                 ..NOTHING
             };
-            let refused = |recorded| DeletionPlan { recorded, answer: Deletion::Held, ..NOTHING };
+            let refused = |recorded| DeletionPlan { recorded, answer: DeletionAnswer::Held, ..NOTHING };
             let asked = CandidateFacts { has_asked: true, ..HELD };
             let held_with_all = CandidateFacts { has_others: true, has_hidden_hire: true, ..HELD };
             let both = CandidateFacts { has_others: true, has_hidden_hire: true, ..FREE };
@@ -224,8 +225,8 @@ mod tests {
                 (true, WITH_OTHERS, deleted),
                 (false, WITH_OTHERS, deleted),
                 (true, both, deleted),
-                (true, HIRED, removed(CandidateFate::ErasedLater)),
-                (false, HIRED, removed(CandidateFate::ErasedLater)),
+                (true, HIRED, removed(CandidateFate::ErasureDeferred)),
+                (false, HIRED, removed(CandidateFate::ErasureDeferred)),
                 (true, FREE, ERASURE),
                 (false, FREE, ERASURE),
             ] {
@@ -242,7 +243,7 @@ mod tests {
             (None, later(CandidateFate::Stays, None)),
             (Some(WITH_OTHERS), later(CandidateFate::Stays, None)),
             (Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHERS }), later(CandidateFate::Stays, None)),
-            (Some(HIRED), later(CandidateFate::ErasedLater, Some(Action::CandidateErasureAsked))),
+            (Some(HIRED), later(CandidateFate::ErasureDeferred, Some(Action::CandidateErasureAsked))),
             (Some(FREE), later(CandidateFate::Erased, None)),
             (Some(HELD), DeletionPlan { removes_page: true, ..NOTHING }),
         ] {
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_postponed_deletion_erases_unless_the_candidate_has_others() {
+    fn a_deferred_deletion_erases_unless_the_candidate_has_others() {
         for (application, has_others, plan) in [
             (Some(true), false, ERASURE),
             (None, false, ERASURE),
@@ -259,7 +260,7 @@ mod tests {
             (Some(false), true, delete_application(false)),
             (None, true, NOTHING),
         ] {
-            assert_eq!(plan_postponed(application, has_others), plan, "{application:?}, {has_others}");
+            assert_eq!(plan_deferred(application, has_others), plan, "{application:?}, {has_others}");
         }
     }
 

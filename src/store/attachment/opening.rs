@@ -23,5 +23,5 @@ pub fn record_opened(
         document_id: &'a str,
     }
     let detail = activity::detail(&None::<()>, &Opened { document_id: attachment.as_str() })?;
-    activity::append(tx, stamp, Some(who), Action::DocumentOpened, subject, &detail)
+    activity::append(tx, stamp, Some(who), Action::AttachmentOpened, subject, &detail)
 }

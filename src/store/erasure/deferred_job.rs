@@ -96,5 +96,5 @@ fn carry_out(
         return Ok(());
     }
     deferred::remove(tx, &erasure.candidate)?;
-    deletion::carry_out_postponed(tx, erasures, world, &erasure.candidate, erasure.application.as_ref())
+    deletion::carry_out_deferred(tx, erasures, world, &erasure.candidate, erasure.application.as_ref())
 }

@@ -12,8 +12,8 @@ use crate::domain::erasure::CandidateRef;
 use crate::domain::erasure::deferred::has_hidden_hire;
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, SignupId};
 use crate::domain::status_page::deletion::{
-    CandidateFacts, CandidateFate, Deletion, DeletionFacts, DeletionPlan, NameAndEmail, plan_deletion, plan_postponed,
-    plan_repetition, rename_after_deletion,
+    CandidateFacts, CandidateFate, DeletionAnswer, DeletionFacts, DeletionPlan, NameAndEmail, plan_deferred,
+    plan_deletion, plan_repetition, rename_after_deletion,
 };
 use crate::domain::text::Email;
 use crate::store::application::recorded_act;
@@ -34,7 +34,7 @@ pub fn delete(
     world: &dyn World,
     page: &StatusPage,
     view: &StatusPageView,
-) -> Result<Deletion, Error> {
+) -> Result<DeletionAnswer, Error> {
     let plan = plan_deletion(load_facts(tx, page, view)?);
     carry_out(tx, Some(erasures), world, view, &page.subject, plan)?;
     Ok(plan.answer)
@@ -87,7 +87,7 @@ fn has_others(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&PageSubject
 ///
 /// # Errors
 /// As [`delete`].
-pub(in crate::store) fn carry_out_postponed(
+pub(in crate::store) fn carry_out_deferred(
     tx: &Tx<'_>,
     erasures: &Erasures,
     world: &dyn World,
@@ -97,7 +97,7 @@ pub(in crate::store) fn carry_out_postponed(
     let subject = application.cloned().map(PageSubject::Application);
     let view = subject.as_ref().map(|subject| view::load_subject(tx, subject)).transpose()?.flatten();
     let is_in_progress = view.as_ref().and_then(|view| view.application.as_ref()).map(PageApplication::is_in_progress);
-    let plan = plan_postponed(is_in_progress, has_others(tx, &candidate.id, subject.as_ref())?);
+    let plan = plan_deferred(is_in_progress, has_others(tx, &candidate.id, subject.as_ref())?);
     match (plan.candidate, view, subject) {
         (CandidateFate::Erased, ..) => erase_own(tx, erasures, world, candidate),
         (_, Some(view), Some(subject)) => carry_out(tx, Some(erasures), world, &view, &subject, plan),
@@ -105,7 +105,7 @@ pub(in crate::store) fn carry_out_postponed(
     }
 }
 
-/// Repeats the deletion of a signup in an older copy of the file. The erasure list has the candidates who were erased.
+/// Repeats the deletion of a signup in an older copy of the file. The erasure list names erased candidates separately.
 pub(in crate::store) fn repeat(tx: &Tx<'_>, world: &dyn World, id: &SignupId) -> Result<(), Error> {
     let Some(signup) = signup::find(tx, id)? else { return Ok(()) };
     let subject = signup.application.map_or_else(|| PageSubject::LaterSignup(id.clone()), PageSubject::Application);
@@ -137,7 +137,7 @@ fn carry_out(
     if let (true, Some(signup), Some(erasures)) = (plan.deletes_signup, &view.signup, erasures) {
         erasures.record_signup(&signup.id)?;
     }
-    if let (CandidateFate::ErasedLater, Some(candidate)) = (plan.candidate, &erased) {
+    if let (CandidateFate::ErasureDeferred, Some(candidate)) = (plan.candidate, &erased) {
         deferred::insert(tx, candidate, application.map(|application| &application.application.record.id))?;
     }
     if let (true, Some(application)) = (plan.withdraws_application, application) {
@@ -197,7 +197,7 @@ fn rename(
     tx: &Tx<'_>,
     world: &dyn World,
     organization: &OrganizationId,
-    shown: &PageCandidate,
+    candidate: &PageCandidate,
     deleted: &Signup,
 ) -> Result<(), Error> {
     let sql = "SELECT s.name, s.email
@@ -207,25 +207,25 @@ fn rename(
                WHERE a.candidate_id = $1 AND s.email_key = c.email_key
                ORDER BY s.number
                LIMIT 1";
-    let remaining: Option<(String, String)> = tx.one(sql, [shown.id.as_str()], |row| {
+    let remaining: Option<(String, String)> = tx.one(sql, [candidate.id.as_str()], |row| {
         let mut columns = Columns::of(row);
         Ok((columns.read()?, columns.read()?))
     })?;
     let renamed = rename_after_deletion(
-        NameAndEmail { name: &shown.name, email: &shown.email },
+        NameAndEmail { name: &candidate.name, email: &candidate.email },
         NameAndEmail { name: &deleted.name, email: &deleted.email },
         remaining.as_ref().map(|(name, email)| NameAndEmail { name, email }),
     );
     let Some(NameAndEmail { name, email }) = renamed else { return Ok(()) };
-    let before = candidate::find(tx, organization, &shown.id)?;
-    let before = before.ok_or_else(|| Error::Defect(format!("candidate {} is gone", shown.id)))?;
+    let before = candidate::find(tx, organization, &candidate.id)?;
+    let before = before.ok_or_else(|| Error::Defect(format!("candidate {} is gone", candidate.id)))?;
     candidate::update(tx, &before, name, &tx::word(email, Email::parse_stored)?)?;
     let sql = "UPDATE activities
                SET detail = '{}', salt = NULL
                WHERE candidate_id = $1 AND action IN ($2, $3) AND salt IS NOT NULL";
     let named = (Action::CandidateAdded.as_str(), Action::CandidateChanged.as_str());
-    tx.run(sql, (shown.id.as_str(), named.0, named.1))?;
-    record_renaming(tx, world, organization, &shown.id, name, email)
+    tx.run(sql, (candidate.id.as_str(), named.0, named.1))?;
+    record_renaming(tx, world, organization, &candidate.id, name, email)
 }
 
 fn record_renaming(

@@ -1,4 +1,4 @@
-//! What a status page shows to its holder, and the facts that its acts need.
+//! The view of a status page for the holder of its link, with the facts that the page's acts need.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -12,7 +12,7 @@ use crate::store::candidate_step;
 use crate::store::signup::{self, Signup};
 use crate::store::status_page::{PageSubject, StatusPage};
 
-/// What a status page shows.
+/// The content of a status page.
 #[derive(Debug, Clone)]
 pub struct StatusPageView {
     /// The organization of the role.

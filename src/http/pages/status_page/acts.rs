@@ -3,7 +3,7 @@
 use super::view;
 use super::visit::{Visit, private};
 use crate::domain::candidate_step::ApplicationStatus;
-use crate::domain::status_page::deletion::Deletion;
+use crate::domain::status_page::deletion::DeletionAnswer;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::store::status_page::{deletion, withdrawal};
@@ -30,7 +30,7 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, E
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::nowhere(visit) };
     match deletion::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.shown)? {
-        Deletion::Done => view::deleted(&found),
-        Deletion::Held => Ok(private(Reply::see_other(&format!("{}#held", visit.path())))),
+        DeletionAnswer::Done => view::deleted(&found),
+        DeletionAnswer::Held => Ok(private(Reply::see_other(&format!("{}#held", visit.path())))),
     }
 }
