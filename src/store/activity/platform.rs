@@ -49,15 +49,19 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
 }
 
 /// Appends a row for a command that only reads the file, before it does. Returns the reason if the row cannot be written: the
-/// file is on a read-only mount, or another process holds it locked. A backup must still be possible then.
+/// file is on a read-only mount, its disk is full, or another process holds it locked. A backup must still be possible then.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection.is_readonly(MAIN_DB).map_err(Error::from)? {
         return Ok(Some("it is read-only".to_owned()));
     }
-    match tx::act(&connection, world.now(), |tx| record_command(tx, world, command, facts)) {
+    reason_not_written(tx::act(&connection, world.now(), |tx| record_command(tx, world, command, facts)))
+}
+
+fn reason_not_written(outcome: Result<(), Error>) -> Result<Option<String>, Error> {
+    match outcome {
         Ok(()) => Ok(None),
-        Err(Error::Unavailable(why)) => Ok(Some(why)),
+        Err(Error::Unavailable(why) | Error::Full(why)) => Ok(Some(why)),
         Err(error) => Err(error),
     }
 }
@@ -80,4 +84,19 @@ pub fn number(tx: &Tx<'_>, activity: &ActivityId) -> Result<Option<i64>, Error> 
                FROM activities
                WHERE id = $1 AND organization_id IS NULL";
     tx.value(sql, [activity.as_str()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_or_a_lock_does_not_stop_a_command_that_only_reads() {
+        let why = || "why".to_owned();
+        assert!(matches!(reason_not_written(Ok(())), Ok(None)));
+        for error in [Error::Full(why()), Error::Unavailable(why())] {
+            assert_eq!(reason_not_written(Err(error)).unwrap(), Some(why()));
+        }
+        assert!(matches!(reason_not_written(Err(Error::Defect(why()))), Err(Error::Defect(_))));
+    }
 }
