@@ -203,7 +203,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../../schema.sql")).unwrap();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {SELECT} {PAGE}")).unwrap();
-        let steps = plan.query_map(("", 0, "", 0), |row| row.get(3)).unwrap();
+        let steps = plan.query_map(("", 0, "", 0), |row| row.get("detail")).unwrap();
         let steps: Vec<String> = steps.map(Result::unwrap).collect();
         let range =
             "SEARCH m USING INDEX memberships_of_organization (organization_id=? AND (created_at,user_id)<(?,?))";

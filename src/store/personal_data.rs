@@ -220,11 +220,15 @@ mod tests {
     fn columns_of_schema() -> BTreeSet<(String, String)> {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../../schema.sql")).unwrap();
-        let sql = "SELECT t.name, c.name
+        let sql = "SELECT t.name AS table_name, c.name AS column_name
                    FROM sqlite_schema t, pragma_table_info(t.name) c
                    WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'";
         let mut statement = connection.prepare(sql).unwrap();
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+        statement
+            .query_map([], |row| Ok((row.get("table_name")?, row.get("column_name")?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
     }
 
     #[test]
