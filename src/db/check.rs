@@ -24,8 +24,7 @@ pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
 
 /// What SQLite finds wrong with the pages of the file.
 pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
-    let lines =
-        tx.all(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [], |row| Ok(row.get::<_, String>(0)?))?;
+    let lines: Vec<String> = tx.values(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [])?;
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::path;
-use super::tx::Error;
+use super::tx::{self, Error, Tx};
+use crate::domain::timestamp::Timestamp;
 
 /// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
 pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
@@ -146,10 +147,18 @@ fn unchanging(path: &Path) -> PathBuf {
 }
 
 /// A pool of reading connections.
-///
-/// # Errors
-/// [`Error::Unavailable`] when the first one cannot be opened.
-pub(crate) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<SqliteConnectionManager>, Error> {
+pub(crate) struct Readers(r2d2::Pool<SqliteConnectionManager>);
+
+impl Readers {
+    /// Runs `f` on one snapshot of the file, on the caller's thread.
+    pub(crate) fn read<T>(&self, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let connection = self.0.get().map_err(|error| Error::Unavailable(format!("no reader: {error}")))?;
+        tx::snapshot(&connection, now, f)
+    }
+}
+
+/// Opens a pool of reading connections.
+pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Error> {
     let manager = SqliteConnectionManager::file(path).with_flags(FLAGS).with_init(|connection| {
         set_up(connection, Use::Read).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))
     });
@@ -163,7 +172,13 @@ pub(crate) fn readers(path: &Path, readers_max: u32) -> Result<r2d2::Pool<Sqlite
         .connection_timeout(BUSY_TIMEOUT)
         .error_handler(Box::new(r2d2::NopErrorHandler))
         .build(manager)
+        .map(Readers)
         .map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+/// Whether nothing can be written by this connection: the file, its file system or its directory is read-only.
+pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
+    Ok(connection.is_readonly(MAIN_DB)?)
 }
 
 fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {

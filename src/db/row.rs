@@ -5,12 +5,11 @@ pub(crate) use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use rusqlite::types::{FromSql, FromSqlError};
 
-use super::tx::Error;
+use super::error::Error;
 use crate::domain::timestamp::Timestamp;
 
 /// Reads the columns of a row in the order in which the query lists them, so that a type stands beside its column list and
 /// no column has a number. Reading by name costs a search through the names for each column of each row.
-#[allow(dead_code, reason = "the nouns change to it one by one")]
 pub(crate) struct Columns<'a> {
     row: &'a Row<'a>,
     index: usize,
@@ -44,12 +43,12 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
     pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
-        super::tx::word(self.text()?, parse)
+        word(self.text()?, parse)
     }
 
     /// Reads the next column like [`Columns::parse`], or null.
     pub(crate) fn parse_or_none<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Error> {
-        self.text_or_none()?.map(|text| super::tx::word(text, parse)).transpose()
+        self.text_or_none()?.map(|text| word(text, parse)).transpose()
     }
 
     /// Reads the next column, a time.
@@ -66,4 +65,17 @@ impl<'a> Columns<'a> {
         self.index += 1;
         self.index - 1
     }
+}
+
+/// Parses the text of a column that holds one of a set of words or ids.
+///
+/// # Errors
+/// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+    parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
+}
+
+/// Reads a time column.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
+    Ok(Timestamp::from_micros(row.get(column)?))
 }

@@ -2,83 +2,20 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::io::ErrorKind;
 use std::ops::ControlFlow;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 
+pub(crate) use super::error::Error;
 use super::row::Columns;
+pub(crate) use super::row::{time, word};
 use crate::domain::clock::ClockReading;
-use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
-
-/// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
-const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 /// What is done to a file while it is upgraded has no time.
 const NO_TIME: Timestamp = Timestamp::from_micros(0);
-
-/// Why something in the store did not happen.
-#[derive(Debug, Clone)]
-pub enum Error {
-    /// A rule said no; the text is for the caller.
-    Refused(Refusal),
-    /// Not now: the disk is full. The text is for the log.
-    Full(String),
-    /// Not now: full queue, a lock held by another process, stopping. The text is for the log.
-    Unavailable(String),
-    /// A defect, or a damaged file. The text is for the log.
-    Defect(String),
-    /// The commit failed in a way that leaves open whether it happened; the next start finds out. The text is for the log.
-    OutcomeUnknown(String),
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
-                Self::Unavailable(error.to_string())
-            }
-            // A full disk, told by the shared memory beside the write-ahead log.
-            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
-                Self::Full(error.to_string())
-            }
-            _ => Self::Defect(error.to_string()),
-        }
-    }
-}
-
-impl Error {
-    /// The error of a file operation of the system.
-    pub(crate) fn of_io(what: &str, error: &std::io::Error) -> Self {
-        let why = format!("{what}: {error}");
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
-            _ => Self::Unavailable(why),
-        }
-    }
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Refused(refusal) => f.write_str(&refusal.sentence()),
-            Self::Full(message)
-            | Self::Unavailable(message)
-            | Self::Defect(message)
-            | Self::OutcomeUnknown(message) => f.write_str(message),
-        }
-    }
-}
 
 /// One transaction.
 pub struct Tx<'a> {
@@ -229,19 +166,6 @@ impl Tx<'_> {
             }
         }
     }
-}
-
-/// The value that a column's word stands for.
-///
-/// # Errors
-/// [`Error::Defect`] where the column holds another word, which its `CHECK` does not let in.
-pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
-    parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
-}
-
-/// A time column.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
-    Ok(Timestamp::from_micros(row.get(column)?))
 }
 
 /// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.

@@ -218,7 +218,7 @@ mod tests {
     ];
 
     fn columns_of_schema() -> BTreeSet<(String, String)> {
-        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let connection = crate::db::row::Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../../schema.sql")).unwrap();
         let sql = "SELECT t.name AS table_name, c.name AS column_name
                    FROM sqlite_schema t, pragma_table_info(t.name) c

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use rusqlite::MAIN_DB;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,7 +51,7 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
 /// file is on a read-only mount, its disk is full, or another process holds it locked. A backup must still be possible then.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
-    if connection.is_readonly(MAIN_DB).map_err(Error::from)? {
+    if connection::is_read_only(&connection)? {
         return Ok(Some("it is read-only".to_owned()));
     }
     reason_not_written(tx::act(&connection, world.now(), |tx| record_command(tx, world, command, facts)))

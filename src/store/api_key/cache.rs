@@ -90,12 +90,12 @@ struct Keys {
 }
 
 impl KeyCache {
-    pub(super) fn get(&self, digest: &[u8; 32]) -> Option<Arc<CachedKey>> {
+    pub(in crate::store) fn get(&self, digest: &[u8; 32]) -> Option<Arc<CachedKey>> {
         self.lock().by_digest.get(digest).cloned()
     }
 
     /// Reads a key from the file, and caches it if it is valid.
-    pub(super) fn load(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<KeyLookup, Error> {
+    pub(in crate::store) fn load(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<KeyLookup, Error> {
         let read_at = change::credentials(tx)?;
         let Some(stored) = find_by_digest(tx, digest)? else { return Ok(KeyLookup::Unknown) };
         if let Err(why) = stored.state.require_valid(tx.now) {

@@ -2,7 +2,6 @@
 //! key is valid: it loads a [`KeyState`] for that rule.
 
 pub mod cache;
-mod lookup;
 
 use serde::Serialize;
 

@@ -18,7 +18,7 @@ use crate::store::application::OF_CANDIDATE;
 /// The steps of a query plan.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+    let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
     let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get(3)).unwrap();
     steps.map(Result::unwrap).collect()
 }

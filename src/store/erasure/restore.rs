@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::candidate;
 use super::last_change;
 use super::list::{ListError, ListedErasures};
 use super::progress::Erasures;
-use super::{candidate, wipe};
 use crate::db::OpenError;
 use crate::db::connection::{self, Use};
+use crate::db::page_wiping;
 use crate::db::row::Columns;
 use crate::db::schema;
 use crate::db::tx::{self, Error, Tx};
@@ -63,7 +64,7 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     }
     if repeated != RepeatedErasures::default() {
         attachment::delete_detached(&connection)?;
-        wipe::whole(&connection)?;
+        page_wiping::wipe_file(&connection)?;
         Checkpoint::run(&connection, Mode::Truncate)?;
     }
     repeated.changed = changed.into_iter().collect();

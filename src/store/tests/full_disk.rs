@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::super::{Error, Grade, health};
+use crate::db::{Error, Grade, act_alone, health};
 use crate::domain::api_key::{self, Grant, KeySecret, Scope};
 use crate::domain::disk::DiskSpace;
 use crate::domain::id::{Id, UserId};
@@ -32,7 +32,7 @@ impl Place {
         let path = dir.path().join("a.db");
         let store = Store::open(&path, Arc::clone(&world) as Arc<dyn World>).unwrap();
         let secret = KeySecret::generate(|bytes| world.fill(bytes));
-        super::super::act_alone(&path, world.as_ref(), |tx| {
+        act_alone(&path, world.as_ref(), |tx| {
             let user_id = UserId::parse("user_a").unwrap();
             let email = Email::parse("a@example.org").unwrap();
             crate::store::user::insert(tx, &user_id, &email, "A", PlatformRole::Admin)?;

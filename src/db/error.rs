@@ -1,0 +1,72 @@
+//! Errors of the database floor and the store, and the meaning of the errors of SQLite.
+
+use std::io::ErrorKind;
+
+use rusqlite::ErrorCode;
+
+use crate::domain::refusal::Refusal;
+
+/// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
+const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+
+/// Why the store did not do what it was asked to do.
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// A rule refuses it. The text is for the caller.
+    Refused(Refusal),
+    /// The disk is full. The text is for the log.
+    Full(String),
+    /// The store cannot do it now: a full queue, a lock that another process holds, a stopping service. The text is for the
+    /// log.
+    Unavailable(String),
+    /// A defect, or a damaged file. The text is for the log.
+    Defect(String),
+    /// The commit failed, and may have happened or not; the next start reads the outcome from the file. The text is for the
+    /// log.
+    OutcomeUnknown(String),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
+                Self::Unavailable(error.to_string())
+            }
+            // On a full disk, the shared memory beside the write-ahead log cannot grow.
+            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
+                Self::Full(error.to_string())
+            }
+            _ => Self::Defect(error.to_string()),
+        }
+    }
+}
+
+impl Error {
+    /// The error of a file operation. `action` names the operation.
+    pub(crate) fn of_io(action: &str, error: &std::io::Error) -> Self {
+        let why = format!("{action}: {error}");
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
+            _ => Self::Unavailable(why),
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => f.write_str(&refusal.sentence()),
+            Self::Full(message)
+            | Self::Unavailable(message)
+            | Self::Defect(message)
+            | Self::OutcomeUnknown(message) => f.write_str(message),
+        }
+    }
+}
