@@ -3,7 +3,7 @@
 use super::Failure;
 use super::list::{ListArgs, to_json};
 use crate::domain::id::ApiKeyId;
-use crate::http::api::shown;
+use crate::http::api::list_item;
 use crate::store;
 use crate::store::activity::Activity;
 use crate::store::file;
@@ -34,7 +34,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(path)?;
     let rows_max = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let rows = store::read_alone(path, world, |tx| store::activity::platform::page(tx, None, i64::MAX, rows_max))?;
-    let as_json = |row: &Activity| to_json(&shown::activity(row)?);
+    let as_json = |row: &Activity| to_json(&list_item::activity(row));
     args.list.print(&rows, columns, as_json, "there is no activity")
 }
 

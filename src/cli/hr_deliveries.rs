@@ -3,7 +3,7 @@
 use super::Failure;
 use super::list::{ListArgs, to_json};
 use crate::domain::hr_delivery::{self, HeldBy};
-use crate::http::api::shown;
+use crate::http::api::list_item;
 use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
@@ -26,7 +26,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let stuck = store::read_alone(path, world, store::hr_delivery::stuck)?;
-    args.list.print(&stuck, columns, |delivery| to_json(&shown::hr_delivery(delivery)), "no delivery is stuck")
+    args.list.print(&stuck, columns, |delivery| to_json(&list_item::hr_delivery(delivery)), "no delivery is stuck")
 }
 
 fn columns(delivery: &HrDelivery) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Gra
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::http::api::shown;
+use crate::http::api::list_item;
 use crate::store::api_key::{ApiKey, NewApiKey};
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error};
@@ -95,7 +95,7 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let (keys, now) = store::read_alone(path, world, |tx| Ok((store::api_key::list(tx)?, tx.now)))?;
-    args.print(&keys, |key| columns(key, now), |key| to_json(&shown::api_key(key)), "there are no keys")
+    args.print(&keys, |key| columns(key, now), |key| to_json(&list_item::api_key(key)), "there are no keys")
 }
 
 fn columns(key: &ApiKey, now: Timestamp) -> Vec<String> {

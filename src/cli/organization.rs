@@ -8,7 +8,7 @@ use super::{DbArg, Failure, parse_name, parse_slug, print_data, print_message};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
-use crate::http::api::shown;
+use crate::http::api::list_item;
 use crate::store::file::{self, Missing, Older};
 use crate::store::organization::{Organization, OrganizationRecord};
 use crate::store::{self, Error, Tx};
@@ -85,7 +85,7 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let organizations = store::read_alone(path, world, store::organization::all)?;
-    let as_json = |organization: &Organization| to_json(&shown::organization(organization)?);
+    let as_json = |organization: &Organization| to_json(&list_item::organization(organization)?);
     args.print(&organizations, columns, as_json, "there are no organizations")
 }
 

@@ -8,7 +8,7 @@ use super::{DbArg, Failure, one_of, parse_email, parse_name, parse_new_email, pr
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::{PlatformRole, UserProfile};
-use crate::http::api::shown;
+use crate::http::api::list_item;
 use crate::store::file::{self, Missing, Older};
 use crate::store::user::User;
 use crate::store::{self, Error, Tx};
@@ -87,7 +87,7 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let users = store::read_alone(path, world, store::user::all)?;
-    args.print(&users, columns, |user| to_json(&shown::user(user)), "there are no users")
+    args.print(&users, columns, |user| to_json(&list_item::user(user)), "there are no users")
 }
 
 fn columns(user: &User) -> Vec<String> {

@@ -12,7 +12,7 @@ mod pages;
 pub mod routes;
 pub mod server;
 
-pub use api::security_txt::contact as security_contact;
+pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
 /// The origin of a base URL: `https://host:port`. Returns `None` unless it is an http(s) URL with a host and without

@@ -119,7 +119,7 @@ fn unknown_organizations_users_and_memberships_are_not_found() {
     assert_eq!(not_found_detail(app.admin().delete(&membership_path(&hiring, "none"))), "there is no such user");
     assert_eq!(
         not_found_detail(app.admin().delete(&membership_path(&hiring, &create_ada))),
-        "the user is no member of the organization"
+        "the user is not a member of the organization"
     );
 }
 

@@ -101,7 +101,7 @@ fn a_taken_address_is_a_conflict() {
     let id = create_named(&app, "ada");
     let again = json!({ "email": "ADA@example.ORG", "name": "Another" });
     let answer = create(&app, &again).refused(409, "conflict");
-    assert_eq!(answer.json()["detail"], "a user with this email address is there already");
+    assert_eq!(answer.json()["detail"], "a user with this email address already exists");
     // A disabled user still holds their address.
     change(&app, &id, &json!({ "enabled": false })).expect(200);
     create(&app, &again).refused(409, "conflict");

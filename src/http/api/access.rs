@@ -1,104 +1,65 @@
-//! `/api/v1/organizations`: the organizations that the caller may see, and what they are there.
+//! `/api/v1/organizations`: the organizations that the caller may see, and the caller's roles there.
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::api_key::WireData;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{Id, OrganizationId};
-use crate::domain::refusal::Refusal;
-use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
+use crate::http::api::envelope;
 use crate::http::api::resource::ORGANIZATION;
+use crate::http::api::time_cursor::{self, TimeCursor};
+use crate::http::api::visible::ORGANIZATION_NOT_VISIBLE;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{PageRequest, invalid_cursor};
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::access::VisibleOrganization;
 use crate::store::{self, Error, Tx};
 
-pub(in crate::http) const NO_ORGANIZATION: Refusal =
-    Refusal::NotFound("there is no such organization, or this key may not see it");
-
 pub(in crate::http) fn routes() -> Vec<Route> {
+    let (organizations, organization) = ("/api/v1/organizations", "/api/v1/organizations/{id}");
     vec![
-        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations", decode_list, list)
-            .answering(&[
-                (200, ""),
-                (400, "validation_error"),
-                (401, "unauthorized"),
-                (403, "insufficient_scope"),
-                (429, "rate_limited"),
-            ]),
-        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, "/api/v1/organizations/{id}", decode_id, read)
-            .answering(&[
-                (200, ""),
-                (401, "unauthorized"),
-                (403, "insufficient_scope"),
-                (404, "not_found"),
-                (429, "rate_limited"),
-            ]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, organizations, decode_list, list)
+            .answering(&[(200, ""), (400, "validation_error")]),
+        Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, organization, decode_id, get)
+            .answering(&[(200, ""), (404, "not_found")]),
     ]
 }
 
-/// The position of a row in a list by time: its time and its id.
-pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
+struct ListInput {
+    page: PageRequest,
+    after: Option<TimeCursor<OrganizationId>>,
+}
 
-/// The position that a cursor of two parts names.
+/// # Errors
+/// `validation_error` for a bad `limit` or `cursor`.
+fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
+    let (page, after) = time_cursor::decode_page(request, OrganizationId::parse)?;
+    Ok(ListInput { page, after })
+}
+
+/// `GET /api/v1/organizations`: the enabled organizations that the caller is a member of. A platform admin gets all
+/// organizations.
+fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ListInput) -> Result<Reply, Error> {
+    let rows = store::access::organizations(tx, caller, input.after.as_ref(), input.page.rows_to_fetch())?;
+    Ok(input.page.reply(rows, |last| time_cursor::parts(last.created_at, last.id.as_str()), wire))
+}
+
+/// # Errors
+/// `not_found` for a text that cannot be an id.
+fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
+    Ok(request.id_param("id", ORGANIZATION_NOT_VISIBLE)?)
+}
+
+/// `GET /api/v1/organizations/{id}`.
 ///
 /// # Errors
-/// `validation_error` where no page gave it.
-pub(in crate::http) fn read_cursor<I: Id>(page: &PageRequest) -> Result<Option<TimeCursor<I>>, Refusal> {
-    let Some(parts) = &page.after else { return Ok(None) };
-    let [micros, id] = parts.as_slice() else { return Err(invalid_cursor()) };
-    let at = micros.parse().map(Timestamp::from_micros).map_err(|_| invalid_cursor())?;
-    Ok(Some((at, I::parse(id).ok_or_else(invalid_cursor)?)))
-}
-
-/// The parts of the cursor for a position.
-pub(in crate::http) fn cursor_parts(at: Timestamp, id: &str) -> Vec<String> {
-    vec![at.micros().to_string(), id.to_owned()]
-}
-
-/// Which page of the list is asked for.
-///
-/// # Errors
-/// `validation_error` for a `limit` that is no integer, or a `cursor` that no page gave.
-fn decode_list(_: &Ctx, request: &Request) -> Result<(PageRequest, Option<TimeCursor<OrganizationId>>), Error> {
-    let page = PageRequest::parse(request, 2)?;
-    let after = read_cursor(&page)?;
-    Ok((page, after))
-}
-
-/// `GET /api/v1/organizations`: those that the caller is a member of and that are switched on; for a platform admin all
-/// there are.
-///
-/// # Errors
-/// None of its own.
-fn list(
-    _: &Ctx,
-    tx: &Tx<'_>,
-    who: &Principal,
-    (page, after): &(PageRequest, Option<TimeCursor<OrganizationId>>),
-) -> Result<Reply, Error> {
-    let found = store::access::organizations(tx, who, after.as_ref(), page.rows_to_fetch())?;
-    Ok(page.reply(found, |last| cursor_parts(last.created_at, last.id.as_str()), wire))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode_id(_: &Ctx, request: &Request) -> Result<Option<OrganizationId>, Error> {
-    Ok(OrganizationId::parse(request.param("id")))
-}
-
-/// `GET /api/v1/organizations/{id}`: one of them.
-///
-/// # Errors
-/// `not_found` where there is none, or the caller may not see it.
-fn read(_: &Ctx, tx: &Tx<'_>, who: &Principal, id: &Option<OrganizationId>) -> Result<Reply, Error> {
-    let id = id.as_ref().ok_or(NO_ORGANIZATION)?;
-    let found = store::access::organization(tx, who, id)?.ok_or(NO_ORGANIZATION)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(found) }))
+/// `not_found` if the organization does not exist or the caller may not see it.
+fn get(_: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &OrganizationId) -> Result<Reply, Error> {
+    let organization = store::access::organization(tx, caller, id)?.ok_or(ORGANIZATION_NOT_VISIBLE)?;
+    Ok(envelope::with_data(wire(organization)))
 }
 
 fn wire(organization: VisibleOrganization) -> WireOrganization {

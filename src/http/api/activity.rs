@@ -1,6 +1,7 @@
-//! `/api/v1/…/activity`: staff read what was done to an organization, a role or a candidate.
+//! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`: admins
+//! read the platform activity.
 //!
-//! What was done tells of candidates by name, so all three ask for the scope that reads them.
+//! Activity names candidates, so staff's endpoints require the scope that reads candidates.
 
 use hyper::Method;
 use serde::Serialize;
@@ -13,139 +14,115 @@ use crate::domain::id::{
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Principal};
+use crate::http::api::decode;
 use crate::http::api::resource::{CANDIDATE, ORGANIZATION, ROLE};
+use crate::http::api::visible::{self, CANDIDATE_NOT_VISIBLE, ORGANIZATION_NOT_VISIBLE, ROLE_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{self, PageRequest};
+use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
-use crate::http::server::route::{Answer, Route};
+use crate::http::server::route::Route;
 use crate::store::activity::Activity;
 use crate::store::{self, Error, Tx};
-
-const ANSWERS: &[Answer] = &[
-    (200, ""),
-    (400, "validation_error"),
-    (401, "unauthorized"),
-    (403, "insufficient_scope"),
-    (404, "not_found"),
-    (429, "rate_limited"),
-];
-
-const LISTS: &[Answer] =
-    &[(200, ""), (400, "validation_error"), (401, "unauthorized"), (403, "forbidden"), (429, "rate_limited")];
-
-const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organization, or this key may not see it");
-const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
-const NO_CANDIDATE: Refusal = Refusal::NotFound("there is no such candidate, or this key may not see them");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::CandidatesRead;
     let organization = "/api/v1/organizations/{id}/activity";
     let role = "/api/v1/roles/{id}/activity";
     let candidate = "/api/v1/candidates/{id}/activity";
-    let platform = Route::admin(Method::GET, "/api/admin/activity", decode, of_platform);
-    let mut routes = vec![
-        Route::scoped(ORGANIZATION, scope, Method::GET, organization, decode, of_organization),
-        Route::scoped(ROLE, scope, Method::GET, role, decode, of_role),
-        Route::scoped(CANDIDATE, scope, Method::GET, candidate, decode, of_candidate),
+    let staff = [
+        Route::scoped(ORGANIZATION, scope, Method::GET, organization, decode, organization_activity),
+        Route::scoped(ROLE, scope, Method::GET, role, decode, role_activity),
+        Route::scoped(CANDIDATE, scope, Method::GET, candidate, decode, candidate_activity),
     ];
-    routes = routes.into_iter().map(|route| route.answering(ANSWERS)).collect();
-    routes.push(platform.answering(LISTS));
-    routes
+    let staff = staff.map(|route| route.answering(&[(200, ""), (400, "validation_error"), (404, "not_found")]));
+    let platform = Route::admin(Method::GET, "/api/admin/activity", decode, platform_activity);
+    staff.into_iter().chain([platform.answering(&[(200, ""), (400, "validation_error")])]).collect()
 }
 
-/// Which rows are asked for. The id is read by whoever knows what it names.
 struct ActivityInput {
+    /// The `{id}` of the path. Each endpoint parses it as the id of its noun.
     id: String,
     action: Option<Action>,
     page: PageRequest,
 }
 
-/// All parameters at fault are told at once.
-///
 /// # Errors
-/// `validation_error` for an `action` that there is none of, a `limit` that is no integer, a `cursor` that no page gave,
-/// a parameter that is there twice.
+/// `validation_error`, which names every invalid parameter.
 fn decode(_: &Ctx, request: &Request) -> Result<ActivityInput, Error> {
-    let action = request.query("action").and_then(|text| text.as_deref().map(action).transpose());
+    let action = decode::word_param(request, "action", Action::WORDS, Action::parse);
     let (action, page) = Refusal::both(action, PageRequest::parse(request, 1))?;
     Ok(ActivityInput { id: request.param("id").to_owned(), action, page })
 }
 
-fn action(text: &str) -> Result<Action, Refusal> {
-    let unknown = || Refusal::invalid("action", format!("must be one of {}", Action::WORDS.join(", ")));
-    Action::parse(text).ok_or_else(unknown)
-}
-
-/// `GET /api/v1/organizations/{id}/activity`: all that was done in an organization, newest first.
+/// `GET /api/v1/organizations/{id}/activity`: newest first.
 ///
 /// # Errors
-/// `not_found` where there is no such organization, or the caller may not see it; `validation_error` for a `cursor` that
-/// no page of the organization gave.
-fn of_organization(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
-    let id = OrganizationId::parse(&input.id).ok_or(NO_ORGANIZATION)?;
-    store::access::to_organization(tx, who, &id)?.ok_or(NO_ORGANIZATION)?;
-    page(tx, &Subject::of_organization(id), input)
+/// `not_found` if the organization does not exist or the caller may not see it; `validation_error` for a `cursor` of
+/// another list.
+fn organization_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = OrganizationId::parse(&input.id).ok_or(ORGANIZATION_NOT_VISIBLE)?;
+    visible::organization(tx, caller, &id)?;
+    page_reply(tx, &Subject::of_organization(id), input)
 }
 
-/// `GET /api/v1/roles/{id}/activity`: what was done to a role and to whoever applied to it, newest first.
+/// `GET /api/v1/roles/{id}/activity`: the activity of a role and its applications, newest first.
 ///
 /// # Errors
-/// The same about the role.
-fn of_role(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
-    let id = RoleId::parse(&input.id).ok_or(NO_ROLE)?;
-    let (organization, _) = store::access::to_role(tx, who, &id)?.ok_or(NO_ROLE)?;
-    page(tx, &Subject::of_role(organization, id), input)
+/// `not_found` if the role does not exist or the caller may not see it; `validation_error` for a `cursor` of another list.
+fn role_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = RoleId::parse(&input.id).ok_or(ROLE_NOT_VISIBLE)?;
+    let (organization, _) = visible::role(tx, caller, &id)?;
+    page_reply(tx, &Subject::of_role(organization, id), input)
 }
 
-/// `GET /api/v1/candidates/{id}/activity`: what was done to a candidate in all their applications, newest first.
+/// `GET /api/v1/candidates/{id}/activity`: the activity of a candidate in all their applications, newest first.
 ///
 /// # Errors
-/// The same about the candidate.
-fn of_candidate(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
-    let id = CandidateId::parse(&input.id).ok_or(NO_CANDIDATE)?;
-    let (organization, _) = store::access::to_candidate(tx, who, &id)?.ok_or(NO_CANDIDATE)?;
-    page(tx, &Subject::of_candidate(organization, id), input)
+/// `not_found` if the candidate does not exist or the caller may not see them; `validation_error` for a `cursor` of another
+/// list.
+fn candidate_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
+    let id = CandidateId::parse(&input.id).ok_or(CANDIDATE_NOT_VISIBLE)?;
+    let (organization, _) = visible::candidate(tx, caller, &id)?;
+    page_reply(tx, &Subject::of_candidate(organization, id), input)
 }
 
-/// `GET /api/admin/activity`: platform activity, which is what was done to the appliance itself, newest first.
+/// `GET /api/admin/activity`: platform activity, newest first.
 ///
 /// # Errors
-/// `validation_error` for a `cursor` that no page of it gave.
-fn of_platform(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ActivityInput) -> Result<Reply, Error> {
-    let before = match input.page.after.as_deref() {
-        Some([id]) => {
-            let id = ActivityId::parse(id).ok_or_else(pagination::invalid_cursor)?;
-            store::activity::platform::number(tx, &id)?.ok_or_else(pagination::invalid_cursor)?
-        }
-        _ => i64::MAX,
-    };
-    let found = store::activity::platform::page(tx, input.action, before, input.page.rows_to_fetch())?;
-    let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
-    Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
+/// `validation_error` for a `cursor` of another list.
+fn platform_activity(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ActivityInput) -> Result<Reply, Error> {
+    let before = number_before(input, |id| store::activity::platform::number(tx, id))?;
+    let rows = store::activity::platform::page(tx, input.action, before, input.page.rows_to_fetch())?;
+    Ok(input.page.reply(rows.iter().map(wire).collect(), |row| vec![row.id.to_owned()], |row| row))
 }
 
-fn page(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<Reply, Error> {
-    // A row is found again by its id: its number would tell how much is done in the whole file.
-    let before = match input.page.after.as_deref() {
-        Some([id]) => {
-            let id = ActivityId::parse(id).ok_or_else(pagination::invalid_cursor)?;
-            store::activity::number(tx, subject, &id)?.ok_or_else(pagination::invalid_cursor)?
-        }
-        _ => i64::MAX,
-    };
-    let found = store::activity::page(tx, subject, input.action, before, input.page.rows_to_fetch())?;
-    let rows = found.iter().map(wire).collect::<Result<Vec<_>, _>>()?;
-    Ok(input.page.reply(rows, |row| vec![row.id.to_owned()], |row| row))
+fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<Reply, Error> {
+    let before = number_before(input, |id| store::activity::number(tx, subject, id))?;
+    let rows = store::activity::page(tx, subject, input.action, before, input.page.rows_to_fetch())?;
+    Ok(input.page.reply(rows.iter().map(wire).collect(), |row| vec![row.id.to_owned()], |row| row))
 }
 
-/// What was done, as it is told.
-pub(in crate::http) fn wire(activity: &Activity) -> Result<WireActivity<'_>, Error> {
-    // Earlier versions took JSON that is nested deeper than any reader goes. Such a row is shown without its detail.
-    let detail = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
+/// The number of the last row of the previous page. The cursor has the id of that row, because its number would reveal how
+/// much happens in the whole file.
+///
+/// # Errors
+/// `validation_error` if `number_of` does not know the id.
+fn number_before(
+    input: &ActivityInput,
+    number_of: impl Fn(&ActivityId) -> Result<Option<i64>, Error>,
+) -> Result<i64, Error> {
+    let Some([id]) = input.page.after.as_deref() else { return Ok(i64::MAX) };
+    let id = ActivityId::parse(id).ok_or_else(invalid_cursor)?;
+    Ok(number_of(&id)?.ok_or_else(invalid_cursor)?)
+}
+
+/// The activity as answers show it. A detail that cannot be parsed is shown as null.
+pub(in crate::http) fn wire(activity: &Activity) -> WireActivity<'_> {
+    let detail: Option<Value> = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let mut detail = detail.unwrap_or(Value::Null);
     let mut side = |name: &str| detail.get_mut(name).map(Value::take).unwrap_or_default();
-    Ok(WireActivity {
+    WireActivity {
         id: activity.id.as_str(),
         at: activity.at.to_string(),
         action: &activity.action,
@@ -160,7 +137,7 @@ pub(in crate::http) fn wire(activity: &Activity) -> Result<WireActivity<'_>, Err
         erased: activity.detail.is_none(),
         hash: hex(&activity.hash),
         previous_hash: hex(&activity.previous_hash),
-    })
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

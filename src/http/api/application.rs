@@ -1,17 +1,17 @@
-//! `POST /api/v1/candidate-roles/{id}/withdraw`: a candidate takes an application back.
+//! `POST /api/v1/candidate-roles/{id}/withdraw`: staff withdraw an application at the candidate's request.
 
 use hyper::Method;
 
-use super::api_key::WireData;
-use super::candidate::WRITES;
-use super::candidate::wire::WireApplicationInFull;
+use super::candidate::CHANGE_ANSWERS;
+use super::candidate::wire::{ApplicationInFull, WireApplicationInFull};
 use crate::domain::api_key::Scope;
 use crate::domain::candidate;
 use crate::domain::candidate_step::NOTES_CHARACTERS_MAX;
-use crate::domain::id::{ApplicationId, Id};
-use crate::domain::refusal::Refusal;
+use crate::domain::id::ApplicationId;
 use crate::domain::user::Principal;
+use crate::http::api::envelope;
 use crate::http::api::resource::APPLICATION;
+use crate::http::api::visible::{self, APPLICATION_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -19,46 +19,45 @@ use crate::http::server::route::Route;
 use crate::store::application::recorded_act;
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_APPLICATION: Refusal = Refusal::NotFound("there is no such application, or this key may not see it");
-
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidate-roles/{id}/withdraw";
     let withdraw = Route::scoped(APPLICATION, Scope::PipelineWrite, Method::POST, path, decode, withdraw);
-    vec![withdraw.with_body().writes(Grade::Durable).answering(WRITES)]
+    vec![withdraw.with_body().writes(Grade::Durable).answering(CHANGE_ANSWERS)]
 }
 
 struct WithdrawInput {
-    id: Option<ApplicationId>,
+    id: ApplicationId,
     reason: Option<String>,
 }
 
-/// `…/withdraw`: the reason is optional, and is kept with what was done.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` for a `reason` that is no text, or too long.
+/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a text or too long; `not_found`
+/// for a text that cannot be an id.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);
     fields.valid()?;
-    Ok(WithdrawInput { id: ApplicationId::parse(request.param("id")), reason })
+    Ok(WithdrawInput { id: request.id_param("id", APPLICATION_NOT_VISIBLE)?, reason })
 }
 
-/// `POST /api/v1/candidate-roles/{id}/withdraw`: ends an application that is in progress; its steps stay as they are.
+/// `POST /api/v1/candidate-roles/{id}/withdraw`: ends an application that is in progress. Its steps do not change. The
+/// activity row has the reason.
 ///
 /// # Errors
-/// `not_found` where there is no such application, or the caller may not see it; `forbidden` for a plain member;
-/// `conflict` where it has ended.
-fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &WithdrawInput) -> Result<Reply, Error> {
-    let id = input.id.as_ref().ok_or(NO_APPLICATION)?;
-    let (organization, standing) = store::access::to_application(tx, who, id)?.ok_or(NO_APPLICATION)?;
-    let before = store::application::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
-    standing.require_manager()?;
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member;
+/// `conflict` if the application has ended.
+fn withdraw(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &WithdrawInput) -> Result<Reply, Error> {
+    let id = &input.id;
+    let (organization, roles) = visible::application(tx, caller, id)?;
+    let before = store::application::find(tx, &organization, id)?.ok_or(APPLICATION_NOT_VISIBLE)?;
+    roles.require_manager()?;
     candidate::require_withdrawable(before.record.status)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    recorded_act::withdraw(tx, Some(who), &organization, &before, input.reason.as_deref(), &stamp)?;
-    let after = store::application::find(tx, &organization, id)?.ok_or(NO_APPLICATION)?;
-    let steps = store::candidate_step::of_application(tx, id)?;
-    let after = (after, steps, store::signup::all_of_application(tx, id)?);
-    let data = WireApplicationInFull::of(&after);
-    Ok(Reply::json(&WireData { success: true, data }).about(before.candidate_id))
+    recorded_act::withdraw(tx, Some(caller), &organization, &before, input.reason.as_deref(), &stamp)?;
+    let after = ApplicationInFull {
+        application: store::application::find(tx, &organization, id)?.ok_or(APPLICATION_NOT_VISIBLE)?,
+        steps: store::candidate_step::of_application(tx, id)?,
+        signups: store::signup::all_of_application(tx, id)?,
+    };
+    Ok(envelope::with_data(WireApplicationInFull::new(&after)).about(before.candidate_id))
 }

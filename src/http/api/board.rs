@@ -1,29 +1,29 @@
-//! `GET /api/v1/roles/{id}/board`: where a role's candidates are.
+//! `GET /api/v1/roles/{id}/board`: the candidates at each step of a role.
 
 use std::collections::HashMap;
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::api_key::WireData;
 use super::candidate::wire::WireSignup;
-use super::status::WireApplications;
+use super::organization_status::WireApplicationCounts;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::envelope;
 use crate::http::api::resource::ORGANIZATION;
+use crate::http::api::visible::{self, ROLE_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{self, PageRequest, WirePagination};
+use crate::http::server::pagination::{PageRequest, WirePagination, invalid_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::board::{self, BoardEntry, BoardStep};
 use crate::store::signup::{self, Signup};
-use crate::store::{self, Error, Tx};
+use crate::store::{Error, Tx};
 
-const NO_ROLE: Refusal = Refusal::NotFound("there is no such role, or this key may not see it");
 const NO_STEP: Refusal = Refusal::NotFound("the role has no step with this stepId");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -31,52 +31,50 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![Route::scoped(ORGANIZATION, Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
         (200, ""),
         (400, "validation_error"),
-        (401, "unauthorized"),
-        (403, "insufficient_scope"),
         (404, "not_found"),
-        (429, "rate_limited"),
     ])]
 }
 
 struct BoardInput {
-    role: Option<RoleId>,
-    /// The one step that is asked for, as it was given.
+    role: RoleId,
+    /// The step of `stepId`. The answer has a page of this step alone.
     step: Option<String>,
     page: PageRequest,
-    /// The last entry before the page.
-    after: Option<(i64, ApplicationId)>,
+    after: Option<BoardCursor>,
 }
 
-/// What of the board is asked for. All parameters at fault are told at once.
-///
+/// The last candidate of the previous page: the time since when they are at the step, in microseconds, and their
+/// application.
+type BoardCursor = (i64, ApplicationId);
+
 /// # Errors
-/// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, one without the step that it is of,
-/// a parameter that is there twice.
+/// `validation_error`, which names every invalid parameter, and for a `cursor` without its `stepId`; `not_found` for a text
+/// that cannot be an id.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), PageRequest::parse(request, 2))?;
-    let after = page.after.as_deref().map(|parts| cursor(parts).ok_or_else(pagination::invalid_cursor)).transpose()?;
+    let after = page.after.as_deref().map(|parts| parse_cursor(parts).ok_or_else(invalid_cursor)).transpose()?;
     if after.is_some() && step.is_none() {
-        return Err(Refusal::invalid("cursor", "is one of a step's pages; send that step's stepId with it").into());
+        return Err(Refusal::invalid("cursor", "belongs to one step; send the stepId of that step with it").into());
     }
-    Ok(BoardInput { role: RoleId::parse(request.param("id")), step, page, after })
+    Ok(BoardInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, page, after })
 }
 
-fn cursor(parts: &[String]) -> Option<(i64, ApplicationId)> {
+fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
     let [since, id] = parts else { return None };
     Some((since.parse().ok()?, ApplicationId::parse(id)?))
 }
 
-/// `GET /api/v1/roles/{id}/board`: the steps of a role in their order, and at each the candidates whose applications are
-/// in progress, those who are there longest first. With `stepId` further pages of one step.
+/// `GET /api/v1/roles/{id}/board`: the steps of a role in order. Each has the candidates whose applications are in progress
+/// there; who is at the step longest comes first. With `stepId`, further pages of one step.
 ///
-/// A candidate who moves goes to the end of the step that they come to, and nobody else moves: whoever stays is
-/// on the pages of their step exactly once, however many others come and go meanwhile.
+/// A candidate who moves goes to the end of the new step, and the order of the others does not change. So a client that
+/// pages through a step sees each candidate who stays exactly once, even if others come and go meanwhile.
 ///
 /// # Errors
-/// `not_found` where there is no such role, the caller may not see it, or it has no such step.
-fn board(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
-    let role = input.role.as_ref().ok_or(NO_ROLE)?;
-    let (organization, _) = store::access::to_role(tx, who, role)?.ok_or(NO_ROLE)?;
+/// `not_found` if the role does not exist, the caller may not see it, or it has no such step.
+fn board(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &BoardInput) -> Result<Reply, Error> {
+    let role = &input.role;
+    let (organization, _) = visible::role(tx, caller, role)?;
     let steps = board::steps(tx, &organization, role)?;
     match &input.step {
         Some(id) => {
@@ -95,9 +93,9 @@ fn one_step(
     input: &BoardInput,
 ) -> Result<Reply, Error> {
     let after = input.after.as_ref().map_or(board::FIRST_PAGE, |(since, id)| (*since, id.as_str()));
-    let found = board::page(tx, organization, role, step, after, input.page.rows_to_fetch())?;
-    let signups = signups_of(tx, found.iter())?;
-    Ok(input.page.reply(found, key, |entry| wire_entry(entry, &signups, tx.now)))
+    let candidates = board::page(tx, organization, role, step, after, input.page.rows_to_fetch())?;
+    let signups = signups_of(tx, candidates.iter())?;
+    Ok(input.page.reply(candidates, cursor_parts, |one| wire_entry(one, &signups, tx.now)))
 }
 
 fn all_steps(
@@ -111,50 +109,49 @@ fn all_steps(
     let mut pages = Vec::new();
     for step in steps {
         let count = counts.get(&step.id).copied().unwrap_or(0);
-        // A step that was removed is shown for as long as somebody is there.
+        // The board shows a removed step as long as a candidate is there.
         if step.order.is_none() && count == 0 {
             continue;
         }
-        let found = board::page(tx, organization, role, &step.id, board::FIRST_PAGE, page.rows_to_fetch())?;
-        pages.push((step, count, page.take_page(found, key)));
+        let candidates = board::page(tx, organization, role, &step.id, board::FIRST_PAGE, page.rows_to_fetch())?;
+        pages.push((step, count, page.take_page(candidates, cursor_parts)));
     }
-    let signups = signups_of(tx, pages.iter().flat_map(|(_, _, (entries, _))| entries))?;
-    let shown = pages.into_iter().map(|(step, count, (entries, pagination))| WireStep {
+    let signups = signups_of(tx, pages.iter().flat_map(|(_, _, (candidates, _))| candidates))?;
+    let steps = pages.into_iter().map(|(step, count, (candidates, pagination))| WireStep {
         id: step.id.as_str(),
         name: &step.name,
         order: step.order,
         step_type: step.step_type.as_str(),
         removed: step.order.is_none(),
         count,
-        candidates: entries.into_iter().map(|entry| wire_entry(entry, &signups, tx.now)).collect(),
+        candidates: candidates.into_iter().map(|one| wire_entry(one, &signups, tx.now)).collect(),
         pagination,
     });
     let applications = board::applications(tx, organization, role)?.into();
-    let data = WireBoard { role_id: role.as_str(), applications, steps: shown.collect() };
-    Ok(Reply::json(&WireData { success: true, data }))
+    Ok(envelope::with_data(WireBoard { role_id: role.as_str(), applications, steps: steps.collect() }))
 }
 
-fn key(entry: &BoardEntry) -> Vec<String> {
-    vec![entry.since.micros().to_string(), entry.candidate_role_id.to_string()]
+fn cursor_parts(last: &BoardEntry) -> Vec<String> {
+    vec![last.since.micros().to_string(), last.candidate_role_id.to_string()]
 }
 
-/// What the applications of a page were made with.
+/// The signups that the applications of a page were made with.
 fn signups_of<'a>(
     tx: &Tx<'_>,
-    entries: impl Iterator<Item = &'a BoardEntry>,
+    candidates: impl Iterator<Item = &'a BoardEntry>,
 ) -> Result<HashMap<ApplicationId, Signup>, Error> {
-    signup::of_applications(tx, entries.map(|entry| &entry.candidate_role_id))
+    signup::of_applications(tx, candidates.map(|one| &one.candidate_role_id))
 }
 
-fn wire_entry(entry: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: Timestamp) -> WireEntry<'_> {
-    WireEntry {
-        signup: signups.get(&entry.candidate_role_id).map(WireSignup::of),
-        candidate: WireCandidate { id: entry.candidate_id.into(), name: entry.candidate_name },
-        candidate_role_id: entry.candidate_role_id.into(),
-        candidate_step_id: entry.candidate_step_id.into(),
-        applied_at: entry.applied_at.to_string(),
-        since: entry.since.to_string(),
-        seconds_in_step: now.since(entry.since).as_secs(),
+fn wire_entry(one: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: Timestamp) -> WireBoardEntry<'_> {
+    WireBoardEntry {
+        signup: signups.get(&one.candidate_role_id).map(WireSignup::new),
+        candidate: WireCandidate { id: one.candidate_id.into(), name: one.candidate_name },
+        candidate_role_id: one.candidate_role_id.into(),
+        candidate_step_id: one.candidate_step_id.into(),
+        applied_at: one.applied_at.to_string(),
+        since: one.since.to_string(),
+        seconds_in_step: now.since(one.since).as_secs(),
     }
 }
 
@@ -162,7 +159,7 @@ fn wire_entry(entry: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: 
 #[serde(rename_all = "camelCase")]
 struct WireBoard<'a> {
     role_id: &'a str,
-    applications: WireApplications,
+    applications: WireApplicationCounts,
     steps: Vec<WireStep<'a>>,
 }
 
@@ -175,13 +172,13 @@ struct WireStep<'a> {
     step_type: &'static str,
     removed: bool,
     count: i64,
-    candidates: Vec<WireEntry<'a>>,
+    candidates: Vec<WireBoardEntry<'a>>,
     pagination: WirePagination,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireEntry<'a> {
+struct WireBoardEntry<'a> {
     candidate: WireCandidate,
     candidate_role_id: String,
     candidate_step_id: String,

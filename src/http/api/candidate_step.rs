@@ -1,6 +1,6 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions on a candidate at a step.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an application.
 //!
-//! With `dryRun=true` each of them is answered as it would be, on a snapshot: everything is checked and nothing saved.
+//! A dry run (`dryRun=true`) makes all checks on a snapshot and answers the same, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::domain::candidate_step::{
     self, CandidateStep, Decision, HireInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput, ReopenInput,
     StepFacts, ValidateInput,
 };
-use crate::domain::id::{ApplicationId, CandidateStepId, Id, RoleId};
+use crate::domain::id::{ApplicationId, CandidateStepId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::api::resource::CANDIDATE_STEP;
@@ -21,22 +21,12 @@ use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
 use crate::store::{self, Error, Grade, Tx};
 
-const ANSWERS: &[Answer] = &[
-    (200, ""),
-    (400, "bad_request"),
-    (400, "validation_error"),
-    (401, "unauthorized"),
-    (403, "forbidden"),
-    (403, "insufficient_scope"),
-    (404, "not_found"),
-    (409, "conflict"),
-    (413, "payload_too_large"),
-    (415, "unsupported_media_type"),
-    (429, "rate_limited"),
-];
+const NO_STEP: Refusal = Refusal::NotFound("there is no such step, or this key may not see it");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::PipelineWrite;
+    let answers: &[Answer] =
+        &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
     let [reject_path, hire_path, validate_path, reopen_path] = [
         "/api/v1/candidate-steps/{id}/reject",
         "/api/v1/candidate-steps/{id}/hire",
@@ -49,47 +39,42 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, validate_path, decode_validate, validate),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, reopen_path, decode_reopen, reopen),
     ]
-    .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(ANSWERS))
+    .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(answers))
     .into()
 }
 
-/// `…/reject`: all three members are optional texts.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object, a member that is no text, or one that is too long; `validation_error`
-/// for a `dryRun` that is neither `true` nor `false`.
-fn decode_reject(_: &Ctx, request: &Request) -> Result<(Addressed, RejectInput), Error> {
+/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise as [`DecisionTarget::decode`].
+fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectInput), Error> {
     let mut fields = request.object()?;
     let input = RejectInput {
         outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX),
         outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
         outcome_reason: fields.text("outcomeReason", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.valid_or_bad_request(), input)
+    DecisionTarget::decode(request, fields.valid_or_bad_request(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step; a hire is reversed by it.
+/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step, and reverses a hire.
 ///
 /// # Errors
-/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
-/// organization is that of a plain member; `conflict` where the step is already rejected.
+/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    who: &Principal,
-    (addressed, input): &(Addressed, RejectInput),
+    caller: &Principal,
+    (target, input): &(DecisionTarget, RejectInput),
 ) -> Result<Reply, Error> {
-    let facts = addressed.load(tx, who)?;
+    let facts = target.load(tx, caller)?;
     let decision = candidate_step::reject(&facts, input, tx.now)?;
-    concluded(ctx, tx, who, Action::Rejected, addressed, facts, &decision)
+    save_and_reply(ctx, tx, caller, Action::Rejected, target, facts, &decision)
 }
 
-/// `…/hire`: `notes` and `outcomeNotes` are the same; where both are given the first counts.
+/// `notes` and `outcomeNotes` are synonyms. If both are given, `notes` counts.
 ///
 /// # Errors
-/// `bad_request` for a body that is no JSON object, a member that is no text or no date, or one that is too long;
-/// `validation_error` for a `dryRun` that is neither `true` nor `false`.
-fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Error> {
+/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise as [`DecisionTarget::decode`].
+fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput), Error> {
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
     let outcome_notes = fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX);
@@ -99,131 +84,133 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(Addressed, HireInput), Err
         offer_accepted_date: fields.timestamp("offerAcceptedDate"),
         external_position_id: fields.text_unless_blank("externalPositionId", OUTCOME_CHARACTERS_MAX),
     };
-    Addressed::with(request, fields.valid_or_bad_request(), input)
+    DecisionTarget::decode(request, fields.valid_or_bad_request(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate, from whichever step of the application is named.
+/// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate. The path may name any step of the application.
 ///
 /// # Errors
-/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
-/// organization is that of a plain member; `conflict` where the candidate is already hired or rejected for the role, or
-/// has withdrawn; `bad_request` where its positions are filled, it is not open, or the organization wants an external
-/// position id and there is none.
-fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (addressed, input): &(Addressed, HireInput)) -> Result<Reply, Error> {
-    let facts = addressed.load(tx, who)?;
+/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the candidate is already hired or rejected for
+/// the role, or has withdrawn; `bad_request` if the role is not open, all its positions are filled, or an external position
+/// id is required and missing.
+fn hire(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    caller: &Principal,
+    (target, input): &(DecisionTarget, HireInput),
+) -> Result<Reply, Error> {
+    let facts = target.load(tx, caller)?;
     let decision = candidate_step::hire(&facts, input, tx.now)?;
-    concluded(ctx, tx, who, Action::Hired, addressed, facts, &decision)
+    save_and_reply(ctx, tx, caller, Action::Hired, target, facts, &decision)
 }
 
-/// `…/validate`: the notes are optional.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` for notes that are no text or too long, and for a
-/// `dryRun` that is neither `true` nor `false`.
-fn decode_validate(_: &Ctx, request: &Request) -> Result<(Addressed, ValidateInput), Error> {
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise as
+/// [`DecisionTarget::decode`].
+fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ValidateInput), Error> {
     let mut fields = request.object()?;
     let input = ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) };
-    Addressed::with(request, fields.valid(), input)
+    DecisionTarget::decode(request, fields.valid(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/validate`: the candidate has passed this step, and is at the next one.
+/// `POST /api/v1/candidate-steps/{id}/validate`: the candidate passes this step and moves to the next one.
 ///
 /// # Errors
-/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
-/// organization is that of a plain member; `conflict` where the application has ended, the candidate is not at this step,
-/// or it is the final one.
+/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the candidate is not
+/// at this step, or it is the last step.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    who: &Principal,
-    (addressed, input): &(Addressed, ValidateInput),
+    caller: &Principal,
+    (target, input): &(DecisionTarget, ValidateInput),
 ) -> Result<Reply, Error> {
-    let facts = addressed.load(tx, who)?;
+    let facts = target.load(tx, caller)?;
     let decision = candidate_step::validate(&facts, input, tx.now)?;
-    concluded(ctx, tx, who, Action::Validated, addressed, facts, &decision)
+    save_and_reply(ctx, tx, caller, Action::Validated, target, facts, &decision)
 }
 
-/// `…/reopen`: the reason must be there.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without a reason or with one that is too long, and
-/// for a `dryRun` that is neither `true` nor `false`.
-fn decode_reopen(_: &Ctx, request: &Request) -> Result<(Addressed, ReopenInput), Error> {
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise as
+/// [`DecisionTarget::decode`].
+fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenInput), Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);
-    Addressed::with(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
+    DecisionTarget::decode(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection, and puts the candidate where they were.
+/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the step that they were at.
 ///
 /// # Errors
-/// `not_found` where there is no such step, or the caller may not see it; `forbidden` where the caller's role in the
-/// organization is that of a plain member; `conflict` where the step is not rejected, or the candidate has withdrawn.
+/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or the candidate has
+/// withdrawn.
 fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    who: &Principal,
-    (addressed, input): &(Addressed, ReopenInput),
+    caller: &Principal,
+    (target, input): &(DecisionTarget, ReopenInput),
 ) -> Result<Reply, Error> {
-    let facts = addressed.load(tx, who)?;
+    let facts = target.load(tx, caller)?;
     let rejections = store::candidate_step::rejections(tx, &facts)?;
     let decision = candidate_step::reopen(&facts, &rejections, input)?;
-    concluded(ctx, tx, who, Action::Reopened, addressed, facts, &decision)
+    save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision, unless it is only to be tried, and answers with the step as it is then.
-fn concluded(
+/// Saves a decision, except in a dry run, and answers with the step as decided.
+fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    who: &Principal,
+    caller: &Principal,
     action: Action,
-    addressed: &Addressed,
+    target: &DecisionTarget,
     facts: StepFacts,
     decision: &Decision,
 ) -> Result<Reply, Error> {
-    if !addressed.is_dry_run {
-        store::candidate_step::save(tx, who, action, &facts, decision, &store::activity::stamp(&*ctx.world))?;
+    if !target.is_dry_run {
+        store::candidate_step::save(tx, caller, action, &facts, decision, &store::activity::stamp(&*ctx.world))?;
     }
     Ok(Reply::json(&WireDecision {
         success: true,
-        dry_run: addressed.is_dry_run,
+        dry_run: target.is_dry_run,
         step: wire(&facts, &decision.answer_step),
         next_step: decision.next.as_ref().map(|step| wire(&facts, step)),
     })
     .about(facts.candidate_id))
 }
 
-/// The step that a path names, where an id that none can have names nothing; and whether the decision is only to be tried.
-struct Addressed {
-    step: Option<CandidateStepId>,
+/// The step that a decision is about.
+struct DecisionTarget {
+    step: CandidateStepId,
     is_dry_run: bool,
 }
 
-impl Addressed {
-    /// With the input of the body, where neither it nor the query is at fault.
-    fn with<W>(request: &Request, body: Result<(), Refusal>, input: W) -> Result<(Self, W), Error> {
+impl DecisionTarget {
+    /// Combines the path and the query with the input of the body.
+    ///
+    /// # Errors
+    /// The refusal of the body; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` for a text that
+    /// cannot be an id.
+    fn decode<I>(request: &Request, body: Result<(), Refusal>, input: I) -> Result<(Self, I), Error> {
         let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;
-        Ok((Self { step: CandidateStepId::parse(request.param("id")), is_dry_run }, input))
+        Ok((Self { step: request.id_param("id", NO_STEP)?, is_dry_run }, input))
     }
 
     /// # Errors
-    /// `not_found` where there is no such step, or the caller may not see it.
-    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<StepFacts, Error> {
-        let found = match &self.step {
-            Some(step) => store::candidate_step::load(tx, who, step)?,
-            None => None,
-        };
-        found.ok_or(Error::Refused(Refusal::NotFound("there is no such step, or this key may not see it")))
+    /// `not_found` if the step does not exist or the caller may not see it.
+    fn load(&self, tx: &Tx<'_>, caller: &Principal) -> Result<StepFacts, Error> {
+        Ok(store::candidate_step::load(tx, caller, &self.step)?.ok_or(NO_STEP)?)
     }
 }
 
 fn wire<'a>(facts: &'a StepFacts, step: &'a CandidateStep) -> WireStep<'a> {
-    WireStep::of(&facts.role_id, &facts.application_id, step)
+    WireStep::new(&facts.role_id, &facts.application_id, step)
 }
 
 impl<'a> WireStep<'a> {
-    /// A step of an application to a role.
-    pub(in crate::http) fn of(role_id: &'a RoleId, application_id: &'a ApplicationId, step: &'a CandidateStep) -> Self {
+    pub(in crate::http) fn new(
+        role_id: &'a RoleId,
+        application_id: &'a ApplicationId,
+        step: &'a CandidateStep,
+    ) -> Self {
         Self {
             id: step.id.as_str(),
             role_id: role_id.as_str(),

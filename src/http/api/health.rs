@@ -1,4 +1,4 @@
-//! `GET /`, `/healthz` and `/readyz`: what this is, whether it lives, whether it can work.
+//! `GET /` names the service, `/healthz` shows that it runs, `/readyz` that it can work.
 
 use hyper::Method;
 use serde::Serialize;
@@ -21,21 +21,21 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /`: names the service.
+/// `GET /`: the name and version of the service.
 fn name(_: &Ctx) -> Reply {
     Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// `GET /healthz`: the process lives.
+/// `GET /healthz`: the process runs.
 fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: the file can be read and written, which is tried, and is the one that was opened.
+/// `GET /readyz`: tries to read and to write the file.
 ///
 /// # Errors
-/// `unavailable` where it cannot be now, and where a job has failed for a while, which is named; `internal_error` where the file
-/// does not keep what is written.
+/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, and if a background
+/// job has failed for a while. The answer names the job.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(Job::name).collect();

@@ -1,18 +1,18 @@
-//! `/api/admin/hr-deliveries`: admins see what became of the deliveries to HR systems, and send one again.
+//! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
-//! All of them take up first what was decided a moment ago, so that a hire that was answered is seen: hence they write.
+//! Each endpoint writes: it first moves new decisions to the outbox, so that a hire is visible as soon as it was answered.
 
 use hyper::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::api_key::WireData;
 use crate::domain::hr_delivery::{DeliveryState, HeldBy};
 use crate::domain::id::{ApplicationId, DeliveryId, Id, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Admin;
+use crate::http::api::{decode, envelope};
 use crate::http::server::ctx::Ctx;
-use crate::http::server::pagination::{self, WirePage, WirePagination};
+use crate::http::server::pagination::{self, WirePage, WirePagination, invalid_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -30,67 +30,46 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::admin(Method::GET, deliveries, decode_list, list).writes(Grade::Upkeep).answering(&[
             (200, ""),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
-            (429, "rate_limited"),
         ]),
-        Route::admin(Method::GET, delivery, decode_id, read).writes(Grade::Upkeep).answering(&[
+        Route::admin(Method::GET, delivery, decode_id, get)
+            .writes(Grade::Upkeep)
+            .answering(&[(200, ""), (404, "not_found")]),
+        Route::admin(Method::POST, retry, decode_id, retry_delivery).writes(Grade::Durable).answering(&[
             (200, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
-        Route::admin(Method::POST, retry, decode_id, send_again).writes(Grade::Durable).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
             (409, "conflict"),
-            (429, "rate_limited"),
         ]),
     ]
 }
 
 struct DeliveryListInput {
     filter: DeliveryFilter,
-    rows: usize,
+    rows_max: usize,
     cursor: Option<DeliveryId>,
 }
 
-/// Which deliveries are asked for. All parameters at fault are told at once.
-///
 /// # Errors
-/// `validation_error` for a `limit` that is no integer, a `state` that there is none of, a `cursor` that no page gave,
-/// a parameter that is there twice; `not_found` for an `organizationId` that none can have.
+/// `validation_error`, which names every invalid parameter; `not_found` for an `organizationId` that cannot be an id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
-    let state = request.query("state").and_then(|text| text.as_deref().map(state).transpose());
-    let cursor = request.query("cursor").and_then(|text| text.as_deref().map(cursor).transpose());
-    let narrowed = Refusal::both(state, cursor);
-    let named = Refusal::both(request.query("organizationId"), pagination::requested_rows(request));
-    let ((state, cursor), (organization, rows)) = Refusal::both(narrowed, named)?;
+    let state = decode::word_param(request, "state", DeliveryState::WORDS, DeliveryState::parse);
+    let cursor = request.query("cursor").and_then(|text| text.as_deref().map(parse_cursor).transpose());
+    let organization_and_limit = Refusal::both(request.query("organizationId"), pagination::requested_rows(request));
+    let ((state, cursor), (organization, rows_max)) =
+        Refusal::both(Refusal::both(state, cursor), organization_and_limit)?;
     let organization_id = organization.map(|id| OrganizationId::parse(&id).ok_or(NO_ORGANIZATION)).transpose()?;
-    Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows, cursor })
+    Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows_max, cursor })
 }
 
-fn state(text: &str) -> Result<DeliveryState, Refusal> {
-    DeliveryState::parse(text)
-        .ok_or_else(|| Refusal::invalid("state", format!("must be one of {}", DeliveryState::WORDS.join(", "))))
+/// The cursor of this list is the id of the last delivery.
+fn parse_cursor(text: &str) -> Result<DeliveryId, Refusal> {
+    DeliveryId::parse(text).ok_or_else(invalid_cursor)
 }
 
-fn cursor(text: &str) -> Result<DeliveryId, Refusal> {
-    DeliveryId::parse(text).ok_or_else(no_cursor)
-}
-
-fn no_cursor() -> Refusal {
-    Refusal::invalid("cursor", "must be pagination.nextCursor of the previous page")
-}
-
-/// `GET /api/admin/hr-deliveries`: a page of deliveries, newest first.
+/// `GET /api/admin/hr-deliveries`: newest first.
 ///
 /// # Errors
-/// `validation_error` for a `cursor` that no page gave; `not_found` where there is no such organization.
+/// `validation_error` for a `cursor` that names no delivery; `not_found` if the organization does not exist.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     if let Some(id) = &input.filter.organization_id
@@ -99,58 +78,56 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Re
         return Err(NO_ORGANIZATION.into());
     }
     let before = match &input.cursor {
-        Some(id) => store::hr_delivery::find(tx, id)?.ok_or_else(no_cursor)?.number,
+        Some(id) => store::hr_delivery::find(tx, id)?.ok_or_else(invalid_cursor)?.number,
         None => i64::MAX,
     };
-    // One row more than the page has tells whether there are more.
-    let mut deliveries = store::hr_delivery::page(tx, &input.filter, before, input.rows + 1)?;
-    let has_more = deliveries.len() > input.rows;
-    deliveries.truncate(input.rows);
+    // One more row than the page has shows whether there is another page.
+    let mut deliveries = store::hr_delivery::page(tx, &input.filter, before, input.rows_max + 1)?;
+    let has_more = deliveries.len() > input.rows_max;
+    deliveries.truncate(input.rows_max);
     let next_cursor = deliveries.last().filter(|_| has_more).map(|delivery| delivery.id.to_string());
-    let pagination = WirePagination { limit: input.rows, has_more, next_cursor };
+    let pagination = WirePagination { limit: input.rows_max, has_more, next_cursor };
     Ok(Reply::json(&WirePage { success: true, data: deliveries.iter().map(wire).collect(), pagination }))
 }
 
-/// The delivery that a path names; an id that none can have names nothing.
-///
 /// # Errors
-/// `not_found`.
+/// `not_found` for a text that cannot be an id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
-    DeliveryId::parse(request.param("id")).ok_or(Error::Refused(NO_DELIVERY))
+    Ok(request.id_param("id", NO_DELIVERY)?)
 }
 
 /// `GET /api/admin/hr-deliveries/{id}`: a delivery with its message and its attempts.
 ///
 /// # Errors
-/// `not_found` where there is no such delivery.
-fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
+/// `not_found` if the delivery does not exist.
+fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
-    Ok(Reply::json(&WireData { success: true, data: in_full(tx, &delivery)? }))
+    Ok(envelope::with_data(in_full(tx, &delivery)?))
 }
 
 /// A delivery with its message and its attempts.
 pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Value, Error> {
     let payload = store::hr_delivery::payload(tx, delivery.number)?.ok_or(NO_DELIVERY)?;
-    let unreadable = |error: serde_json::Error| Error::Defect(format!("a delivery cannot be told: {error}"));
+    let unreadable = |error: serde_json::Error| Error::Defect(format!("a delivery cannot be shown: {error}"));
     let payload = serde_json::from_str(&payload).map_err(unreadable)?;
     let attempts = store::hr_delivery::attempts(tx, delivery.number)?;
     let history = attempts.iter().map(wire_attempt).collect();
     serde_json::to_value(WireDeliveryInFull { delivery: wire(delivery), payload, history }).map_err(unreadable)
 }
 
-/// `POST /api/admin/hr-deliveries/{id}/retry`: sends a delivery now, under the same id, with its whole schedule before
-/// it.
+/// `POST /api/admin/hr-deliveries/{id}/retry`: makes a delivery due now. It has the same id, and its retry schedule begins
+/// again.
 ///
 /// # Errors
-/// `not_found` where there is no such delivery; `conflict` where it has arrived, or cannot be sent now.
-fn send_again(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
+/// `not_found` if the delivery does not exist; `conflict` if it has arrived or cannot be sent now.
+fn retry_delivery(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     delivery.facts.require_retry()?;
     store::hr_delivery::send_again(tx, delivery.number)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(&delivery) }))
+    Ok(envelope::with_data(wire(&delivery)))
 }
 
 pub(in crate::http) fn wire(delivery: &HrDelivery) -> WireDelivery<'_> {

@@ -1,85 +1,61 @@
-//! `/api/admin/organizations/{id}/hr-integration`: admins say where an organization's HR system listens, and try it.
+//! `/api/admin/organizations/{id}/hr-integration`: admins set and test the URL of an organization's HR system.
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::api_key::{WireData, WireSuccess};
 use crate::domain::hr_integration::{self, Integration, IntegrationInput, SecretInput, TargetUrl, URL_CHARACTERS_MAX};
-use crate::domain::id::{DeliveryId, Id, OrganizationId};
+use crate::domain::id::{DeliveryId, OrganizationId};
 use crate::domain::refusal::Refusal;
 use crate::domain::signature::{SECRET_BYTES_MIN, SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
+use crate::http::api::envelope;
+use crate::http::api::existing::{self, ORGANIZATION_ABSENT};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_ORGANIZATION: Refusal = Refusal::NotFound("there is no such organization");
 const NO_INTEGRATION: Refusal = Refusal::NotFound("the organization has no HR integration; save one with PUT");
 const NO_SECRET: Refusal =
-    Refusal::Conflict("the HR integration has no secret to sign with; save it again, which makes one");
+    Refusal::Conflict("the HR integration has no signing secret; save it again, which generates one");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let integration = "/api/admin/organizations/{id}/hr-integration";
     let test = "/api/admin/organizations/{id}/hr-integration/test";
     vec![
-        Route::admin(Method::GET, integration, decode_id, read).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
+        Route::admin(Method::GET, integration, decode_id, get).answering(&[(200, ""), (404, "not_found")]),
         Route::admin(Method::PUT, integration, decode_put, put).with_body().writes(Grade::Durable).answering(&[
             (200, ""),
-            (400, "bad_request"),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-            (429, "rate_limited"),
         ]),
-        Route::admin(Method::DELETE, integration, decode_id, delete).writes(Grade::Durable).answering(&[
-            (200, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (404, "not_found"),
-            (429, "rate_limited"),
-        ]),
+        Route::admin(Method::DELETE, integration, decode_id, delete)
+            .writes(Grade::Durable)
+            .answering(&[(200, ""), (404, "not_found")]),
         Route::admin(Method::POST, test, decode_id, ping).writes(Grade::Durable).answering(&[
             (202, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
             (409, "conflict"),
-            (429, "rate_limited"),
         ]),
     ]
 }
 
-/// The organization that a path names; an id that none can have names nothing.
-///
 /// # Errors
-/// `not_found`.
+/// `not_found` for a text that cannot be an id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
-    OrganizationId::parse(request.param("id")).ok_or(Error::Refused(NO_ORGANIZATION))
+    Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
 struct IntegrationPutInput {
-    organization_id: Option<OrganizationId>,
+    organization_id: OrganizationId,
     integration: IntegrationInput,
 }
 
-/// What an integration is to be. All fields at fault are told at once.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without a `url` or with one that is not http or
-/// https with a host and without user information, for a `secret` that cannot sign or is too short, for both a `secret`
-/// and `rotateSecret`.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, and for `secret`
+/// together with `rotateSecret`; `not_found` for a text that cannot be an id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> {
     let mut fields = request.object()?;
     let must_be =
@@ -88,7 +64,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
         "must be whsec_ and the base 64 of at least {SECRET_BYTES_MIN} bytes, at most {SECRET_CHARACTERS_MAX} \
-         characters; leave it out and one is made"
+         characters; without it, one is generated"
     );
     let given = fields.string("secret");
     let given = given.and_then(|given| {
@@ -97,59 +73,60 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let rotate = fields.boolean("rotateSecret").unwrap_or(false);
     let enabled = fields.boolean("enabled");
     if given.is_some() && rotate {
-        fields.fault::<()>("rotateSecret", "makes a new secret, so none can be given with it");
+        fields.fault::<()>("rotateSecret", "generates a new secret, so none can be sent with it");
     }
     let url = fields.valid_with(url)?;
-    let rotated = if rotate { SecretInput::Rotate } else { SecretInput::Keep };
-    let integration = IntegrationInput { url, secret: given.map_or(rotated, SecretInput::Given), enabled };
-    Ok(IntegrationPutInput { organization_id: OrganizationId::parse(request.param("id")), integration })
+    let without_given = if rotate { SecretInput::Rotate } else { SecretInput::Keep };
+    let integration = IntegrationInput { url, secret: given.map_or(without_given, SecretInput::Given), enabled };
+    Ok(IntegrationPutInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, integration })
 }
 
-/// `GET …/hr-integration`: where the HR system listens. The secret is not shown.
+/// `GET /api/admin/organizations/{id}/hr-integration`: the integration without its secret.
 ///
 /// # Errors
-/// `not_found` where there is no such organization, or it has no integration.
-fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
+/// `not_found` if the organization does not exist or has no integration.
+fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
     let (integration, updated_at) = find(tx, id)?.ok_or(NO_INTEGRATION)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(id, &integration, updated_at, None, tx.now) }))
+    Ok(envelope::with_data(wire(id, &integration, updated_at, None, tx.now)))
 }
 
-/// `PUT …/hr-integration`: saves where the HR system listens. Enabled, all that it is owed is sent from now on. A
-/// secret that was made here is shown this once.
+/// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If it is enabled, pending deliveries are sent
+/// from now on. The answer shows a generated secret, this once.
 ///
 /// # Errors
-/// `not_found` where there is no such organization.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &IntegrationPutInput) -> Result<Reply, Error> {
-    let id = input.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
+/// `not_found` if the organization does not exist.
+fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &IntegrationPutInput) -> Result<Reply, Error> {
+    let id = &input.organization_id;
     let before = find(tx, id)?.map(|(integration, _)| integration);
-    let made = SigningSecret::generate(|bytes| ctx.world.fill(bytes));
-    let (integration, is_made) = hr_integration::put(before.as_ref(), &input.integration, &made, tx.now);
+    let generated = SigningSecret::generate(|bytes| ctx.world.fill(bytes));
+    let (integration, is_generated) = hr_integration::put(before.as_ref(), &input.integration, &generated, tx.now);
     store::hr_integration::save(tx, id, &integration)?;
     if before.as_ref() != Some(&integration) {
         let stamp = store::activity::stamp(&*ctx.world);
         let change = (before.as_ref(), Some(&integration));
-        store::hr_integration::append_activity(tx, &stamp, who.principal(), id, change)?;
+        store::hr_integration::append_activity(tx, &stamp, admin.principal(), id, change)?;
     }
-    let shown = is_made.then(|| made.reveal());
-    Ok(Reply::json(&WireData { success: true, data: wire(id, &integration, tx.now, shown, tx.now) }))
+    let shown_secret = is_generated.then(|| generated.reveal());
+    Ok(envelope::with_data(wire(id, &integration, tx.now, shown_secret, tx.now)))
 }
 
-/// `DELETE …/hr-integration`: takes it away. What the HR system is owed is kept, and sent once there is another.
+/// `DELETE /api/admin/organizations/{id}/hr-integration`: pending deliveries wait for another integration.
 ///
 /// # Errors
-/// `not_found` where there is no such organization, or it has no integration.
-fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
+/// `not_found` if the organization does not exist or has no integration.
+fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
     let (before, _) = find(tx, id)?.ok_or(NO_INTEGRATION)?;
     store::hr_integration::delete(tx, id)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::hr_integration::append_activity(tx, &stamp, who.principal(), id, (Some(&before), None))?;
-    Ok(Reply::json(&WireSuccess { success: true }))
+    store::hr_integration::append_activity(tx, &stamp, admin.principal(), id, (Some(&before), None))?;
+    Ok(envelope::success())
 }
 
-/// `POST …/hr-integration/test`: queues a signed `ping`, which is tried once, whether the integration is enabled or not.
+/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. It is sent once, even if the
+/// integration is disabled.
 ///
 /// # Errors
-/// `not_found` where there is no such organization, or it has no integration; `conflict` where nothing can sign.
+/// `not_found` if the organization does not exist or has no integration; `conflict` if the integration has no secret.
 fn ping(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, organization: &OrganizationId) -> Result<Reply, Error> {
     let (integration, _) = find(tx, organization)?.ok_or(NO_INTEGRATION)?;
     if integration.secret.is_none() {
@@ -157,14 +134,15 @@ fn ping(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, organization: &OrganizationId) -> Res
     }
     let id: DeliveryId = ctx.world.id();
     store::outbox::enqueue_ping(tx, &id, organization)?;
-    Ok(Reply::accepted(&WireData { success: true, data: WirePing { id: id.as_str() } }))
+    Ok(envelope::accepted(WirePing { id: id.as_str() }))
 }
 
-/// The integration of an organization that is there, and when it was last changed.
+/// An organization's integration, if any, and the time of its last change.
+///
+/// # Errors
+/// `not_found` if the organization does not exist.
 fn find(tx: &Tx<'_>, id: &OrganizationId) -> Result<Option<(Integration, Timestamp)>, Error> {
-    if !store::organization::exists(tx, id)? {
-        return Err(NO_ORGANIZATION.into());
-    }
+    existing::require_organization(tx, id)?;
     store::hr_integration::find(tx, id)
 }
 

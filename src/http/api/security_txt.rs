@@ -13,20 +13,22 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// How long the file says that it holds. It is as current as the setting that it is made from, so it never runs out while
-/// the service runs; a copy of it does. RFC 9116 recommends less than a year.
+/// The distance of `Expires` from now. The file is rendered for each request, so only copies of it expire. RFC 9116 §2.5.5
+/// recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-/// The longest contact.
+/// Longer than any real contact.
 const CONTACT_BYTES_MAX: usize = 500;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::open(Audience::Api, Method::GET, "/.well-known/security.txt", decode, show)
+        Route::open(Audience::Api, Method::GET, "/.well-known/security.txt", decode, get)
             .answering(&[(200, ""), (404, "not_found")]),
     ]
 }
 
+/// # Errors
+/// `not_found` if the operator has set no contact.
 fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     if ctx.settings.security_contacts.is_empty() {
         return Err(Refusal::NotFound("this service names no contact for security reports").into());
@@ -34,9 +36,9 @@ fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: the contacts that the operator gave.
-#[expect(clippy::unnecessary_wraps, reason = "a handler's second half may refuse; this one has nothing to")]
-fn show(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
+/// `GET /.well-known/security.txt`: the contacts that the operator has set.
+#[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
+fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();
     for contact in &ctx.settings.security_contacts {
         text.push_str(&format!("Contact: {contact}\n"));
@@ -48,9 +50,9 @@ fn show(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     Ok(Reply::text(text))
 }
 
-/// A contact as a URI (RFC 9116 §2.5.3): an https URL, a `mailto:` or a `tel:`. An email address alone becomes a `mailto:`.
-/// `None` for anything else.
-pub fn contact(text: &str) -> Option<String> {
+/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address becomes a
+/// `mailto:`. Returns `None` for anything else.
+pub fn parse_contact(text: &str) -> Option<String> {
     let text = text.trim();
     let is_plain = text.len() <= CONTACT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());
     let is_email = |address: &str| Email::parse(address).is_some() && !address.contains([':', '/', '<', '>']);
@@ -74,10 +76,10 @@ pub fn contact(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::contact;
+    use super::parse_contact;
 
     #[test]
-    fn a_contact_is_a_uri_or_an_email_address() {
+    fn contacts_are_uris_or_email_addresses() {
         for (text, uri) in [
             ("security@example.com", "mailto:security@example.com"),
             (" security@example.com ", "mailto:security@example.com"),
@@ -86,7 +88,7 @@ mod tests {
             ("https://example.com/security", "https://example.com/security"),
             ("tel:+1-201-555-0123", "tel:+1-201-555-0123"),
         ] {
-            assert_eq!(contact(text).as_deref(), Some(uri), "{text}");
+            assert_eq!(parse_contact(text).as_deref(), Some(uri), "{text}");
         }
         let long = format!("https://example.com/{}", "a".repeat(500));
         for bad in [
@@ -108,7 +110,7 @@ mod tests {
             "a b@c.example",
             &long,
         ] {
-            assert_eq!(contact(bad), None, "{bad:?}");
+            assert_eq!(parse_contact(bad), None, "{bad:?}");
         }
     }
 }

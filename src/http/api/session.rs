@@ -1,4 +1,4 @@
-//! `/api/auth`: signing in with address and password, and out.
+//! `/api/auth`: sign in with email address and password, and sign out.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
-/// Random bytes of a session's cookie: 256 bits.
+/// 256 bits.
 const COOKIE_RANDOM_BYTES: usize = 32;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -31,40 +31,40 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             .writes(Grade::Vital)
             .answering(&[
                 (200, ""),
-                (400, "bad_request"),
                 (400, "validation_error"),
                 (401, "unauthorized"),
                 (403, "forbidden"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
                 (429, "rate_limited"),
             ]),
-        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out).writes(Grade::Vital).answering(&[
-            (204, ""),
-            (401, "unauthorized"),
-            (403, "forbidden"),
-            (429, "rate_limited"),
-        ]),
+        // A request from another origin is forbidden.
+        Route::session(Method::POST, "/api/auth/sign-out", |_, _| Ok(()), sign_out)
+            .writes(Grade::Vital)
+            .answering(&[(204, ""), (403, "forbidden")]),
     ]
 }
 
-/// A sign-in whose password was right, and the cookie that it will be answered with.
-struct SignIn {
+/// A sign-in with the right password, and the cookie of its new session.
+struct SignInInput {
     email: Email,
     account: SignInAccount,
     cookie: String,
     client: IpAddr,
 }
 
-/// A line of the log for what became of a sign-in. Account and client are keyed hashes: the log names nobody.
-fn note(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
+/// Logs the outcome of a sign-in. Account and client are keyed hashes, so the log names nobody.
+fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
     let (account, client) = (hash("account", account), hash("address", &client.to_string()));
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Looks at the password. An unknown address takes as long, fails the same way and waits like a known one.
-fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
+/// Checks the password. An unknown address takes as long, fails in the same way and is throttled like a known one, so that
+/// nobody learns which addresses have accounts.
+///
+/// # Errors
+/// `forbidden` for a request of another origin; `bad_request` if the body is not a JSON object; `validation_error` without
+/// `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or password.
+fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;
     }
@@ -78,9 +78,10 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
         Some(email) => email.key().to_owned(),
         None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
     };
-    let begun = ctx.sign_in_throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
-    let attempt = begun.map_err(|retry_after_s| {
-        note(ctx, "throttled", &account_key, request.client());
+    let attempt =
+        ctx.sign_in_throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
+    let attempt = attempt.map_err(|retry_after_s| {
+        log_outcome(ctx, "throttled", &account_key, request.client());
         Refusal::RateLimited { retry_after_s }
     })?;
     let account = match &email {
@@ -93,7 +94,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
     let matches = ctx.password_matches(&password, hash);
     let (Some(email), Some(account), true) = (email, account.as_ref(), matches) else {
-        note(ctx, "failed", &account_key, request.client());
+        log_outcome(ctx, "failed", &account_key, request.client());
         if let Some(account) = account {
             ctx.store.note_refused(Refused::SignIn(account.id));
         }
@@ -103,28 +104,31 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignIn, Error> {
     ctx.world.fill(&mut random);
     let cookie = id::token(&random);
     ctx.sign_in_throttle.succeed(&attempt, cookie_digest(&cookie), ctx.world.monotonic());
-    Ok(SignIn { email, account: account.clone(), cookie, client: request.client() })
+    Ok(SignInInput { email, account: account.clone(), cookie, client: request.client() })
 }
 
-/// `POST /api/auth/sign-in`: begins the session, where the password is still the one that was looked at.
-fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignIn) -> Result<Reply, Error> {
+/// `POST /api/auth/sign-in`: begins the session.
+///
+/// # Errors
+/// `unauthorized` if the account has changed since its password was checked.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignInInput) -> Result<Reply, Error> {
     if store::user::sign_in_account(tx, &input.email)?.as_ref() != Some(&input.account) {
-        note(ctx, "failed", input.email.key(), input.client);
+        log_outcome(ctx, "failed", input.email.key(), input.client);
         return Err(Refusal::Unauthorized { sent: true }.into());
     }
     let digest = cookie_digest(&input.cookie);
     store::session::insert(tx, &digest, &input.account.id)?;
-    let who = store::session::principal(tx, &digest)?
-        .ok_or_else(|| Error::Defect("a session that was just made is not there".to_owned()))?;
-    store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &who)?;
-    note(ctx, "succeeded", input.email.key(), input.client);
+    let caller = store::session::principal(tx, &digest)?
+        .ok_or_else(|| Error::Defect("a session that was just inserted is missing".to_owned()))?;
+    store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &caller)?;
+    log_outcome(ctx, "succeeded", input.email.key(), input.client);
     let cookie = set_cookie(ctx, &input.cookie, TOTAL_MAX.as_secs());
-    Ok(Reply::json(&me::wire(&who)).with(header::SET_COOKIE, &cookie))
+    Ok(Reply::json(&me::wire(&caller)).with(header::SET_COOKIE, &cookie))
 }
 
-/// `POST /api/auth/sign-out`: ends the session and takes the cookie back.
-fn sign_out(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
-    if let Auth::Session { digest } = &who.auth {
+/// `POST /api/auth/sign-out`: ends the session and expires its cookie.
+fn sign_out(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
+    if let Auth::Session { digest } = &caller.auth {
         store::session::delete(tx, digest)?;
     }
     Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))

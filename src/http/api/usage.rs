@@ -1,13 +1,14 @@
-//! `/api/admin/api-keys/{id}/usage`: admins read what a key was used for.
+//! `/api/admin/api-keys/{id}/usage`: admins read the usage log of a key.
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::api_key::{NO_KEY, WireData};
-use crate::domain::id::{self, ApiKeyId, Id};
+use super::api_key::NO_KEY;
+use crate::domain::id::{self, ApiKeyId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::domain::user::Admin;
+use crate::http::api::envelope;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination;
 use crate::http::server::reply::Reply;
@@ -17,53 +18,45 @@ use crate::store::usage::UsageRow;
 use crate::store::{self, Error, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
-    vec![Route::admin(Method::GET, "/api/admin/api-keys/{id}/usage", decode, page).answering(&[
-        (200, ""),
-        (400, "validation_error"),
-        (401, "unauthorized"),
-        (403, "forbidden"),
-        (404, "not_found"),
-        (429, "rate_limited"),
-    ])]
+    let route = Route::admin(Method::GET, "/api/admin/api-keys/{id}/usage", decode, list);
+    vec![route.answering(&[(200, ""), (400, "validation_error"), (404, "not_found")])]
 }
 
 struct UsageInput {
-    id: Option<ApiKeyId>,
-    rows: usize,
+    id: ApiKeyId,
+    rows_max: usize,
     before: Option<Timestamp>,
 }
 
-/// Which rows are asked for.
-///
 /// # Errors
-/// `validation_error` for a `limit` that is no integer, a `before` that is no moment, and for both at once.
+/// `validation_error` if `limit` is not an integer or `before` is not a date-time, naming both if both are bad;
+/// `not_found` for a text that cannot be an id.
 fn decode(_: &Ctx, request: &Request) -> Result<UsageInput, Error> {
-    let before = request.query("before").and_then(|text| cursor(text.as_deref()));
-    let (rows, before) = Refusal::both(pagination::requested_rows(request), before)?;
-    Ok(UsageInput { id: ApiKeyId::parse(request.param("id")), rows, before })
+    let before = request.query("before").and_then(|text| parse_before(text.as_deref()));
+    let (rows_max, before) = Refusal::both(pagination::requested_rows(request), before)?;
+    Ok(UsageInput { id: request.id_param("id", NO_KEY)?, rows_max, before })
 }
 
-fn cursor(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+fn parse_before(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
-    // A `+` that was not escaped in the query has become a space.
+    // The query decoder turned an unescaped `+` into a space.
     let moment = Timestamp::parse(&text.replace(' ', "+"), Rounding::Up);
-    let what = "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is";
-    moment.map(Some).ok_or_else(|| Refusal::invalid("before", what))
+    let must_be = "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is";
+    moment.map(Some).ok_or_else(|| Refusal::invalid("before", must_be))
 }
 
 /// `GET /api/admin/api-keys/{id}/usage`: the key's statistics and a page of its requests, newest first.
 ///
 /// # Errors
-/// `not_found` where there is no such key.
-fn page(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Error> {
-    let id = input.id.as_ref().ok_or(NO_KEY)?;
-    let key = store::api_key::find(tx, id)?.ok_or(NO_KEY)?;
-    // One row more than the page has tells whether there are more.
-    let mut rows = store::usage::page(tx, key.number, input.before, input.rows + 1)?;
-    let has_more = rows.len() > input.rows;
-    rows.truncate(input.rows);
+/// `not_found` if the key does not exist.
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Error> {
+    let key = store::api_key::find(tx, &input.id)?.ok_or(NO_KEY)?;
+    // One more row than the page has shows whether there is another page.
+    let mut rows = store::usage::page(tx, key.number, input.before, input.rows_max + 1)?;
+    let has_more = rows.len() > input.rows_max;
+    rows.truncate(input.rows_max);
     let next_before = rows.last().filter(|_| has_more).map(|row| row.at.to_string());
-    let data = WireUsage {
+    Ok(envelope::with_data(WireUsage {
         key: WireUsageKey {
             id: key.id.as_str(),
             name: key.name.as_deref(),
@@ -73,9 +66,8 @@ fn page(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Er
             owner: WireUsageOwner { id: key.owner.id.as_str(), email: &key.owner.email, name: &key.owner.name },
         },
         rows: rows.iter().map(wire_row).collect(),
-        pagination: WirePagination { limit: input.rows, has_more, next_before },
-    };
-    Ok(Reply::json(&WireData { success: true, data }))
+        pagination: WirePagination { limit: input.rows_max, has_more, next_before },
+    }))
 }
 
 fn wire_row(row: &UsageRow) -> WireUsageRow<'_> {

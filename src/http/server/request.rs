@@ -14,6 +14,7 @@ use super::form::Form;
 use super::language::Language;
 use super::unknown_members::UnknownMembers;
 use crate::domain::host;
+use crate::domain::id::Id;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::RequestOrigin;
 use crate::domain::text;
@@ -110,6 +111,14 @@ impl Request {
     /// A decoded path parameter. The route's template has this parameter, so it exists.
     pub(in crate::http) fn param(&self, name: &str) -> &str {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    /// Parses a path parameter that is an id. A text that cannot be an id names nothing.
+    ///
+    /// # Errors
+    /// `absent`, for such a text.
+    pub(in crate::http) fn id_param<I: Id>(&self, name: &str, absent: Refusal) -> Result<I, Refusal> {
+        I::parse(self.param(name)).ok_or(absent)
     }
 
     pub(in crate::http) fn headers(&self) -> &HeaderMap {

@@ -268,15 +268,24 @@ impl Route {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// Adds the answers that follow from the idempotency and the access rule.
+    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the others
+    /// ([`Route::answering`]).
     pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
+        if self.access != AccessRule::Open {
+            more.extend([(401, "unauthorized"), (429, "rate_limited")]);
+        }
+        match self.access {
+            AccessRule::Open | AccessRule::Signed | AccessRule::Session => {}
+            AccessRule::Scoped(_) => more.push((403, "insufficient_scope")),
+            AccessRule::Admin(_) => more.extend([(403, "forbidden"), (403, "insufficient_scope")]),
+        }
+        if self.takes_body && self.form.is_none() {
+            more.extend([(400, "bad_request"), (413, "payload_too_large"), (415, "unsupported_media_type")]);
+        }
         if let Idempotency::ByKey(resource) = self.idempotency {
             more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
             more.extend(resource.names_candidate.then_some((410, "gone")));
-        }
-        if matches!(self.access, AccessRule::Admin(_)) {
-            more.push((403, "insufficient_scope"));
         }
         more.retain(|answer| !self.answers.contains(answer));
         self.answers.extend(more);
@@ -321,7 +330,7 @@ impl Route {
         self
     }
 
-    /// Sets the possible answers.
+    /// Sets the answers that do not follow from the other fields of the route.
     pub(in crate::http) fn answering(mut self, answers: &'static [Answer]) -> Self {
         self.answers = answers.to_vec();
         self

@@ -1,13 +1,14 @@
-//! `/api/admin/organizations/{id}/memberships`: admins say who is what in an organization.
+//! `/api/admin/organizations/{id}/memberships`: admins list, set and remove the members of an organization.
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::{After, NO_ORGANIZATION, NO_USER, READS};
-use crate::domain::id::{Id, OrganizationId, UserId};
+use crate::domain::id::{OrganizationId, UserId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, OrgRole};
-use crate::http::api::api_key::{WireData, WireSuccess};
+use crate::http::api::envelope;
+use crate::http::api::existing::{self, ORGANIZATION_ABSENT, USER_ABSENT};
+use crate::http::api::time_cursor::{self, TimeCursor};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
@@ -16,7 +17,7 @@ use crate::http::server::route::Route;
 use crate::store::membership::{Membership, OrgMember};
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_MEMBERSHIP: Refusal = Refusal::NotFound("the user is no member of the organization");
+const NO_MEMBERSHIP: Refusal = Refusal::NotFound("the user is not a member of the organization");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let memberships = "/api/admin/organizations/{id}/memberships";
@@ -25,59 +26,53 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::admin(Method::GET, memberships, decode_list, list).answering(&[
             (200, ""),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
-            (429, "rate_limited"),
         ]),
         Route::admin(Method::PUT, membership, decode_put, put).with_body().writes(Grade::Durable).answering(&[
             (200, ""),
-            (400, "bad_request"),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-            (429, "rate_limited"),
         ]),
-        Route::admin(Method::DELETE, membership, decode_remove, remove).writes(Grade::Vital).answering(READS),
+        Route::admin(Method::DELETE, membership, decode_remove, remove)
+            .writes(Grade::Vital)
+            .answering(&[(200, ""), (404, "not_found")]),
     ]
 }
 
 struct MembershipListInput {
-    organization_id: Option<OrganizationId>,
+    organization_id: OrganizationId,
     page: PageRequest,
-    after: After,
+    after: Option<TimeCursor<String>>,
 }
 
+/// # Errors
+/// `validation_error` for a bad `limit` or `cursor`; `not_found` for a text that cannot be an id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error> {
-    let (page, after) = super::page(request)?;
-    Ok(MembershipListInput { organization_id: OrganizationId::parse(request.param("id")), page, after })
+    let (page, after) = time_cursor::decode_text_page(request)?;
+    Ok(MembershipListInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, page, after })
 }
 
-/// `GET …/memberships`: a page of an organization's members, newest first.
+/// `GET /api/admin/organizations/{id}/memberships`: newest first.
 ///
 /// # Errors
-/// `not_found` where there is no such organization.
+/// `not_found` if the organization does not exist.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &MembershipListInput) -> Result<Reply, Error> {
-    let id = organization(tx, input.organization_id.as_ref())?;
-    let members = store::membership::page(tx, id, input.after.as_ref(), input.page.rows_to_fetch())?;
-    let key = |member: &Membership| super::key(member.created_at, member.user_id.as_str());
-    Ok(input.page.reply(members, key, |member| wire(&member)))
+    let id = &input.organization_id;
+    existing::require_organization(tx, id)?;
+    let rows = store::membership::page(tx, id, input.after.as_ref(), input.page.rows_to_fetch())?;
+    let cursor = |member: &Membership| time_cursor::parts(member.created_at, member.user_id.as_str());
+    Ok(input.page.reply(rows, cursor, |member| wire(&member)))
 }
 
 struct MembershipInput {
-    organization_id: Option<OrganizationId>,
-    user_id: Option<UserId>,
+    organization_id: OrganizationId,
+    user_id: UserId,
     org_role: OrgRole,
 }
 
-/// What a user is to be in an organization.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without an `orgRole`, or for one that there is
-/// none of.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or unknown `orgRole`; `not_found` for a
+/// text that cannot be an id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let mut fields = request.object()?;
     let org_role = fields.required_string("orgRole");
@@ -85,63 +80,45 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let org_role = org_role.and_then(|word| OrgRole::parse(&word).or_else(|| fields.fault("orgRole", must_be)));
     let org_role = fields.valid_with(org_role)?;
     Ok(MembershipInput {
-        organization_id: OrganizationId::parse(request.param("id")),
-        user_id: UserId::parse(request.param("userId")),
+        organization_id: request.id_param("id", ORGANIZATION_ABSENT)?,
+        user_id: request.id_param("userId", USER_ABSENT)?,
         org_role,
     })
 }
 
-/// `PUT …/memberships/{userId}`: makes a user a member, or another kind of one.
+/// `PUT /api/admin/organizations/{id}/memberships/{userId}`: makes a user a member, or changes the role of a member.
 ///
 /// # Errors
-/// `not_found` where there is no such organization or user.
-fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &MembershipInput) -> Result<Reply, Error> {
-    let id = organization(tx, input.organization_id.as_ref())?;
-    let user_id = user(tx, input.user_id.as_ref())?;
+/// `not_found` if the organization or the user does not exist.
+fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &MembershipInput) -> Result<Reply, Error> {
+    let (id, user_id) = (&input.organization_id, &input.user_id);
+    existing::require_organization(tx, id)?;
+    existing::require_user(tx, user_id)?;
     let membership = OrgMember { user_id: user_id.clone(), org_role: input.org_role };
     let stamp = store::activity::stamp(&*ctx.world);
-    store::membership::put(tx, &stamp, Some(who.principal()), id, &membership)?;
+    store::membership::put(tx, &stamp, Some(admin.principal()), id, &membership)?;
     let member = store::membership::find(tx, id, user_id)?.ok_or(NO_MEMBERSHIP)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(&member) }))
+    Ok(envelope::with_data(wire(&member)))
 }
 
-/// The membership that a path names; ids that nothing can have name nothing.
-#[expect(clippy::unnecessary_wraps, reason = "a handler's first half may refuse; this one has nothing to")]
-fn decode_remove(_: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, Option<UserId>), Error> {
-    Ok((OrganizationId::parse(request.param("id")), UserId::parse(request.param("userId"))))
+/// # Errors
+/// `not_found` for a text that cannot be an id.
+fn decode_remove(_: &Ctx, request: &Request) -> Result<(OrganizationId, UserId), Error> {
+    Ok((request.id_param("id", ORGANIZATION_ABSENT)?, request.id_param("userId", USER_ABSENT)?))
 }
 
-/// `DELETE …/memberships/{userId}`: takes a membership away.
+/// `DELETE /api/admin/organizations/{id}/memberships/{userId}`.
 ///
 /// # Errors
-/// `not_found` where there is no such organization or user, or the user is no member of it.
-fn remove(
-    ctx: &Ctx,
-    tx: &Tx<'_>,
-    who: &Admin,
-    (id, user_id): &(Option<OrganizationId>, Option<UserId>),
-) -> Result<Reply, Error> {
-    let id = organization(tx, id.as_ref())?;
-    let user_id = user(tx, user_id.as_ref())?;
+/// `not_found` if the organization or the user does not exist, or the user is not a member.
+fn remove(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, (id, user_id): &(OrganizationId, UserId)) -> Result<Reply, Error> {
+    existing::require_organization(tx, id)?;
+    existing::require_user(tx, user_id)?;
     let stamp = store::activity::stamp(&*ctx.world);
-    if !store::membership::remove(tx, &stamp, Some(who.principal()), id, user_id)? {
+    if !store::membership::remove(tx, &stamp, Some(admin.principal()), id, user_id)? {
         return Err(NO_MEMBERSHIP.into());
     }
-    Ok(Reply::json(&WireSuccess { success: true }))
-}
-
-/// # Errors
-/// `not_found` where there is no such organization.
-fn organization<'a>(tx: &Tx<'_>, id: Option<&'a OrganizationId>) -> Result<&'a OrganizationId, Error> {
-    let id = id.ok_or(NO_ORGANIZATION)?;
-    if store::organization::exists(tx, id)? { Ok(id) } else { Err(NO_ORGANIZATION.into()) }
-}
-
-/// # Errors
-/// `not_found` where there is no such user.
-fn user<'a>(tx: &Tx<'_>, id: Option<&'a UserId>) -> Result<&'a UserId, Error> {
-    let id = id.ok_or(NO_USER)?;
-    if store::user::exists(tx, id)? { Ok(id) } else { Err(NO_USER.into()) }
+    Ok(envelope::success())
 }
 
 fn wire(membership: &Membership) -> WireMembership {

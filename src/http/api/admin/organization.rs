@@ -1,11 +1,11 @@
-//! `/api/admin/organizations`: admins make, list, read and change organizations, and switch them off. None is deleted.
+//! `/api/admin/organizations`: admins create, list, read, change and disable organizations. Organizations are never
+//! deleted.
 
 use hyper::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{After, LISTS, NO_ORGANIZATION, READS};
-use crate::domain::id::{Id, OrganizationId};
+use crate::domain::id::OrganizationId;
 use crate::domain::organization::{
     DECISION_VISIBLE_AFTER_HOURS, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX, PRIVACY_NOTICE_CHARACTERS_MAX,
     RETENTION_DAYS, THEME_BYTES_MAX, is_hex_color, is_logo,
@@ -14,7 +14,10 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::{NAME_CHARACTERS_MAX, SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
-use crate::http::api::api_key::WireData;
+use crate::http::api::envelope;
+use crate::http::api::existing::ORGANIZATION_ABSENT;
+use crate::http::api::portal::parse_theme;
+use crate::http::api::time_cursor::{self, TimeCursor};
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::PageRequest;
@@ -29,39 +32,20 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let organizations = "/api/admin/organizations";
     let organization = "/api/admin/organizations/{id}";
     vec![
-        Route::admin(Method::POST, organizations, decode_create, create).with_body().writes(Grade::Durable).answering(
-            &[
-                (200, ""),
-                (400, "bad_request"),
-                (400, "validation_error"),
-                (401, "unauthorized"),
-                (403, "forbidden"),
-                (409, "conflict"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-                (429, "rate_limited"),
-            ],
-        ),
-        Route::admin(Method::GET, organizations, decode_list, list).answering(LISTS),
-        Route::admin(Method::GET, organization, decode_id, read).answering(READS),
-        Route::admin(Method::PATCH, organization, decode_change, change).with_body().writes(Grade::Durable).answering(
-            &[
-                (200, ""),
-                (400, "bad_request"),
-                (400, "validation_error"),
-                (401, "unauthorized"),
-                (403, "forbidden"),
-                (404, "not_found"),
-                (409, "conflict"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-                (429, "rate_limited"),
-            ],
-        ),
+        Route::admin(Method::POST, organizations, decode_create, create)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[(200, ""), (400, "validation_error"), (409, "conflict")]),
+        Route::admin(Method::GET, organizations, decode_list, list).answering(&[(200, ""), (400, "validation_error")]),
+        Route::admin(Method::GET, organization, decode_id, get).answering(&[(200, ""), (404, "not_found")]),
+        Route::admin(Method::PATCH, organization, decode_change, change)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[(200, ""), (400, "validation_error"), (404, "not_found"), (409, "conflict")]),
     ]
 }
 
-/// What an organization is to be: of a new one whatever is not given is as it is by default, of another as it was.
+/// The given members of an organization. A member that is not given keeps its value, or its default in a new organization.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,
@@ -74,18 +58,21 @@ struct OrganizationInput {
     enabled: Option<bool>,
     time_zone: Option<String>,
     pay_transparency: Option<bool>,
+    /// `Some(None)` switches the retention off.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
+    /// `Some(None)` never shows a decision to the candidate.
     decision_visible_after_hours: Option<Option<i64>>,
 }
 
 impl OrganizationInput {
-    /// Everything but what a new organization must have.
-    fn read(ctx: &Ctx, fields: &mut BodyFields) -> Self {
+    /// Decodes all members except `name` and `slug`, which only a new organization requires.
+    fn decode(ctx: &Ctx, fields: &mut BodyFields) -> Self {
         let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
-        let logo = logo(fields);
-        let portal = fields
-            .object("portal", |portal| (portal.boolean("enabled"), portal.object("theme", theme).unwrap_or_default()));
+        let logo = decode_logo(fields);
+        let portal = fields.object("portal", |portal| {
+            (portal.boolean("enabled"), portal.object("theme", decode_theme).unwrap_or_default())
+        });
         let (portal_enabled, portal_theme) = portal.unwrap_or_default();
         Self {
             slug: None,
@@ -96,7 +83,7 @@ impl OrganizationInput {
             portal_theme,
             require_external_position_id: fields.boolean("requireExternalPositionId"),
             enabled: fields.boolean("enabled"),
-            time_zone: time_zone(ctx, fields),
+            time_zone: decode_time_zone(ctx, fields),
             pay_transparency: fields.boolean("payTransparency"),
             retention_days: fields.change("retentionDays", |fields, name| fields.integer(name, RETENTION_DAYS)),
             privacy_notice: fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
@@ -105,10 +92,8 @@ impl OrganizationInput {
         }
     }
 
-    /// An organization with this input fulfilled.
-    ///
     /// # Errors
-    /// `validation_error` where its theme becomes too large.
+    /// `validation_error` if the theme becomes too large.
     fn applied_to(&self, before: OrganizationRecord) -> Result<OrganizationRecord, Error> {
         Ok(OrganizationRecord {
             id: before.id,
@@ -117,7 +102,7 @@ impl OrganizationInput {
             domain: self.domain.clone().unwrap_or(before.domain),
             logo: self.logo.clone().unwrap_or(before.logo),
             portal_enabled: self.portal_enabled.unwrap_or(before.portal_enabled),
-            portal_theme: self.theme_of(&before.portal_theme)?,
+            portal_theme: self.changed_theme(&before.portal_theme)?,
             require_external_position_id: self
                 .require_external_position_id
                 .unwrap_or(before.require_external_position_id),
@@ -132,13 +117,12 @@ impl OrganizationInput {
         })
     }
 
-    /// The theme with the members that are given in the place of its own; `null` takes one away (RFC 7396, but for
-    /// what is within the members).
-    fn theme_of(&self, before: &str) -> Result<String, Error> {
+    /// Merges the given members into the theme; `null` removes a member (RFC 7396, at the top level only).
+    fn changed_theme(&self, before: &str) -> Result<String, Error> {
         if self.portal_theme.is_empty() {
             return Ok(before.to_owned());
         }
-        let mut theme = parsed(before)?;
+        let mut theme = parse_theme(before)?;
         for (name, value) in &self.portal_theme {
             if value.is_null() {
                 theme.shift_remove(name);
@@ -148,14 +132,14 @@ impl OrganizationInput {
         }
         let text = Value::Object(theme).to_string();
         if text.len() > THEME_BYTES_MAX {
-            let what = format!("must have at most {THEME_BYTES_MAX} bytes in all");
-            return Err(Refusal::invalid("portal.theme", what).into());
+            let must_have = format!("must have at most {THEME_BYTES_MAX} bytes in all");
+            return Err(Refusal::invalid("portal.theme", must_have).into());
         }
         Ok(text)
     }
 }
 
-fn logo(fields: &mut BodyFields) -> Option<String> {
+fn decode_logo(fields: &mut BodyFields) -> Option<String> {
     let logo = fields.string("logo")?;
     if is_logo(&logo) {
         return Some(logo);
@@ -166,8 +150,8 @@ fn logo(fields: &mut BodyFields) -> Option<String> {
     fields.fault("logo", must_be)
 }
 
-/// The theme's members: what pages and the contract know of them is checked, the rest is the organization's own.
-fn theme(theme: &mut BodyFields) -> Map<String, Value> {
+/// Checks the members that pages use. An organization may add any others.
+fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
         theme.boolean("showSalary");
         let color = theme.string("primaryColor");
@@ -175,14 +159,14 @@ fn theme(theme: &mut BodyFields) -> Map<String, Value> {
             theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
         }
     });
-    // Each member is within the theme, which is itself an object.
+    // The members are one level deep: the theme is an object itself.
     for (name, flaw) in members.iter().filter_map(|(name, value)| Some((name, json::flaw_within(value, 1)?))) {
         theme.fault::<()>(name, flaw);
     }
     members
 }
 
-fn time_zone(ctx: &Ctx, fields: &mut BodyFields) -> Option<String> {
+fn decode_time_zone(ctx: &Ctx, fields: &mut BodyFields) -> Option<String> {
     let name = fields.string("timeZone")?;
     let known = ctx.world.time_zone(&name);
     known.or_else(|| {
@@ -190,110 +174,103 @@ fn time_zone(ctx: &Ctx, fields: &mut BodyFields) -> Option<String> {
     })
 }
 
-fn slug(fields: &mut BodyFields, text: &str) -> Option<Slug> {
+fn parse_slug(fields: &mut BodyFields, text: &str) -> Option<Slug> {
     Slug::parse(text).or_else(|| {
         fields.fault("slug", format!("must be a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -"))
     })
 }
 
-/// What a new organization is to be. All fields at fault are told at once.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without a `name` or `slug`, and for a field that
-/// is not what it must be.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field.
 fn decode_create(ctx: &Ctx, request: &Request) -> Result<OrganizationInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let slug = fields.required_string("slug").and_then(|text| slug(&mut fields, &text));
-    let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
+    let slug = fields.required_string("slug").and_then(|text| parse_slug(&mut fields, &text));
+    let input = OrganizationInput { name, slug, ..OrganizationInput::decode(ctx, &mut fields) };
     fields.valid()?;
     Ok(input)
 }
 
-/// `POST /api/admin/organizations`: makes an organization. Nobody is a member of it yet.
+/// `POST /api/admin/organizations`: creates an organization without members.
 ///
 /// # Errors
-/// `conflict` where another has its slug; `validation_error` where its theme is too large.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &OrganizationInput) -> Result<Reply, Error> {
+/// `conflict` if another organization has the slug; `validation_error` if the theme is too large.
+fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &OrganizationInput) -> Result<Reply, Error> {
     let (Some(slug), Some(name)) = (input.slug.clone(), input.name.clone()) else {
-        return Err(Error::Defect("an organization without slug or name was let through".to_owned()));
+        return Err(Error::Defect("decode accepted an organization without slug or name".to_owned()));
     };
     let organization = input.applied_to(OrganizationRecord::new(ctx.world.id(), slug, name))?;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::organization::create(tx, &stamp, Some(who.principal()), &organization)?;
-    found(tx, &organization.id)
+    store::organization::create(tx, &stamp, Some(admin.principal()), &organization)?;
+    organization_reply(tx, &organization.id)
 }
 
-fn decode_list(_: &Ctx, request: &Request) -> Result<(PageRequest, After), Error> {
-    Ok(super::page(request)?)
+struct ListInput {
+    page: PageRequest,
+    after: Option<TimeCursor<String>>,
 }
 
-/// `GET /api/admin/organizations`: a page of all organizations, newest first, those that are switched off too.
-///
 /// # Errors
-/// None of its own; admins only, as the whole path.
-fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (page, after): &(PageRequest, After)) -> Result<Reply, Error> {
-    let organizations = store::organization::page(tx, after.as_ref(), page.rows_to_fetch())?;
-    let organizations = organizations.into_iter().map(wire).collect::<Result<Vec<_>, _>>()?;
-    Ok(page.reply(organizations, |one| super::key(one.made_at, &one.id), |one| one))
+/// `validation_error` for a bad `limit` or `cursor`.
+fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
+    let (page, after) = time_cursor::decode_text_page(request)?;
+    Ok(ListInput { page, after })
 }
 
-/// The organization that a path names; an id that none can have names nothing.
-///
+/// `GET /api/admin/organizations`: all organizations, newest first, with the disabled ones.
+fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ListInput) -> Result<Reply, Error> {
+    let rows = store::organization::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?;
+    let rows = rows.into_iter().map(wire).collect::<Result<Vec<_>, _>>()?;
+    Ok(input.page.reply(rows, |last| time_cursor::parts(last.cursor_time, &last.id), |row| row))
+}
+
 /// # Errors
-/// `not_found`.
+/// `not_found` for a text that cannot be an id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
-    OrganizationId::parse(request.param("id")).ok_or(Error::Refused(NO_ORGANIZATION))
+    Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}`: an organization with its settings.
+/// `GET /api/admin/organizations/{id}`.
 ///
 /// # Errors
-/// `not_found` where there is no such organization.
-fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
-    found(tx, id)
+/// `not_found` if the organization does not exist.
+fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
+    organization_reply(tx, id)
 }
 
-/// What an organization is to be from now on: only the members that are given change.
-///
 /// # Errors
-/// As [`decode_create`], without the members that must be there.
-fn decode_change(ctx: &Ctx, request: &Request) -> Result<(Option<OrganizationId>, OrganizationInput), Error> {
+/// As [`decode_create`]; `not_found` for a text that cannot be an id.
+fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, OrganizationInput), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
-    let slug = fields.string("slug").and_then(|text| slug(&mut fields, &text));
-    let input = OrganizationInput { name, slug, ..OrganizationInput::read(ctx, &mut fields) };
+    let slug = fields.string("slug").and_then(|text| parse_slug(&mut fields, &text));
+    let input = OrganizationInput { name, slug, ..OrganizationInput::decode(ctx, &mut fields) };
     fields.valid()?;
-    Ok((OrganizationId::parse(request.param("id")), input))
+    Ok((request.id_param("id", ORGANIZATION_ABSENT)?, input))
 }
 
-/// `PATCH /api/admin/organizations/{id}`: changes an organization, switches it off or on again.
+/// `PATCH /api/admin/organizations/{id}`: changes the members that are given; `enabled` disables or enables the organization.
 ///
 /// # Errors
-/// `not_found` where there is no such organization; `conflict` where another has its new slug; `validation_error` where
-/// its theme becomes too large.
+/// `not_found` if the organization does not exist; `conflict` if another organization has the slug; `validation_error` if
+/// the theme becomes too large.
 fn change(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    who: &Admin,
-    (id, input): &(Option<OrganizationId>, OrganizationInput),
+    admin: &Admin,
+    (id, input): &(OrganizationId, OrganizationInput),
 ) -> Result<Reply, Error> {
-    let id = id.as_ref().ok_or(NO_ORGANIZATION)?;
-    let before = store::organization::find(tx, id)?.ok_or(NO_ORGANIZATION)?.record;
+    let before = store::organization::find(tx, id)?.ok_or(ORGANIZATION_ABSENT)?.record;
     let after = input.applied_to(before.clone())?;
     let stamp = store::activity::stamp(&*ctx.world);
-    store::organization::change(tx, &stamp, Some(who.principal()), &before, &after)?;
-    found(tx, id)
+    store::organization::change(tx, &stamp, Some(admin.principal()), &before, &after)?;
+    organization_reply(tx, id)
 }
 
-/// The answer with an organization as it is now.
-fn found(tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
-    let organization = store::organization::find(tx, id)?.ok_or(NO_ORGANIZATION)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(organization)? }))
-}
-
-fn parsed(theme: &str) -> Result<Map<String, Value>, Error> {
-    serde_json::from_str(theme).map_err(|error| Error::Defect(format!("a theme is no JSON object: {error}")))
+/// Answers with the current state of an organization.
+fn organization_reply(tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
+    let organization = store::organization::find(tx, id)?.ok_or(ORGANIZATION_ABSENT)?;
+    Ok(envelope::with_data(wire(organization)?))
 }
 
 pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganization, Error> {
@@ -304,7 +281,7 @@ pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganizati
         name: record.name,
         domain: record.domain,
         logo: record.logo,
-        portal: WirePortal { enabled: record.portal_enabled, theme: parsed(&record.portal_theme)? },
+        portal: WirePortal { enabled: record.portal_enabled, theme: parse_theme(&record.portal_theme)? },
         require_external_position_id: record.require_external_position_id,
         enabled: record.enabled,
         time_zone: record.time_zone,
@@ -314,7 +291,7 @@ pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganizati
         decision_visible_after_hours: record.decision_visible_after_hours,
         created_at: created_at.to_string(),
         updated_at: updated_at.to_string(),
-        made_at: created_at,
+        cursor_time: created_at,
     })
 }
 
@@ -336,9 +313,8 @@ pub(in crate::http) struct WireOrganization {
     decision_visible_after_hours: Option<i64>,
     created_at: String,
     updated_at: String,
-    /// What its page's cursor is made of.
     #[serde(skip)]
-    made_at: Timestamp,
+    cursor_time: Timestamp,
 }
 
 #[derive(Serialize)]

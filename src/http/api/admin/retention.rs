@@ -1,18 +1,18 @@
-//! `/api/admin/organizations/{id}/retention`: admins see whom the retention is about to erase and what it waits for, and
-//! confirm it.
+//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and what the retention waits for, and
+//! confirm either.
 
 use std::time::Duration;
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::{NO_ORGANIZATION, READS};
 use crate::domain::clock::TOLERANCE;
-use crate::domain::id::{Id, OrganizationId};
+use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
-use crate::http::api::api_key::WireData;
+use crate::http::api::envelope;
+use crate::http::api::existing::{self, ORGANIZATION_ABSENT};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -20,109 +20,97 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// The most candidates that a confirmation can name: more than a file holds.
+/// More candidates than a file holds.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let retention = "/api/admin/organizations/{id}/retention";
     let confirm = "/api/admin/organizations/{id}/retention/confirm";
     vec![
-        Route::admin(Method::GET, retention, decode_id, read).answering(READS),
-        Route::admin(Method::POST, confirm, decode_confirmation, confirm_it)
+        Route::admin(Method::GET, retention, decode_id, get).answering(&[(200, ""), (404, "not_found")]),
+        Route::admin(Method::POST, confirm, decode_confirmation, confirm_retention)
             .with_body()
             .writes(Grade::Durable)
-            .answering(&[
-                (200, ""),
-                (400, "bad_request"),
-                (400, "validation_error"),
-                (401, "unauthorized"),
-                (403, "forbidden"),
-                (404, "not_found"),
-                (409, "conflict"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-                (429, "rate_limited"),
-            ]),
+            .answering(&[(200, ""), (400, "validation_error"), (404, "not_found"), (409, "conflict")]),
     ]
 }
 
-/// The organization that a path names; an id that none can have names nothing.
-///
 /// # Errors
-/// `not_found`.
+/// `not_found` for a text that cannot be an id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
-    OrganizationId::parse(request.param("id")).ok_or(Error::Refused(NO_ORGANIZATION))
+    Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET …/retention`: how many are due since when, and what the retention waits for.
+/// `GET /api/admin/organizations/{id}/retention`: how many candidates are due, since when, and what the retention waits for.
 ///
 /// # Errors
-/// `not_found` where there is no such organization.
-fn read(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
-    found(ctx, tx, id)
+/// `not_found` if the organization does not exist.
+fn get(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Error> {
+    retention_reply(ctx, tx, id)
 }
 
-/// What an admin confirms: at least one of both.
-struct Word {
-    organization_id: Option<OrganizationId>,
-    due: Option<i64>,
+/// An admin's confirmation of the number of due candidates, the clock, or both.
+struct ConfirmationInput {
+    organization_id: OrganizationId,
+    due_count: Option<i64>,
     clock: Option<Timestamp>,
 }
 
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` for one that confirms nothing, or a field that is not
-/// what it must be.
-fn decode_confirmation(_: &Ctx, request: &Request) -> Result<Word, Error> {
+/// `bad_request` if the body is not a JSON object; `validation_error` if it confirms nothing, and for invalid fields;
+/// `not_found` for a text that cannot be an id.
+fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, Error> {
     let mut fields = request.object()?;
-    let due = fields.integer("dueCount", 0..=DUE_MAX);
+    let due_count = fields.integer("dueCount", 0..=DUE_MAX);
     let clock = fields.timestamp("clock");
     fields.valid()?;
-    if due.is_none() && clock.is_none() {
-        let what = "is required, or clock: say how many are due, or what time it is";
-        return Err(Refusal::invalid("dueCount", what).into());
+    if due_count.is_none() && clock.is_none() {
+        let required = "is required, or clock: send the number of due candidates, or the current time";
+        return Err(Refusal::invalid("dueCount", required).into());
     }
-    Ok(Word { organization_id: OrganizationId::parse(request.param("id")), due, clock })
+    Ok(ConfirmationInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, due_count, clock })
 }
 
-/// `POST …/retention/confirm`: lets the retention erase everybody who is due, as many as the admin has seen, or lets it go by
-/// the clock from now on, where the admin says the same time.
+/// `POST /api/admin/organizations/{id}/retention/confirm`: permits the erasure of all due candidates, or trusts the clock
+/// from now on.
 ///
 /// # Errors
-/// `not_found` where there is no such organization; `conflict` where another number is due, or the service has another time.
-fn confirm_it(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, word: &Word) -> Result<Reply, Error> {
-    let id = word.organization_id.as_ref().ok_or(NO_ORGANIZATION)?;
-    if !store::organization::exists(tx, id)? {
-        return Err(NO_ORGANIZATION.into());
-    }
-    if let Some(clock) = word.clock {
+/// `not_found` if the organization does not exist; `conflict` if another number of candidates is due, or the service's clock
+/// shows another time.
+fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &ConfirmationInput) -> Result<Reply, Error> {
+    let id = &input.organization_id;
+    existing::require_organization(tx, id)?;
+    if let Some(clock) = input.clock {
         require_same_time(clock, tx.now)?;
     }
     let stamp = store::activity::stamp(&*ctx.world);
-    let confirmation = RetentionConfirmation { due: word.due, clock: word.clock.is_some() };
-    retention::confirm(tx, &*ctx.world, &stamp, Some(who.principal()), id, confirmation)?;
-    found(ctx, tx, id)
+    let confirmation = RetentionConfirmation { due: input.due_count, clock: input.clock.is_some() };
+    retention::confirm(tx, &*ctx.world, &stamp, Some(admin.principal()), id, confirmation)?;
+    retention_reply(ctx, tx, id)
 }
 
-/// An admin who names another time than the service has does not confirm its clock.
-fn require_same_time(said: Timestamp, now: Timestamp) -> Result<(), Refusal> {
-    let apart: Duration = said.since(now).max(now.since(said));
-    if apart <= TOLERANCE {
+/// # Errors
+/// `conflict` if the admin's time is too far from the machine's.
+fn require_same_time(admin_time: Timestamp, now: Timestamp) -> Result<(), Refusal> {
+    let difference: Duration = admin_time.since(now).max(now.since(admin_time));
+    if difference <= TOLERANCE {
         return Ok(());
     }
     Err(Refusal::ConflictWith(format!(
-        "the clock of this machine says {now}, more than a minute from the time given; set the machine's clock first"
+        "the clock of this machine shows {now}, more than a minute from the time given; set the machine's clock first"
     )))
 }
 
-fn found(ctx: &Ctx, tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
-    let state = retention::state(tx, &*ctx.world, id)?.ok_or(NO_ORGANIZATION)?;
+/// Answers with the current state of an organization's retention.
+fn retention_reply(ctx: &Ctx, tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
+    let state = retention::state(tx, &*ctx.world, id)?.ok_or(ORGANIZATION_ABSENT)?;
     let reading = ctx.store.clock().read();
     let waits_for = match (state.days, reading.doubt()) {
         (None, _) => None,
         (Some(_), Some(doubt)) => Some(doubt.as_str()),
         (Some(_), None) => (state.waiting > 0).then_some("confirmation"),
     };
-    let data = WireRetention {
+    Ok(envelope::with_data(WireRetention {
         retention_days: state.days,
         due_count: state.due,
         due_since: state.due_since.map(|at| at.to_string()),
@@ -134,8 +122,7 @@ fn found(ctx: &Ctx, tx: &Tx<'_>, id: &OrganizationId) -> Result<Reply, Error> {
             wait_seconds: reading.wait().as_secs(),
         },
         last_run_at: ctx.store.retention().last().map(|run| run.at.to_string()),
-    };
-    Ok(Reply::json(&WireData { success: true, data }))
+    }))
 }
 
 #[derive(Serialize)]

@@ -1,15 +1,15 @@
-//! `/api/admin/users`: admins make, list, read and change users, and disable them. None is deleted.
+//! `/api/admin/users`: admins create, list, read, change and disable users. Users are never deleted.
 
 use hyper::Method;
 use serde::Serialize;
 
-use super::{After, LISTS, NO_USER, READS};
-use crate::domain::id::{Id, UserId};
+use crate::domain::id::UserId;
 use crate::domain::refusal::Refusal;
-use crate::domain::text::{EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
+use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
 use crate::domain::user::{Admin, PlatformRole, UserProfile};
-use crate::http::api::api_key::WireData;
-use crate::http::server::body_fields::BodyFields;
+use crate::http::api::existing::USER_ABSENT;
+use crate::http::api::time_cursor::{self, TimeCursor};
+use crate::http::api::{decode, envelope};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
@@ -19,7 +19,7 @@ use crate::store::membership::Membership;
 use crate::store::user::User;
 use crate::store::{self, Error, Grade, Tx};
 
-const EMAIL_TAKEN: Refusal = Refusal::Conflict("a user with this email address is there already");
+const EMAIL_TAKEN: Refusal = Refusal::Conflict("a user with this email address already exists");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let users = "/api/admin/users";
@@ -27,61 +27,45 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
         Route::admin(Method::POST, users, decode_create, create).with_body().writes(Grade::Durable).answering(&[
             (200, ""),
-            (400, "bad_request"),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (409, "conflict"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-            (429, "rate_limited"),
         ]),
-        Route::admin(Method::GET, users, decode_list, list).answering(LISTS),
-        Route::admin(Method::GET, user, decode_id, read).answering(READS),
+        Route::admin(Method::GET, users, decode_list, list).answering(&[(200, ""), (400, "validation_error")]),
+        Route::admin(Method::GET, user, decode_id, get).answering(&[(200, ""), (404, "not_found")]),
         Route::admin(Method::PATCH, user, decode_change, change).with_body().writes(Grade::Vital).answering(&[
             (200, ""),
-            (400, "bad_request"),
             (400, "validation_error"),
-            (401, "unauthorized"),
-            (403, "forbidden"),
             (404, "not_found"),
             (409, "conflict"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-            (429, "rate_limited"),
         ]),
     ]
 }
 
-struct NewUser {
+struct UserCreateInput {
     email: Email,
     name: String,
     platform_role: PlatformRole,
     enabled: bool,
 }
 
-/// Who a new user is to be. All fields at fault are told at once.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without an `email` or `name`, for an address that
-/// is none, or a `platformRole` that there is none of.
-fn decode_create(_: &Ctx, request: &Request) -> Result<NewUser, Error> {
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field.
+fn decode_create(_: &Ctx, request: &Request) -> Result<UserCreateInput, Error> {
     let mut fields = request.object()?;
-    let address = fields.required_string("email");
-    let email = email(&mut fields, address);
+    let email = decode::required_email(&mut fields);
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
     let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
     let enabled = fields.boolean("enabled").unwrap_or(true);
     let (email, name) = fields.valid_with(email.zip(name))?;
-    Ok(NewUser { email, name, platform_role: platform_role.unwrap_or(PlatformRole::User), enabled })
+    Ok(UserCreateInput { email, name, platform_role: platform_role.unwrap_or(PlatformRole::User), enabled })
 }
 
-/// `POST /api/admin/users`: makes a user, who is no member of anything yet and has neither key nor password.
+/// `POST /api/admin/users`: creates a user without memberships, API keys or a password.
 ///
 /// # Errors
-/// `conflict` where another has the address.
-fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &NewUser) -> Result<Reply, Error> {
-    let NewUser { email, name, platform_role, enabled } = input;
+/// `conflict` if another user has the address.
+fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &UserCreateInput) -> Result<Reply, Error> {
+    let UserCreateInput { email, name, platform_role, enabled } = input;
     let user = UserProfile {
         id: ctx.world.id(),
         email: email.clone(),
@@ -90,100 +74,83 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &NewUser) -> Result<Reply,
         enabled: *enabled,
     };
     let stamp = store::activity::stamp(&*ctx.world);
-    if !store::user::create(tx, &stamp, Some(who.principal()), &user)? {
+    if !store::user::create(tx, &stamp, Some(admin.principal()), &user)? {
         return Err(EMAIL_TAKEN.into());
     }
-    found(tx, &user.id)
-}
-
-fn email(fields: &mut BodyFields, address: Option<String>) -> Option<Email> {
-    Email::parse(&address?).or_else(|| fields.fault("email", format!("must be {EMAIL_MUST_BE}")))
+    user_reply(tx, &user.id)
 }
 
 struct UserListInput {
     page: PageRequest,
-    after: After,
+    after: Option<TimeCursor<String>>,
     email: Option<String>,
 }
 
-/// Which users are asked for. All parameters at fault are told at once.
-///
 /// # Errors
-/// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, a parameter that is there twice.
+/// `validation_error`, which names every invalid parameter.
 fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
-    let ((page, after), email) = Refusal::both(super::page(request), request.query("email"))?;
+    let ((page, after), email) = Refusal::both(time_cursor::decode_text_page(request), request.query("email"))?;
     Ok(UserListInput { page, after, email })
 }
 
-/// `GET /api/admin/users`: a page of all users, newest first, the disabled ones too; with `email` the one who has that
-/// address, if any.
-///
-/// # Errors
-/// None of its own; admins only, as the whole path.
+/// `GET /api/admin/users`: all users, newest first, with the disabled ones. With `email`, at most the user with that
+/// address.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
     let users = match &input.email {
         None => store::user::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?,
-        // Nobody has an address that is none, and nobody comes behind the only one who has it.
+        // A text that is not an address matches nobody. An address matches one user, so there is no second page.
         Some(email) => match Email::parse_stored(email).filter(|_| input.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
         },
     };
-    let key = |user: &User| super::key(user.created_at, user.profile.id.as_str());
-    Ok(input.page.reply(users, key, |user| wire(&user, None)))
+    let cursor = |user: &User| time_cursor::parts(user.created_at, user.profile.id.as_str());
+    Ok(input.page.reply(users, cursor, |user| wire(&user, None)))
 }
 
-/// The user that a path names; an id that none can have names nothing.
-///
 /// # Errors
-/// `not_found`.
+/// `not_found` for a text that cannot be an id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<UserId, Error> {
-    UserId::parse(request.param("id")).ok_or(Error::Refused(NO_USER))
+    Ok(request.id_param("id", USER_ABSENT)?)
 }
 
 /// `GET /api/admin/users/{id}`: a user with their memberships.
 ///
 /// # Errors
-/// `not_found` where there is no such user.
-fn read(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &UserId) -> Result<Reply, Error> {
-    found(tx, id)
+/// `not_found` if the user does not exist.
+fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &UserId) -> Result<Reply, Error> {
+    user_reply(tx, id)
 }
 
 struct UserChangeInput {
-    id: Option<UserId>,
+    id: UserId,
     email: Option<Email>,
     name: Option<String>,
     platform_role: Option<PlatformRole>,
     enabled: Option<bool>,
 }
 
-/// Who a user is to be from now on: only the members that are given change.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` for a field that is not what it must be.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
+/// text that cannot be an id.
 fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     let mut fields = request.object()?;
-    let address = fields.string("email");
-    let input = UserChangeInput {
-        id: UserId::parse(request.param("id")),
-        email: email(&mut fields, address),
-        name: fields.text_not_blank("name", NAME_CHARACTERS_MAX),
-        platform_role: fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse),
-        enabled: fields.boolean("enabled"),
-    };
+    let email = decode::email(&mut fields);
+    let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
+    let platform_role = fields.word("platformRole", PlatformRole::WORDS, PlatformRole::parse);
+    let enabled = fields.boolean("enabled");
     fields.valid()?;
-    Ok(input)
+    Ok(UserChangeInput { id: request.id_param("id", USER_ABSENT)?, email, name, platform_role, enabled })
 }
 
-/// `PATCH /api/admin/users/{id}`: changes a user. The sessions of one who is disabled, or who gets another address, end.
-/// Keys of a user who is disabled do not count until they are enabled again.
+/// `PATCH /api/admin/users/{id}`: changes the members that are given. Disabling a user or changing their address ends their
+/// sessions. API keys of a disabled user work again once the user is enabled.
 ///
 /// # Errors
-/// `not_found` where there is no such user; `conflict` where another user has the address, or nobody would be left who is
-/// an enabled admin.
-fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &UserChangeInput) -> Result<Reply, Error> {
-    let id = input.id.as_ref().ok_or(NO_USER)?;
-    let before = store::user::find(tx, id)?.ok_or(NO_USER)?.profile;
+/// `not_found` if the user does not exist; `conflict` if another user has the address, or no enabled admin would remain.
+fn change(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &UserChangeInput) -> Result<Reply, Error> {
+    let id = &input.id;
+    let before = store::user::find(tx, id)?.ok_or(USER_ABSENT)?.profile;
     if let Some(email) = &input.email
         && store::user::find_by_email(tx, email)?.is_some_and(|other| other.profile.id != *id)
     {
@@ -197,15 +164,15 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Admin, input: &UserChangeInput) -> Resul
         ..before.clone()
     };
     let stamp = store::activity::stamp(&*ctx.world);
-    store::user::change(tx, &stamp, Some(who.principal()), &before, &after)?;
-    found(tx, id)
+    store::user::change(tx, &stamp, Some(admin.principal()), &before, &after)?;
+    user_reply(tx, id)
 }
 
-/// The answer with a user as they are now.
-fn found(tx: &Tx<'_>, id: &UserId) -> Result<Reply, Error> {
-    let user = store::user::find(tx, id)?.ok_or(NO_USER)?;
+/// Answers with the current state of a user.
+fn user_reply(tx: &Tx<'_>, id: &UserId) -> Result<Reply, Error> {
+    let user = store::user::find(tx, id)?.ok_or(USER_ABSENT)?;
     let memberships = store::membership::of_user(tx, id)?;
-    Ok(Reply::json(&WireData { success: true, data: wire(&user, Some(&memberships)) }))
+    Ok(envelope::with_data(wire(&user, Some(&memberships))))
 }
 
 pub(in crate::http) fn wire(user: &User, memberships: Option<&[Membership]>) -> WireUser {

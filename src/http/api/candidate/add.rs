@@ -1,6 +1,6 @@
-//! `POST /api/v1/organizations/{id}/candidates`.
+//! `POST /api/v1/organizations/{id}/candidates`: staff add a candidate to a role.
 
-use super::find::{NO_ROLE, email, in_full_reply, organization};
+use super::find::{NO_ROLE, candidate_reply};
 use crate::domain::candidate::{self, StepTemplate};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::Privacy;
@@ -8,6 +8,8 @@ use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::api::decode::required_email;
+use crate::http::api::visible::{self, ORGANIZATION_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -16,53 +18,51 @@ use crate::store::candidate::{CandidateRecord, recorded_act as candidate_act};
 use crate::store::{self, Error, Tx};
 
 pub(super) struct CandidateAddInput {
-    organization: Option<OrganizationId>,
+    organization: OrganizationId,
     name: String,
     email: Email,
+    /// `None` for a text that cannot be an id: such a role does not exist.
     role_id: Option<RoleId>,
     applied_at: Option<Timestamp>,
 }
 
-/// Who is to be added to which role. All fields at fault are told at once.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` without a `name`, `email` or `roleId`, for an
-/// `email` that is none, an `appliedAt` that is no moment, or a `name` that is too long.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for an
+/// organization that cannot be an id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-    let address = fields.required_string("email");
-    let address = email(&mut fields, address);
+    let email = required_email(&mut fields);
     let role_id = fields.required_string("roleId");
     let applied_at = fields.timestamp("appliedAt");
-    let email = fields.valid_with(address)?;
-    // An id that none can have is an unknown role, not a fault of form.
+    let email = fields.valid_with(email)?;
     let role_id = role_id.and_then(|id| RoleId::parse(&id));
-    let organization = OrganizationId::parse(request.param("id"));
+    let organization = request.id_param("id", ORGANIZATION_NOT_VISIBLE)?;
     Ok(CandidateAddInput { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
 }
 
-/// `POST /api/v1/organizations/{id}/candidates`: adds someone to a role by hand. Who has the same address in the
-/// organization is the same candidate, whose name stays.
+/// `POST /api/v1/organizations/{id}/candidates`: adds a candidate to a role. A candidate of the organization with the same
+/// address gets the application, and their name does not change.
 ///
 /// # Errors
-/// `not_found` where there is no such organization or, in it, no such role; `forbidden` for a plain member; `conflict`
-/// where the role is not open or has no steps, or the candidate has applied to it.
-pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddInput) -> Result<Reply, Error> {
-    let (organization, standing) = organization(tx, who, input.organization.as_ref())?;
+/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `forbidden` for a plain
+/// member; `conflict` if the role is not open or has no steps, or the candidate has applied to it.
+pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateAddInput) -> Result<Reply, Error> {
+    let organization = &input.organization;
+    let roles = visible::organization(tx, caller, organization)?;
     let role = input.role_id.as_ref().ok_or(NO_ROLE)?;
     let seats = store::role::seats(tx, organization, role)?.ok_or(NO_ROLE)?;
-    standing.require_manager()?;
-    let known = store::candidate::with_email(tx, organization, &input.email)?;
-    let has_applied = match &known {
+    roles.require_manager()?;
+    let existing = store::candidate::with_email(tx, organization, &input.email)?;
+    let has_applied = match &existing {
         Some(candidate) => store::application::has_applied(tx, organization, &candidate.id, role)?,
         None => false,
     };
     let role_steps = store::role_step::of_role(tx, role)?;
-    let is_erased = known.as_ref().is_some_and(|candidate| candidate.is_erased);
+    let is_erased = existing.as_ref().is_some_and(|candidate| candidate.is_erased);
     candidate::require_addable(seats.status, role_steps.len(), is_erased, has_applied)?;
     let stamp = || store::activity::stamp(&*ctx.world);
-    let candidate = match known {
+    let candidate = match existing {
         Some(candidate) => candidate,
         None => {
             let record = CandidateRecord {
@@ -71,7 +71,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddI
                 email: input.email.clone(),
                 privacy: Privacy::default(),
             };
-            candidate_act::add(tx, Some(who), organization, &record, &stamp())?
+            candidate_act::add(tx, Some(caller), organization, &record, &stamp())?
         }
     };
     let templates =
@@ -83,6 +83,6 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateAddI
         applied_at: input.applied_at.unwrap_or(tx.now),
         hire: None,
     };
-    application_act::add(tx, Some(who), &candidate, role, &application, &steps, &stamp())?;
-    in_full_reply(tx, candidate)
+    application_act::add(tx, Some(caller), &candidate, role, &application, &steps, &stamp())?;
+    candidate_reply(tx, candidate)
 }

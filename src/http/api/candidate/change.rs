@@ -1,10 +1,12 @@
-//! `PATCH /api/v1/candidates/{id}`.
+//! `PATCH /api/v1/candidates/{id}`: staff change a candidate's name or address.
 
-use super::find::{email, find, in_full_reply};
+use super::find::{candidate_reply, find};
 use crate::domain::candidate;
-use crate::domain::id::{CandidateId, Id};
+use crate::domain::id::CandidateId;
 use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
 use crate::domain::user::Principal;
+use crate::http::api::decode;
+use crate::http::api::visible::CANDIDATE_NOT_VISIBLE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -12,39 +14,36 @@ use crate::store::candidate::recorded_act;
 use crate::store::{self, Error, Tx};
 
 pub(super) struct CandidateChangeInput {
-    id: Option<CandidateId>,
+    id: CandidateId,
     name: Option<String>,
     email: Option<Email>,
 }
 
-/// What is to be changed. All fields at fault are told at once.
-///
 /// # Errors
-/// `bad_request` for a body that is no JSON object; `validation_error` for an `email` that is none, or a `name` that is
-/// blank or too long.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
+/// text that cannot be an id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
-    let address = fields.string("email");
-    let email = email(&mut fields, address);
+    let email = decode::email(&mut fields);
     fields.valid()?;
-    Ok(CandidateChangeInput { id: CandidateId::parse(request.param("id")), name, email })
+    Ok(CandidateChangeInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, name, email })
 }
 
-/// `PATCH /api/v1/candidates/{id}`: another name or address. What stays as it is is no change.
+/// `PATCH /api/v1/candidates/{id}`: changes the members that are given.
 ///
 /// # Errors
-/// `not_found` where there is no such candidate, or the caller may not see them; `forbidden` for a plain member;
-/// `conflict` where they were erased, or the address is another candidate's.
-pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateChangeInput) -> Result<Reply, Error> {
-    let (before, standing) = find(tx, who, input.id.as_ref())?;
-    standing.require_manager()?;
+/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member; `conflict` if
+/// the candidate was erased, or another candidate has the address.
+pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateChangeInput) -> Result<Reply, Error> {
+    let (before, roles) = find(tx, caller, &input.id)?;
+    roles.require_manager()?;
     let owner = match &input.email {
         Some(email) => store::candidate::with_email(tx, &before.organization_id, email)?,
         None => None,
     };
     candidate::require_changeable(before.is_erased, owner.is_some_and(|owner| owner.id != before.id))?;
     let (name, email) = (input.name.as_deref(), input.email.as_ref());
-    let after = recorded_act::change(tx, who, before, name, email, &store::activity::stamp(&*ctx.world))?;
-    in_full_reply(tx, after)
+    let after = recorded_act::change(tx, caller, before, name, email, &store::activity::stamp(&*ctx.world))?;
+    candidate_reply(tx, after)
 }

@@ -1,13 +1,15 @@
-//! `GET /api/v1/organizations/{id}/candidates`.
+//! `GET /api/v1/organizations/{id}/candidates`: staff list and search candidates.
 
-use super::find::{EMAIL, NO_ROLE, organization};
+use super::find::NO_ROLE;
 use super::wire::{WireApplication, WireCandidate};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{CandidateId, Id, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::search::{self, WORDS_OF_SEARCH_MAX};
-use crate::domain::text::Email;
+use crate::domain::text::{EMAIL_CHARACTERS_MAX, Email};
 use crate::domain::user::Principal;
+use crate::http::api::decode::word_param;
+use crate::http::api::visible::{self, ORGANIZATION_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::reply::Reply;
@@ -16,76 +18,68 @@ use crate::store::candidate::search::Filter;
 use crate::store::{self, Error, Tx};
 
 pub(super) struct CandidateListInput {
-    organization: Option<OrganizationId>,
+    organization: OrganizationId,
     filter: Filter,
     page: PageRequest,
 }
 
-/// Which candidates are asked for. All parameters at fault are told at once.
-///
 /// # Errors
-/// `validation_error` for a `limit` that is no integer, a `cursor` that no page gave, an `email` that is none, a `status`
-/// that there is none of, too many words, a parameter that is there twice; `not_found` for a `roleId` that none can have.
+/// `validation_error`, which names every invalid parameter; `not_found` for ids of the path or the query that cannot be an
+/// id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, Error> {
-    let read = |name| request.query(name);
-    let words = read("q").and_then(|text| searched("q", text));
-    let words_of_name = read("name").and_then(|text| searched("name", text));
-    let email = read("email").and_then(|text| text.map(|text| email(&text)).transpose());
-    let status = read("status").and_then(|text| text.map(|text| status(&text)).transpose());
-    let narrowed = Refusal::both(Refusal::both(words, words_of_name), Refusal::both(email, status));
-    let rest = Refusal::both(read("roleId"), PageRequest::parse(request, 1));
-    let (((words, words_of_name), (email, status)), (role, page)) = Refusal::both(narrowed, rest)?;
+    let words = Refusal::both(search_words(request, "q"), search_words(request, "name"));
+    let email = request.query("email").and_then(|text| text.map(|text| parse_email(&text)).transpose());
+    let status = word_param(request, "status", ApplicationStatus::WORDS, ApplicationStatus::parse);
+    let filters = Refusal::both(words, Refusal::both(email, status));
+    let role_and_page = Refusal::both(request.query("roleId"), PageRequest::parse(request, 1));
+    let (((words, words_of_name), (email, status)), (role, page)) = Refusal::both(filters, role_and_page)?;
     let role_id = role.map(|id| RoleId::parse(&id).ok_or(NO_ROLE)).transpose()?;
-    let organization = OrganizationId::parse(request.param("id"));
+    let organization = request.id_param("id", ORGANIZATION_NOT_VISIBLE)?;
     Ok(CandidateListInput { organization, filter: Filter { words, words_of_name, email, role_id, status }, page })
 }
 
-fn searched(name: &str, text: Option<String>) -> Result<Vec<String>, Refusal> {
-    let words = search::search_words(&text.unwrap_or_default());
+fn search_words(request: &Request, name: &str) -> Result<Vec<String>, Refusal> {
+    let words = search::search_words(&request.query(name)?.unwrap_or_default());
     words.ok_or_else(|| Refusal::invalid(name, format!("must have at most {WORDS_OF_SEARCH_MAX} words")))
 }
 
-fn email(text: &str) -> Result<Email, Refusal> {
-    Email::parse_stored(text).ok_or_else(|| Refusal::invalid("email", EMAIL))
+fn parse_email(text: &str) -> Result<Email, Refusal> {
+    let must_be = || format!("must be an email address of at most {EMAIL_CHARACTERS_MAX} characters");
+    Email::parse_stored(text).ok_or_else(|| Refusal::invalid("email", must_be()))
 }
 
-fn status(text: &str) -> Result<ApplicationStatus, Refusal> {
-    let wrong = || Refusal::invalid("status", format!("must be one of {}", ApplicationStatus::WORDS.join(", ")));
-    ApplicationStatus::parse(text).ok_or_else(wrong)
-}
-
-/// `GET /api/v1/organizations/{id}/candidates`: a page of candidates, newest first.
+/// `GET /api/v1/organizations/{id}/candidates`: newest first.
 ///
 /// # Errors
-/// `not_found` where there is no such organization or, in it, no such role; `validation_error` for a `cursor` that no page
-/// of it gave.
-pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
-    let (id, _) = organization(tx, who, input.organization.as_ref())?;
+/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `validation_error` for a
+/// `cursor` of another list.
+pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
+    let id = &input.organization;
+    visible::organization(tx, caller, id)?;
     if let Some(role) = &input.filter.role_id {
         store::role::seats(tx, id, role)?.ok_or(NO_ROLE)?;
     }
     let before = match &input.page.after {
-        Some(after) => last_of_page(tx, id, after)?,
+        Some(after) => number_of_last(tx, id, after)?,
         None => i64::MAX,
     };
-    let rows = input.page.rows_to_fetch();
-    let found = store::candidate::search::page(tx, id, &input.filter, before, rows)?;
-    let mut told = Vec::with_capacity(found.len());
-    for candidate in found {
+    let candidates = store::candidate::search::page(tx, id, &input.filter, before, input.page.rows_to_fetch())?;
+    let mut rows = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
         let applications = store::application::of_candidate(tx, id, &candidate.id)?;
-        told.push((candidate, applications));
+        rows.push((candidate, applications));
     }
     Ok(input.page.reply(
-        told,
+        rows,
         |(candidate, _)| vec![candidate.id.to_string()],
         |(candidate, applications)| {
-            WireCandidate::of(candidate, applications.into_iter().map(WireApplication::of).collect())
+            WireCandidate::new(candidate, applications.into_iter().map(WireApplication::new).collect())
         },
     ))
 }
 
-/// The number of the last candidate of the page before.
-fn last_of_page(tx: &Tx<'_>, organization: &OrganizationId, after: &[String]) -> Result<i64, Error> {
+/// The number of the last candidate of the previous page.
+fn number_of_last(tx: &Tx<'_>, organization: &OrganizationId, after: &[String]) -> Result<i64, Error> {
     let id = after.first().and_then(|id| CandidateId::parse(id)).ok_or_else(invalid_cursor)?;
     let last = store::candidate::find(tx, organization, &id)?.ok_or_else(invalid_cursor)?;
     Ok(last.number)

@@ -1,4 +1,4 @@
-//! Candidates and their applications as they are told.
+//! Candidates and their applications as the API shows them.
 
 use serde::Serialize;
 
@@ -9,8 +9,12 @@ use crate::store::attachment::Attachment;
 use crate::store::candidate::Candidate;
 use crate::store::signup::{ApplicationSignups, Signup};
 
-/// An application with its steps, and what was sent to it.
-pub(in crate::http) type Stepped = (Application, Vec<CandidateStep>, ApplicationSignups);
+/// An application with its steps and signups.
+pub(in crate::http) struct ApplicationInFull {
+    pub(in crate::http) application: Application,
+    pub(in crate::http) steps: Vec<CandidateStep>,
+    pub(in crate::http) signups: ApplicationSignups,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +31,7 @@ pub(in crate::http) struct WireCandidate<A> {
 }
 
 impl<A> WireCandidate<A> {
-    pub(in crate::http) fn of(candidate: Candidate, applications: Vec<A>) -> Self {
+    pub(in crate::http) fn new(candidate: Candidate, applications: Vec<A>) -> Self {
         Self {
             id: candidate.id.into(),
             organization_id: candidate.organization_id.into(),
@@ -42,7 +46,7 @@ impl<A> WireCandidate<A> {
     }
 }
 
-/// An application as lists tell it.
+/// An application as lists show it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireApplication {
@@ -51,25 +55,25 @@ pub(in crate::http) struct WireApplication {
     role_name: String,
     status: &'static str,
     applied_at: String,
-    current_step: Option<WireCurrent>,
+    current_step: Option<WireCurrentStep>,
 }
 
 impl WireApplication {
-    pub(in crate::http) fn of(application: Application) -> Self {
+    pub(in crate::http) fn new(application: Application) -> Self {
         Self {
             id: application.record.id.into(),
             role_id: application.role_id.into(),
             role_name: application.role_name,
             status: application.record.status.as_str(),
             applied_at: application.record.applied_at.to_string(),
-            current_step: application.current.map(WireCurrent::of),
+            current_step: application.current.map(WireCurrentStep::new),
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireCurrent {
+struct WireCurrentStep {
     id: String,
     role_step_id: String,
     name: String,
@@ -78,8 +82,8 @@ struct WireCurrent {
     since: String,
 }
 
-impl WireCurrent {
-    fn of(current: CurrentStep) -> Self {
+impl WireCurrentStep {
+    fn new(current: CurrentStep) -> Self {
         Self {
             id: current.id.into(),
             role_step_id: current.role_step_id.into(),
@@ -91,7 +95,7 @@ impl WireCurrent {
     }
 }
 
-/// An application with its steps and, while it is one, its hire.
+/// An application with its signups and steps. Only a hired application has the members of a hire.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireApplicationInFull<'a> {
@@ -107,16 +111,17 @@ pub(in crate::http) struct WireApplicationInFull<'a> {
 }
 
 impl<'a> WireApplicationInFull<'a> {
-    pub(in crate::http) fn of((application, steps, signups): &'a Stepped) -> Self {
+    pub(in crate::http) fn new(whole: &'a ApplicationInFull) -> Self {
+        let ApplicationInFull { application, steps, signups } = whole;
         let (role_id, id) = (&application.role_id, &application.record.id);
         Self {
-            application: WireApplication::of(application.clone()),
+            application: WireApplication::new(application.clone()),
             candidate_id: application.candidate_id.as_str(),
             updated_at: application.updated_at.to_string(),
-            signup: signups.original.as_ref().map(WireSignup::of),
-            later_signups: signups.later.iter().map(WireSignup::of).collect(),
-            hire: application.record.hire.as_ref().map(WireHire::of),
-            steps: steps.iter().map(|step| WireStep::of(role_id, id, step)).collect(),
+            signup: signups.original.as_ref().map(WireSignup::new),
+            later_signups: signups.later.iter().map(WireSignup::new).collect(),
+            hire: application.record.hire.as_ref().map(WireHire::new),
+            steps: steps.iter().map(|step| WireStep::new(role_id, id, step)).collect(),
         }
     }
 }
@@ -131,7 +136,7 @@ struct WireHire<'a> {
 }
 
 impl<'a> WireHire<'a> {
-    fn of(hire: &'a HireRecord) -> Self {
+    fn new(hire: &'a HireRecord) -> Self {
         Self {
             hired_date: hire.hired_date.to_string(),
             offer_accepted_date: hire.offer_accepted_date.map(|at| at.to_string()),
@@ -141,29 +146,30 @@ impl<'a> WireHire<'a> {
     }
 }
 
-/// What was sent to an application.
+/// A signup as an application shows it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireSignup<'a> {
     submitted_at: String,
     #[serde(flatten)]
     typed: WireTyped<'a>,
-    documents: Vec<WireAttachment>,
+    #[serde(rename = "documents")]
+    attachments: Vec<WireAttachment>,
     withdrew_at: Option<String>,
 }
 
 impl<'a> WireSignup<'a> {
-    pub(in crate::http) fn of(signup: &'a Signup) -> Self {
+    pub(in crate::http) fn new(signup: &'a Signup) -> Self {
         Self {
             submitted_at: signup.submitted_at.to_string(),
-            typed: WireTyped::of(signup),
-            documents: signup.attachments.iter().map(WireAttachment::of).collect(),
+            typed: WireTyped::new(signup),
+            attachments: signup.attachments.iter().map(WireAttachment::new).collect(),
             withdrew_at: signup.withdrawn_at.map(|at| at.to_string()),
         }
     }
 }
 
-/// What somebody typed when they applied: the same for staff, in an export, and for themselves.
+/// The fields of a signup, which staff, exports and the candidate see alike.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireTyped<'a> {
@@ -177,7 +183,7 @@ pub(in crate::http) struct WireTyped<'a> {
 }
 
 impl<'a> WireTyped<'a> {
-    pub(in crate::http) fn of(signup: &'a Signup) -> Self {
+    pub(in crate::http) fn new(signup: &'a Signup) -> Self {
         Self {
             name: &signup.name,
             email: &signup.email,
@@ -190,7 +196,7 @@ impl<'a> WireTyped<'a> {
     }
 }
 
-/// An attachment, without its content.
+/// An attachment without its content.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireAttachment {
@@ -202,7 +208,7 @@ pub(in crate::http) struct WireAttachment {
 }
 
 impl WireAttachment {
-    pub(in crate::http) fn of(attachment: &Attachment) -> Self {
+    pub(in crate::http) fn new(attachment: &Attachment) -> Self {
         let Attachment { id, file_name, media_type, bytes, created_at, sha256: _ } = attachment;
         Self {
             id: id.as_str().to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
+use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use super::{example, refusals};
 use crate::http::server::access_rule::AccessRule;
 
@@ -224,8 +224,8 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
     })
 }
 
-/// Allows null for every member that is not required, because null counts as missing. Adds the schemas that members refer
-/// to to `nested`.
+/// Allows null for every member that is not required, because null counts as missing. Collects the schemas that members
+/// refer to in `nested`.
 fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
     let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
     if let Some(items) = schema.get_mut("items") {

@@ -22,8 +22,8 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
 /// An example of the schema: its first example, else its constant, else a value composed of its members.
 pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
-    if let Some(told) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {
-        return told.clone();
+    if let Some(stated) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {
+        return stated.clone();
     }
     if let Some(known) = referred(schema).and_then(|name| schemas.get(name)) {
         return of(known, schemas);

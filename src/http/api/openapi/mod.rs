@@ -1,7 +1,7 @@
 //! `GET /api/openapi.json` and `GET /docs`: the API reference, for programs (OpenAPI 3.1) and for people.
 //!
-//! `assemble` makes the document once, from the fragments beside this file and the route table. `page` renders the document
-//! as HTML, so that the two cannot differ.
+//! `assemble` makes the OpenAPI document once, from the fragments beside this file and the route table. `page` renders that
+//! document as HTML, so the two cannot differ.
 //!
 //! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. A new noun
 //! needs a line in [`FRAGMENTS`]:
@@ -38,8 +38,8 @@
 
 mod assemble;
 mod example;
+mod operation;
 mod page;
-mod parts;
 mod refusals;
 
 use std::sync::{Arc, OnceLock};
@@ -47,7 +47,7 @@ use std::sync::{Arc, OnceLock};
 use hyper::Method;
 use serde_json::Value;
 
-use self::parts::Operation;
+use self::operation::Operation;
 use crate::http::server::authentication;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -55,7 +55,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 
-/// The parts that all operations share.
+/// What all operations share.
 const COMMON: &str = include_str!("common.json");
 
 /// One fragment per noun, in the order of the page.
@@ -73,7 +73,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("hr_delivery.json"),
     include_str!("board.json"),
     include_str!("activity.json"),
-    include_str!("document.json"),
+    include_str!("attachment.json"),
     include_str!("erasure.json"),
     include_str!("retention.json"),
     include_str!("portal.json"),
@@ -89,7 +89,7 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 
 const PAGE_PATH: &str = "/docs";
 
-/// The description of the API. The first request for it renders it from the facts of the routes.
+/// The description of the API. The first request renders it from the route table.
 #[derive(Default)]
 pub(in crate::http) struct Description {
     operations: OnceLock<Vec<Operation>>,
@@ -136,5 +136,5 @@ pub fn document(routes: &[Route], cookie: &str) -> Value {
 }
 
 fn operations(routes: &[Route]) -> Vec<Operation> {
-    routes.iter().map(Operation::of).collect()
+    routes.iter().map(Operation::new).collect()
 }

@@ -114,10 +114,10 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
 
 fn parameter_row(parameter: &Value) -> [String; 3] {
     let need = if parameter["required"] == true { "" } else { ", optional" };
-    let place = format!("<code>{}</code>", escape(text(&parameter["name"])));
+    let name = format!("<code>{}</code>", escape(text(&parameter["name"])));
     let words = inline(text(&parameter["description"]));
-    let place = format!("{place} <span class=\"dim\">{}{need}</span>", escape(text(&parameter["in"])));
-    [place, kind(&parameter["schema"]), format!("{words} {}", limits(&parameter["schema"]))]
+    let name = format!("{name} <span class=\"dim\">{}{need}</span>", escape(text(&parameter["in"])));
+    [name, kind(&parameter["schema"]), format!("{words} {}", limits(&parameter["schema"]))]
 }
 
 fn kind_of_problem(response: &Value) -> String {
@@ -144,13 +144,13 @@ fn show_schema(page: &mut String, name: &str, schema: &Value) {
 fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
     let required: Vec<&str> = list(&schema["required"]).map(text).collect();
     for (name, member) in members(&schema["properties"]) {
-        let way = format!("{above}{name}");
+        let path = format!("{above}{name}");
         let need = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
         let words = inline(text(&member["description"]));
-        let name = format!("<code>{}</code>{need}", escape(&way));
+        let name = format!("<code>{}</code>{need}", escape(&path));
         rows.push([name, kind(member), format!("{words} {}", limits(member))]);
-        member_rows(rows, &format!("{way}."), member);
-        member_rows(rows, &format!("{way}[]."), &member["items"]);
+        member_rows(rows, &format!("{path}."), member);
+        member_rows(rows, &format!("{path}[]."), &member["items"]);
     }
 }
 
@@ -184,17 +184,17 @@ fn limits(schema: &Value) -> String {
         ("maxItems", "items at most"),
         ("pattern", "pattern"),
     ];
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     let words: Vec<String> = list(&schema["enum"]).map(|word| format!("<code>{}</code>", code(word))).collect();
     if !words.is_empty() {
-        told.push(format!("one of {}", words.join(", ")));
+        parts.push(format!("one of {}", words.join(", ")));
     }
     for (name, words) in LIMITS {
         if let Some(limit) = schema.get(name) {
-            told.push(format!("{words} <code>{}</code>", code(limit)));
+            parts.push(format!("{words} <code>{}</code>", code(limit)));
         }
     }
-    if told.is_empty() { String::new() } else { format!("<span class=\"dim\">({})</span>", told.join("; ")) }
+    if parts.is_empty() { String::new() } else { format!("<span class=\"dim\">({})</span>", parts.join("; ")) }
 }
 
 fn show_example(page: &mut String, example: &Value) {
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_document_says_stays_text() {
+    fn the_page_escapes_texts_of_the_document() {
         assert_eq!(
             inline("a **b** `<c>**` & \"d\""),
             "a <strong>b</strong> <code>&lt;c&gt;**</code> &amp; &quot;d&quot;"

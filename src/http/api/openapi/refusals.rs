@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
+use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
 /// The error responses of a route, by status. Routes with the same codes share a component.

@@ -1,4 +1,4 @@
-//! What a role is asked to be: the members of a new one, or of a change.
+//! Decodes the members of a new role, or of a change of a role.
 
 use crate::domain::candidate_step::StepType;
 use crate::domain::refusal::Refusal;
@@ -10,11 +10,11 @@ use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::http::server::body_fields::BodyFields;
 use crate::store::role::RoleRecord;
 
-const MIN_OVER_MAX: &str = "must not be less than salaryMin";
+const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 
-/// The members that were given. `Some(None)` is one that is cleared.
+/// The members that were given. `Some(None)` clears a member.
 #[derive(Debug, Default)]
-pub(super) struct Change {
+pub(super) struct RoleChange {
     name: Option<String>,
     description: Option<Option<String>>,
     department: Option<Option<String>>,
@@ -29,9 +29,9 @@ pub(super) struct Change {
     positions: Option<i64>,
 }
 
-impl Change {
-    /// Everything but the name, which is read before. What is wrong is noted with the fields.
-    pub(super) fn read(fields: &mut BodyFields, name: Option<String>) -> Self {
+impl RoleChange {
+    /// Decodes all members except the name, which only a new role requires. Errors stay in `fields`.
+    pub(super) fn decode(fields: &mut BodyFields, name: Option<String>) -> Self {
         let text = |fields: &mut BodyFields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
         let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);
         let change = Self {
@@ -53,16 +53,14 @@ impl Change {
         if let (Some(Some(min)), Some(Some(max))) = (change.salary_min, change.salary_max)
             && min > max
         {
-            fields.fault::<()>("salaryMax", MIN_OVER_MAX);
+            fields.fault::<()>("salaryMax", MAX_BELOW_MIN);
         }
         change
     }
 
-    /// The role with what was given in place of what it had.
-    ///
     /// # Errors
-    /// `conflict` for fewer positions than are hired; `validation_error` for a salary whose one end, which was given, does
-    /// not go with the other, which was not.
+    /// `conflict` for fewer positions than hires; `validation_error` if the given end of the salary contradicts the stored
+    /// one.
     pub(super) fn apply(&self, before: &RoleRecord) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {
@@ -72,10 +70,10 @@ impl Change {
             period: self.salary_period.unwrap_or(before.salary.period),
         };
         if salary.contradiction().is_some() {
-            return Err(Refusal::invalid("salaryMax", MIN_OVER_MAX));
+            return Err(Refusal::invalid("salaryMax", MAX_BELOW_MIN));
         }
-        let text = |given: &Option<Option<String>>, had: &str, cleared: &str| match given {
-            None => had.to_owned(),
+        let text = |given: &Option<Option<String>>, before: &str, cleared: &str| match given {
+            None => before.to_owned(),
             Some(given) => given.clone().unwrap_or_else(|| cleared.to_owned()),
         };
         Ok(RoleRecord {
@@ -104,7 +102,7 @@ fn currency(fields: &mut BodyFields, name: &str) -> Option<String> {
     }
 }
 
-/// The name and type of a step.
+/// A new step.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct StepInput {
     pub(in crate::http) name: String,
@@ -112,19 +110,19 @@ pub(in crate::http) struct StepInput {
 }
 
 impl StepInput {
-    /// One of a new role, or a new one of a role; a type that is not given is `other`.
-    pub(in crate::http) fn read(fields: &mut BodyFields) -> Option<Self> {
+    /// Without `stepType` the type is `other`.
+    pub(in crate::http) fn decode(fields: &mut BodyFields) -> Option<Self> {
         let name = fields.required_text("name", NAME_CHARACTERS_MAX);
-        let step_type = step_type(fields);
+        let step_type = decode_step_type(fields);
         Some(Self { name: name?, step_type: step_type.unwrap_or(StepType::Other) })
     }
 }
 
-pub(in crate::http) fn step_type(fields: &mut BodyFields) -> Option<StepType> {
+pub(in crate::http) fn decode_step_type(fields: &mut BodyFields) -> Option<StepType> {
     fields.word("stepType", StepType::WORDS, StepType::parse)
 }
 
-/// The steps of a new role.
-pub(super) fn steps(fields: &mut BodyFields) -> Vec<StepInput> {
-    fields.objects("steps", STEPS_MAX, StepInput::read).unwrap_or_default()
+/// Decodes the steps of a new role.
+pub(super) fn decode_steps(fields: &mut BodyFields) -> Vec<StepInput> {
+    fields.objects("steps", STEPS_MAX, StepInput::decode).unwrap_or_default()
 }

@@ -9,8 +9,10 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::text::{NAME_CHARACTERS_MAX, characters};
 use crate::domain::user::Principal;
-use crate::http::api::access::{self, NO_ORGANIZATION, TimeCursor};
+use crate::http::api::decode::word_param;
 use crate::http::api::resource::ORGANIZATION;
+use crate::http::api::time_cursor::{self, TimeCursor};
+use crate::http::api::visible::{self, ORGANIZATION_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
@@ -23,50 +25,34 @@ pub(super) fn route(path: &'static str) -> Route {
     Route::scoped(ORGANIZATION, Scope::RolesRead, Method::GET, path, decode, list).answering(&[
         (200, ""),
         (400, "validation_error"),
-        (401, "unauthorized"),
-        (403, "insufficient_scope"),
         (404, "not_found"),
-        (429, "rate_limited"),
     ])
 }
 
 struct RoleListInput {
-    organization: Option<OrganizationId>,
+    organization: OrganizationId,
     filter: RoleFilter,
     page: PageRequest,
     after: Option<TimeCursor<RoleId>>,
 }
 
-/// Which roles are asked for. All parameters at fault are told at once.
-///
 /// # Errors
-/// `validation_error` for a filter that no role can fit, a `limit` that is no integer, a `cursor` that no page gave, a
-/// parameter that is there twice.
+/// `validation_error`, which names every invalid parameter; `not_found` for a text that cannot be an id.
 fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
-    let status = word(request, "status", RoleStatus::WORDS, RoleStatus::parse);
-    let work_type = word(request, "workType", WorkType::WORDS, WorkType::parse);
-    let public = word(request, "public", &["true", "false"], |word| word.parse().ok());
+    let status = word_param(request, "status", RoleStatus::WORDS, RoleStatus::parse);
+    let work_type = word_param(request, "workType", WorkType::WORDS, WorkType::parse);
+    let public = word_param(request, "public", &["true", "false"], |word| word.parse().ok());
     let texts = Refusal::both(request.query("department"), request.query("location"));
-    let page = PageRequest::parse(request, 2).and_then(|page| Ok((access::read_cursor(&page)?, page)));
+    let page = time_cursor::decode_page(request, RoleId::parse);
     let words = Refusal::both(Refusal::both(status, work_type), Refusal::both(public, name_part(request)));
-    let (filters, (after, page)) = Refusal::both(Refusal::both(words, texts), page)?;
+    let (filters, (page, after)) = Refusal::both(Refusal::both(words, texts), page)?;
     let (((status, work_type), (public, name_part)), (department, location)) = filters;
     let filter = RoleFilter { status, public, department, location, work_type, name_part };
-    Ok(RoleListInput { organization: OrganizationId::parse(request.param("id")), filter, page, after })
+    let organization = request.id_param("id", ORGANIZATION_NOT_VISIBLE)?;
+    Ok(RoleListInput { organization, filter, page, after })
 }
 
-fn word<T>(
-    request: &Request,
-    name: &str,
-    known: &[&str],
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, Refusal> {
-    let Some(text) = request.query(name)? else { return Ok(None) };
-    let wrong = || Refusal::invalid(name, format!("must be one of {}", known.join(", ")));
-    Ok(Some(parse(&text).ok_or_else(wrong)?))
-}
-
-/// The part of a name that is looked for; an empty one is part of every name.
+/// Decodes the search for a part of the name. An empty text finds every role.
 fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     match request.query("q")? {
         Some(text) if characters(&text) > NAME_CHARACTERS_MAX => {
@@ -76,15 +62,15 @@ fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// `GET /api/v1/organizations/{id}/roles`: the roles that fit. A page looks at so many roles and no more, so it may have
-/// fewer rows than it could have, and yet there are more behind it.
+/// `GET /api/v1/organizations/{id}/roles`: the roles that match the filter. The store examines a bounded number of roles for a
+/// page, so a page can be short although more pages follow.
 ///
 /// # Errors
-/// `not_found` where there is no such organization, or the caller may not see it.
-fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleListInput) -> Result<Reply, Error> {
-    let organization = input.organization.as_ref().ok_or(NO_ORGANIZATION)?;
-    store::access::to_organization(tx, who, organization)?.ok_or(NO_ORGANIZATION)?;
+/// `not_found` if the organization does not exist or the caller may not see it.
+fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleListInput) -> Result<Reply, Error> {
+    let organization = &input.organization;
+    visible::organization(tx, caller, organization)?;
     let found = store::role::page(tx, organization, &input.filter, input.after.as_ref(), input.page.rows)?;
-    let next = found.end.map(|(at, id)| access::cursor_parts(at, id.as_str()));
+    let next = found.end.map(|(at, id)| time_cursor::parts(at, id.as_str()));
     Ok(input.page.reply_with_cursor(found.roles.into_iter().map(WireRole::new).collect(), next.as_deref()))
 }

@@ -1,15 +1,16 @@
-//! Roles and their steps as staff are told of them.
+//! Roles and their steps as the API shows them to staff.
 
 use serde::Serialize;
 use serde_json::{Number, Value};
 
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
+use crate::http::api::organization_status::WireApplicationCounts;
 use crate::interchange::json;
 use crate::store::Error;
 use crate::store::role::{ApplicationCounts, Role};
 use crate::store::role_step::RoleStep;
 
-/// A role in a list.
+/// A role as lists show it, without its description.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WireRole {
@@ -59,43 +60,32 @@ impl WireRole {
     }
 }
 
-/// A role by itself.
 #[derive(Serialize)]
 pub(super) struct WireRoleInFull {
     #[serde(flatten)]
     role: WireRole,
     description: Value,
     steps: Vec<WireStep>,
-    applications: WireApplications,
+    applications: WireApplicationCounts,
 }
 
 impl WireRoleInFull {
     /// # Errors
-    /// When the description that the file has is no JSON.
+    /// [`Error::Defect`] if the stored description is not JSON.
     pub(super) fn new(role: Role, steps: Vec<RoleStep>, applications: ApplicationCounts) -> Result<Self, Error> {
         let description = serde_json::from_str(&role.record.description)
-            .map_err(|error| Error::Defect(format!("a description is no JSON: {error}")))?;
+            .map_err(|error| Error::Defect(format!("a stored description is not JSON: {error}")))?;
         let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
         Ok(Self {
             role: WireRole::new(role),
             description,
             steps: steps.into_iter().map(WireStep::new).collect(),
-            applications: WireApplications { in_progress, hired, not_selected, withdrawn },
+            applications: WireApplicationCounts { in_progress, hired, not_selected, withdrawn },
         })
     }
 }
 
-/// How many applications a role has, by where they are.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WireApplications {
-    in_progress: i64,
-    hired: i64,
-    not_selected: i64,
-    withdrawn: i64,
-}
-
-/// A step of a role. One that was taken out of the pipeline has no order.
+/// A step of a role. A removed step has no order.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireStep {
@@ -118,15 +108,15 @@ impl WireStep {
     }
 }
 
-/// What a role is answered with that was changed: it may be published now.
+/// The answer to a change. It has warnings, because the change may have published the role.
 #[derive(Serialize)]
-pub(super) struct WireChanged {
+pub(super) struct WireChangedRole {
     pub(super) success: bool,
     pub(super) data: WireRoleInFull,
     pub(super) warnings: Vec<WireWarning>,
 }
 
-/// What was done all the same, and should be looked at.
+/// A problem that did not prevent the change.
 #[derive(Serialize)]
 pub(super) struct WireWarning {
     pub(super) code: &'static str,

@@ -44,7 +44,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::open(Audience::Page, Method::GET, "/careers/{orgSlug}/privacy", visit::decode, privacy::privacy)
             .cached_by_language(&[])
             .answering(page),
-        Route::open(Audience::Api, Method::GET, "/careers/{orgSlug}/theme.css", portal::decode, theme::theme)
+        Route::open(Audience::Api, Method::GET, "/careers/{orgSlug}/theme.css", portal::decode_slug, theme::theme)
             .cached_in(CachePool::Pages)
             .answering(&[(200, ""), (304, ""), (404, "not_found")]),
         Route::plain(Audience::Api, Method::GET, STYLE_PATH, |_| frame::style())

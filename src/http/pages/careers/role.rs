@@ -101,7 +101,7 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
         Found::Role(role, _) => {
-            let token = portal::invite(ctx, tx, &role.id)?;
+            let token = portal::signup_token(ctx, tx, &role.id)?;
             Ok(Reply::see_other(&format!("/signup/{token}?locale={}", input.visit.texts.tag)))
         }
         Found::Missing(reply) => Ok(reply),

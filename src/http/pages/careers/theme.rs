@@ -15,7 +15,7 @@ use crate::store::{self, Error, Tx};
 /// `not_found` where there is no organization with this slug, or its portal is off.
 pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
-    let theme = portal::theme(&organization.theme)?;
+    let theme = portal::parse_theme(&organization.theme)?;
     let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
     let style = colour.map(|colour| style(Palette::of(colour))).unwrap_or_default();
     let read_at = store::change::portals(tx)?;

@@ -24,7 +24,7 @@ pub(super) fn file(
     pool: CachePool,
     act: fn(&Ctx, &Tx<'_>, &Option<Slug>) -> Result<Reply, Error>,
 ) -> Route {
-    let route = Route::open(Audience::Api, Method::GET, path, portal::decode, act);
+    let route = Route::open(Audience::Api, Method::GET, path, portal::decode_slug, act);
     route.cached_in(pool).answering(&[(200, ""), (304, ""), (404, "not_found")])
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Visit {
 /// `validation_error` where the language is there twice.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Visit, Error> {
     let texts = texts::of(request)?;
-    Ok(Visit { texts, slug: portal::decode(ctx, request)?, path: request.path().to_owned() })
+    Ok(Visit { texts, slug: portal::decode_slug(ctx, request)?, path: request.path().to_owned() })
 }
 
 /// The organization whose portal it is; `None` where there is none with this slug, or its portal is off.

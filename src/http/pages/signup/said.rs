@@ -5,7 +5,7 @@ use hyper::header;
 use super::visit::Visit;
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
-use crate::http::api::signup::{CLOSED, EXPIRED, NOWHERE};
+use crate::http::api::signup::{LINK_EXPIRED, NO_LINK, ROLE_CLOSED};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::fill;
 use crate::http::server::reply::Reply;
@@ -58,7 +58,7 @@ fn say_ended(visit: &Visit, invitation: Option<&Invitation>, more: Option<&str>)
             paragraphs: vec![texts.nowhere_more.to_owned()],
             ways: Vec::new(),
         };
-        return Reply::rendered_refusal(&NOWHERE, &page);
+        return Reply::rendered_refusal(&NO_LINK, &page);
     };
     let role = ("role", invitation.role_name.as_str());
     let (slug, tag) = (&invitation.slug, visit.texts.tag);
@@ -67,12 +67,12 @@ fn say_ended(visit: &Visit, invitation: Option<&Invitation>, more: Option<&str>)
         fill(visit.texts.common.all_roles, &[("organization", &invitation.organization_name)]),
     );
     let (refusal, title, words, ways) = if invitation.target == LinkTarget::Closed {
-        (CLOSED, fill(texts.closed, &[role]), texts.closed_more, vec![WayOn::first(all_roles.0, all_roles.1)])
+        (ROLE_CLOSED, fill(texts.closed, &[role]), texts.closed_more, vec![WayOn::first(all_roles.0, all_roles.1)])
     } else {
         let url = format!("/careers/{slug}/roles/{}?lang={tag}", invitation.role_id);
         let to_role = WayOn::first(url, fill(texts.to_role, &[role]));
         let ways = vec![to_role, WayOn::other(all_roles.0, all_roles.1)];
-        (EXPIRED, texts.expired.to_owned(), texts.expired_more, ways)
+        (LINK_EXPIRED, texts.expired.to_owned(), texts.expired_more, ways)
     };
     let paragraphs = more.into_iter().chain([words]).map(str::to_owned).collect();
     let page = SaidPage { frame: visit.frame(Some(invitation), title), paragraphs, ways };

@@ -12,7 +12,7 @@ use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
 use crate::domain::signup::{FieldFault, FormField, TypedSignup};
 use crate::domain::status_page;
-use crate::http::api::signup::YES;
+use crate::http::api::signup::CHECKED_VALUES;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::form::{self as sent, FileUse, Trouble};
 use crate::http::server::form_rules::Prechecked;
@@ -125,7 +125,7 @@ fn typed(form: &sent::Form) -> TypedSignup {
         phone: first("phone"),
         links: form.texts("links").flat_map(str::lines).map(str::to_owned).collect(),
         note: first("note"),
-        consents: form.texts("consent").next().is_some_and(|text| YES.contains(&text)),
+        consents: form.texts("consent").next().is_some_and(|text| CHECKED_VALUES.contains(&text)),
     }
 }
 

@@ -92,8 +92,8 @@ fn word(stage: Stage) -> &'static str {
 }
 
 fn wire_sent<'a>(visit: &Visit, sent: &'a Signup) -> WireSent<'a> {
-    let own = |one: &Attachment| WireOwn { attachment: WireAttachment::of(one), path: visit.path_of(&one.id) };
-    WireSent { typed: WireTyped::of(sent), documents: sent.attachments.iter().map(own).collect() }
+    let own = |one: &Attachment| WireOwn { attachment: WireAttachment::new(one), path: visit.path_of(&one.id) };
+    WireSent { typed: WireTyped::new(sent), documents: sent.attachments.iter().map(own).collect() }
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Helpers that several modules of the assembly share.
+//! The facts of a route that its operation shows, and small JSON helpers of the assembly.
 
 use hyper::Method;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::http::server::route::{Answer, Route};
 
 pub(super) type Object = Map<String, Value>;
 
-/// The facts of a route that its operation shows.
+/// A route as the description needs it.
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    pub(super) fn of(route: &Route) -> Self {
+    pub(super) fn new(route: &Route) -> Self {
         let Route { method, path, access, audience, answers, .. } = route;
         let (method, answers) = (method.clone(), answers.clone());
         Self { method, path, access: *access, is_page: *audience == Audience::Page, answers }
@@ -49,5 +49,5 @@ pub(super) fn reference(name: &str) -> Value {
 /// The member as an object, created if it is missing.
 pub(super) fn member<'a>(object: &'a mut Object, name: &str) -> &'a mut Object {
     let value = object.entry(name).or_insert_with(|| json!({}));
-    value.as_object_mut().expect("a fragment has an object here, which a test has seen")
+    value.as_object_mut().expect("every fragment has an object here, which a test checks")
 }

@@ -1,4 +1,4 @@
-//! Things as answers show them, for whoever shows them elsewhere: the lists of the command line have the same members.
+//! Items of the admin lists, for the command line: its lists have the same members as those of the API.
 
 use serde::Serialize;
 
@@ -13,33 +13,30 @@ use crate::store::hr_delivery::HrDelivery;
 use crate::store::organization::Organization;
 use crate::store::user::User;
 
-/// An organization, as `GET /api/admin/organizations` lists it.
+/// An item of `GET /api/admin/organizations`.
 ///
 /// # Errors
-/// [`Error::Defect`] where the file has a theme that is no JSON object.
+/// [`Error::Defect`] if the stored theme is not a JSON object.
 pub fn organization(organization: &Organization) -> Result<impl Serialize + use<>, Error> {
     admin::organization::wire(organization.clone())
 }
 
-/// A user, as `GET /api/admin/users` lists one.
+/// An item of `GET /api/admin/users`.
 pub fn user(user: &User) -> impl Serialize + use<> {
     admin::user::wire(user, None)
 }
 
-/// A key, as `GET /api/admin/api-keys` lists it.
+/// An item of `GET /api/admin/api-keys`.
 pub fn api_key(key: &ApiKey) -> impl Serialize {
     api_key::wire(key)
 }
 
-/// A delivery, as `GET /api/admin/hr-deliveries` lists it.
+/// An item of `GET /api/admin/hr-deliveries`.
 pub fn hr_delivery(delivery: &HrDelivery) -> impl Serialize {
     hr_delivery::wire(delivery)
 }
 
-/// A row of activity, as `GET /api/admin/activity` lists it.
-///
-/// # Errors
-/// [`Error::Defect`] where its detail is no JSON.
-pub fn activity(row: &Activity) -> Result<impl Serialize, Error> {
+/// An item of `GET /api/admin/activity`.
+pub fn activity(row: &Activity) -> impl Serialize {
     activity::wire(row)
 }

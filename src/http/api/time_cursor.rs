@@ -1,0 +1,46 @@
+//! Cursors of lists that are sorted by time: the time and the id of a page's last row.
+
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
+use crate::http::server::pagination::{PageRequest, invalid_cursor};
+use crate::http::server::request::Request;
+
+/// The time and the id of the last row of the previous page.
+pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
+
+/// Decodes `limit` and `cursor` of the query.
+///
+/// # Errors
+/// `validation_error` for a `limit` that is not an integer, a `cursor` that this list did not return, and a parameter
+/// that occurs twice.
+pub(in crate::http) fn decode_page<I>(
+    request: &Request,
+    parse_id: impl Fn(&str) -> Option<I>,
+) -> Result<(PageRequest, Option<TimeCursor<I>>), Refusal> {
+    let page = PageRequest::parse(request, 2)?;
+    let cursor = match page.after.as_deref() {
+        None => None,
+        Some([micros, id]) => {
+            let at = micros.parse().map(Timestamp::from_micros).map_err(|_| invalid_cursor())?;
+            Some((at, parse_id(id).ok_or_else(invalid_cursor)?))
+        }
+        Some(_) => return Err(invalid_cursor()),
+    };
+    Ok((page, cursor))
+}
+
+/// As [`decode_page`], for lists whose ids stay texts.
+///
+/// # Errors
+/// As [`decode_page`].
+pub(in crate::http) fn decode_text_page(
+    request: &Request,
+) -> Result<(PageRequest, Option<TimeCursor<String>>), Refusal> {
+    decode_page(request, |text| id::is_id(text).then(|| text.to_owned()))
+}
+
+/// The parts of the cursor behind a row.
+pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
+    vec![at.micros().to_string(), id.to_owned()]
+}
