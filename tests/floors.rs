@@ -615,6 +615,39 @@ fn every_module_has_its_floor() {
     }
 }
 
+/// A top module, or a wing of the HTTP floor.
+fn room(module: &[String]) -> String {
+    let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
+    module[..parts].join("/")
+}
+
+/// The list of imports in `docs/architecture.md` is that of the source.
+#[test]
+fn the_architecture_lists_the_imports_between_folders() {
+    let sources = sources();
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
+    let mut imports: BTreeMap<String, BTreeSet<String>> =
+        modules.iter().map(|module| (room(module), BTreeSet::new())).collect();
+    for source in sources.iter().filter(|source| !module(source).is_empty()) {
+        let own = room(&module(source));
+        let others = module_imports(source, &modules);
+        let others = others.iter().map(|other| room(other)).filter(|other| *other != own);
+        imports.entry(own.clone()).or_default().extend(others);
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let listed: BTreeMap<String, BTreeSet<String>> = text
+        .lines()
+        .filter_map(|line| line.split_once(" imports "))
+        .filter(|(name, _)| imports.contains_key(*name))
+        .map(|(name, others)| {
+            let others = others.split(' ').filter(|other| *other != "nothing").map(str::to_owned);
+            (name.to_owned(), others.collect())
+        })
+        .collect();
+    assert_eq!(listed, imports);
+}
+
 type Rule = fn(&Source) -> Vec<String>;
 
 #[test]
