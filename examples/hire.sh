@@ -47,8 +47,8 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 
-# call KEY METHOD PATH [BODY]: the answer's body; anything but a 2xx ends the script. Each POST carries an Idempotency-Key,
-# so that a call whose answer was lost on the way could be sent again without doing it twice.
+# call KEY METHOD PATH [BODY]: prints the body of the answer; any status but a 2xx ends the script. Each POST carries an
+# Idempotency-Key, so that a call without an answer could be sent again and still act once.
 calls=0
 call() {
   local key=$1 method=$2 path=$3 body=${4:-}
@@ -65,8 +65,8 @@ call() {
   cat "$work/answer"
 }
 
-# say WHAT EXPECTED GOT: a line of progress; something else than expected ends the script.
-say() {
+# report WHAT EXPECTED ACTUAL: prints a line of progress. A difference ends the script.
+report() {
   if [[ $2 != "$3" ]]; then
     echo "hire: $1: expected $2, got $3" >&2
     exit 1
@@ -80,14 +80,14 @@ organization=$(call "$admin" POST /api/admin/organizations '{
   "name": "Acme", "slug": "acme", "domain": "acme.example", "timeZone": "Europe/Zurich",
   "portal": { "enabled": true, "theme": { "primaryColor": "#0f766e", "showSalary": true } }
 }' | jq -er .data.id)
-say "organization $organization" true "$(call "$admin" GET "/api/admin/organizations/$organization" | jq .data.portal.enabled)"
+report "organization $organization" true "$(call "$admin" GET "/api/admin/organizations/$organization" | jq .data.portal.enabled)"
 
-# Rosa recruits for it. Her key acts as her, and may do what she and its scopes both may.
+# Rosa recruits for it. Her key acts as her, and may do what both her role and its scopes permit.
 rosa=$(call "$admin" POST /api/admin/users '{ "email": "rosa@acme.example", "name": "Rosa" }' | jq -er .data.id)
 call "$admin" PUT "/api/admin/organizations/$organization/memberships/$rosa" '{ "orgRole": "hr_representative" }' >"$work/ignored"
 key=$(call "$admin" POST /api/admin/api-keys "$(jq -n --arg user "$rosa" '{ name: "Rosa", userId: $user, scopes:
   ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"] }')" | jq -er .data.key)
-say "user $rosa" rosa@acme.example "$(call "$key" GET /api/v1/me | jq -r .user.email)"
+report "user $rosa" rosa@acme.example "$(call "$key" GET /api/v1/me | jq -r .user.email)"
 
 # ------------------------------------------------------------------ a role ----
 
@@ -101,14 +101,14 @@ for step in '{ "name": "Application", "stepType": "application" }' '{ "name": "I
   '{ "name": "Offer", "stepType": "offer" }'; do
   call "$key" POST "/api/v1/roles/$role/steps" "$step" >"$work/ignored"
 done
-say "role $role" open "$(call "$key" POST "/api/v1/roles/$role/open" | jq -r .data.status)"
-say "it is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
+report "role $role" open "$(call "$key" POST "/api/v1/roles/$role/open" | jq -r .data.status)"
+report "it is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
 
 # ------------------------------------------------------------- a candidate ----
 
 candidate=$(call "$key" POST "/api/v1/organizations/$organization/candidates" "$(jq -n --arg role "$role" \
   '{ name: "Zoë Meier", email: "zoe@example.org", roleId: $role }')" | jq -er .data.id)
-say "candidate $candidate" "$candidate" \
+report "candidate $candidate" "$candidate" \
   "$(call "$key" GET "/api/v1/organizations/$organization/candidates?q=zoe" | jq -r '.data[0].id')"
 
 # She passes the first two steps, and is hired at the last.
@@ -117,18 +117,18 @@ step() {
     jq -er '.data.applications[0].steps | map(select(.status == "in_progress"))[0].id'
 }
 for name in Application Interview; do
-  say "$name: validated" validated "$(call "$key" POST "/api/v1/candidate-steps/$(step)/validate" | jq -r .step.status)"
+  report "$name: validated" validated "$(call "$key" POST "/api/v1/candidate-steps/$(step)/validate" | jq -r .step.status)"
 done
-say "the offer stands" true "$(call "$key" POST "/api/v1/candidate-steps/$(step)/hire?dryRun=true" | jq .dryRun)"
+report "a dry run of the hire succeeds" true "$(call "$key" POST "/api/v1/candidate-steps/$(step)/hire?dryRun=true" | jq .dryRun)"
 last=$(step)
 hired=$(call "$key" POST "/api/v1/candidate-steps/$last/hire" '{ "notes": "Starts in May.", "hiredDate": "2026-11-21" }')
-say "hired at $last" validated "$(jq -r .step.status <<<"$hired")"
+report "hired at $last" validated "$(jq -r .step.status <<<"$hired")"
 
-# --------------------------------------------------- what is there afterwards ----
+# --------------------------------------------------- the state afterwards ----
 
-say "the role is filled" filled "$(call "$key" GET "/api/v1/roles/$role" | jq -r .data.status)"
-say "one hired, nobody in progress" "1 0" "$(call "$key" GET "/api/v1/organizations/$organization/status" |
+report "the role is filled" filled "$(call "$key" GET "/api/v1/roles/$role" | jq -r .data.status)"
+report "one hired, nobody in progress" "1 0" "$(call "$key" GET "/api/v1/organizations/$organization/status" |
   jq -r '"\(.data.applications.hired) \(.data.applications.inProgress)"')"
-say "the record has it" candidate_step.hired "$(call "$key" GET "/api/v1/candidates/$candidate/activity" | jq -r '.data[0].action')"
+report "the activity has the hire" candidate_step.hired "$(call "$key" GET "/api/v1/candidates/$candidate/activity" | jq -r '.data[0].action')"
 "$appliance" check --db "$work/jobs.db" 2>"$work/ignored"
 echo "Zoë Meier is hired."

@@ -65,7 +65,7 @@ ok() {
   printf 'ok   %s\n' "$1"
 }
 
-# fail SENTENCE EXPECTED CAME
+# fail SENTENCE EXPECTED ACTUAL
 fail() {
   printf 'FAIL %s\n     expected: %s\n     came:     %s\n' "$1" "$2" "$3"
   if [[ -s $work/serve.log ]]; then
@@ -76,10 +76,10 @@ fail() {
   exit 1
 }
 
-# What the last answer was, for a message.
+# The last answer, for a message.
 answer() { printf '%s answered %s %s' "$asked" "$status" "$(head -c 2000 "$work/body")"; }
 
-# The value of one header of the last answer; nothing when it is not there.
+# The value of a header of the last answer, or nothing.
 header() {
   { grep -i "^$1:" "$work/headers" || true; } | tail -n 1 | cut -d: -f2- | tr -d '\r' | sed 's/^ *//'
 }
@@ -98,7 +98,7 @@ request() {
   [[ -n $hr_key && " $* " == *" $hr_key "* ]] && hr_requests=$((hr_requests + 1))
   : >"$work/headers"
   : >"$work/body"
-  # --disable, first of all, keeps a .curlrc out; nothing may go to a proxy.
+  # --disable must come first: it ignores a .curlrc. No request may go through a proxy.
   status=$(curl --disable --silent --show-error --noproxy '*' --globoff --max-time 20 \
     --user-agent walkthrough/1 "${method[@]}" --dump-header "$work/headers" --output "$work/body" \
     --write-out '%{http_code}' "$@" --url "$base$path" 2>"$work/curl.err") ||
@@ -106,9 +106,9 @@ request() {
 }
 
 # expect STATUS METHOD PATH [curl arguments…] makes the request and checks the
-# status, and with it what is true of every answer of the API: it carries a
-# request id, and an error is a problem document. STATUS may be `200|204`, and
-# with a code, `409:conflict`, the problem document must say so.
+# status, and the facts that hold for every answer of the API: it has a request
+# id, and an error is a problem document. STATUS may be `200|204`. With a code,
+# such as `409:conflict`, the problem document must have that code.
 expect() {
   local statuses=${1%%:*} code=
   [[ $1 == *:* ]] && code=${1#*:}
@@ -155,7 +155,7 @@ matches() {
   ok "$3"
 }
 
-# exits STATUS 'sentence' command… leaves what the command wrote in `out` and `err`.
+# exits STATUS 'sentence' command… leaves the output of the command in `out` and `err`.
 exits() {
   local expected=$1 sentence=$2 came=0
   shift 2
@@ -165,8 +165,8 @@ exits() {
   ok "$sentence"
 }
 
-# start [arguments of serve…] starts the server and waits until it says where it
-# listens. Port 0 takes a free one, so two runs never meet.
+# start [arguments of serve…] starts the server and waits until it reports its
+# address. Port 0 takes a free one, so two runs never meet.
 start() {
   : >"$work/serve.log"
   "$appliance" serve --db "$db" --listen 127.0.0.1:0 "$@" 2>"$work/serve.log" >"$work/serve.out" &
@@ -187,7 +187,7 @@ start() {
 stop() {
   kill -TERM "$server"
   local try came=0
-  # Nothing is under way, so it should be quick; 30 s is what a manager would wait.
+  # No request is under way, so this should be quick. A service manager would wait 30 s.
   for ((try = 0; try < 300; try++)); do
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
@@ -198,7 +198,7 @@ stop() {
   equals "$came" 0 "serve ends on SIGTERM with exit status 0"
 }
 
-# until_holds 'jq expression' 'sentence' PATH asks for the path until the answer is so.
+# until_holds 'jq expression' 'sentence' PATH requests the path until the expression holds.
 until_holds() {
   local expression=$1 sentence=$2 path=$3 try
   for ((try = 0; try < 100; try++)); do
@@ -248,7 +248,7 @@ matches "$(header Allow)" 'GET' 'the 405 names the methods that work'
 
 section 'GET /api/public/portal/{orgSlug}'
 
-# The document says what has to be there, so it can be edited without touching this script.
+# The expected values come from the document, so it can change without this script.
 open_roles=$(jq --compact-output \
   '[.organizations[] | select(.slug == "halmwind").roles[] | select(.status == "open" and .public)]
    | sort_by(.createdAt) | reverse | map(.id)' "$document")
@@ -337,7 +337,7 @@ equals "$(header Access-Control-Allow-Origin)" '' 'no other page may read what a
 expect 401:unauthorized GET /api/v1/me
 matches "$(header WWW-Authenticate)" '^Bearer realm=' 'the 401 asks for a bearer key'
 expect 401:unauthorized GET /api/v1/me --oauth2-bearer "${admin_key%?}_"
-matches "$(header WWW-Authenticate)" 'error="invalid_token"' 'the 401 for a mistyped key says so'
+matches "$(header WWW-Authenticate)" 'error="invalid_token"' 'the 401 for a mistyped key names the reason'
 
 expect 401:unauthorized POST /api/auth/sign-in "${json[@]}" "{\"email\": \"$admin_email\", \"password\": \"not the passphrase\"}"
 expect 200 POST /api/auth/sign-in --cookie-jar "$work/cookies" "${json[@]}" \
@@ -346,15 +346,15 @@ holds '.auth.type == "session" and .user.role == "admin"' 'sign-in answers like 
 matches "$(header Set-Cookie)" 'HttpOnly' 'no script can read the session cookie'
 matches "$(header Set-Cookie)" 'SameSite=Lax' 'no other site can send the session cookie with a form'
 
-# The jar is only read from here on: the same cookie is sent after the sign-out too.
+# From here on, the jar is only read, so the same cookie is sent after the sign-out too.
 as_session=(--cookie "$work/cookies")
 expect 200 GET /api/v1/me "${as_session[@]}"
 # shellcheck disable=SC2016
 holds '.user.email == $email and .auth.type == "session" and (.auth | has("keyId") or has("scopes") | not)' \
   'a session has neither key nor scopes' --arg email "$admin_email"
-# A wrong key is not made good by the session beside it.
+# A valid session beside a wrong key does not help.
 expect 401:unauthorized GET /api/v1/me "${as_session[@]}" --oauth2-bearer "${admin_key%?}_"
-# Where the interface says key, a session is not enough.
+# A session is not enough for an endpoint that requires a key.
 expect 401:unauthorized GET /api/admin/api-keys "${as_session[@]}"
 
 # --------------------------------------------------------------- API keys ----
@@ -435,7 +435,7 @@ expect 403:forbidden PUT "$integration" "${as_hr[@]}" "${json[@]}" '{"url": "htt
 expect 400:validation_error PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "ftp://hr.example.com/hooks", "secret": "short"}'
 holds '[.errors[].field] == ["url", "secret"]' 'every field at fault is named at once'
 
-# Without a secret the service makes one, and shows it this once.
+# Without a secret the service generates one, and shows it this once.
 expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks", "enabled": false}'
 holds '.data | .hasSecret and .enabled == false and (.secret | test("^whsec_[A-Za-z0-9+/]{43}=$"))' 'the secret is made and shown'
 hr_secret=$(jq --raw-output .data.secret "$work/body")
@@ -544,7 +544,7 @@ section 'An organization that requires an external position id'
 
 skipper=$steps/cstep_maarten-visser_offer
 expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}"
-holds '[.detail, .errors[]?.field] | any(test("externalPositionId"))' 'the refusal says what is missing'
+holds '[.detail, .errors[]?.field] | any(test("externalPositionId"))' 'the refusal names the missing field'
 expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "  "}'
 expect 200 POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "BM-CTV-05", "outcomeNotes": "Takes over in January."}'
 holds '.step.status == "validated"' 'with the position id the step is validated'
@@ -575,12 +575,12 @@ expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
 exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
 equals "$(cat "$work/out")" '' 'so nothing is listed'
 
-# An HR system that is away does not keep anybody from deciding.
+# Decisions work while the HR system is not reachable.
 kill -KILL "$hr_system"
 wait "$hr_system" 2>/dev/null || true
 hr_system=
 expect 202 POST "$integration/test" "${as_admin[@]}"
-until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping that finds nobody has failed, and says why' \
+until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping without a receiver has failed, and names the reason' \
   "$deliveries/$(jq --raw-output .data.id "$work/body")"
 expect 200 GET "$deliveries?state=failed" "${as_admin[@]}"
 holds '[.data[].type] == ["ping"]' 'what has failed can be listed apart'
@@ -619,7 +619,7 @@ for ((page = 1; page <= 200; page++)); do
   [[ $(jq .data.pagination.hasMore "$work/body") == true ]] || break
   before=(--data-urlencode limit=1 --data-urlencode "before=$(jq --raw-output .data.pagination.nextBefore "$work/body")")
 done
-holds '.data.pagination | [.limit, .hasMore, .nextBefore] == [1, false, null]' 'the last page says that there is no more'
+holds '.data.pagination | [.limit, .hasMore, .nextBefore] == [1, false, null]' 'the last page has no next page'
 jq --raw-input --slurp 'split("\n") | map(select(. != ""))' "$work/paged" >"$work/body"
 # shellcheck disable=SC2016
 holds '. == $all[0]' 'page by page, no row is missing and none comes twice' --slurpfile all "$work/all.json"
@@ -646,7 +646,7 @@ expect 200 DELETE "$keys/$hr_key_id" "${as_admin[@]}"
 holds '.success == true' 'the key is revoked'
 expect 401:unauthorized GET /api/v1/me "${as_hr[@]}"
 expect 401:unauthorized POST "$steps/cstep_amara-okonkwo_offer/hire" "${as_hr[@]}"
-# Revoking again changes nothing and is no error.
+# Revoking again succeeds and changes nothing.
 expect 200 DELETE "$keys/$hr_key_id" "${as_admin[@]}"
 expect 200 GET "$keys" "${as_admin[@]}"
 # shellcheck disable=SC2016
@@ -658,7 +658,7 @@ holds '.data.rows | length > 0' 'its usage log remains'
 
 section 'POST /api/auth/sign-out'
 
-# An unsafe request with a session must say that it comes from the same origin.
+# An unsafe request with a session must state that it comes from the same origin.
 expect 403:forbidden POST /api/auth/sign-out "${as_session[@]}"
 expect 403:forbidden POST /api/auth/sign-out "${as_session[@]}" --header 'Origin: https://elsewhere.example'
 expect 200 GET /api/v1/me "${as_session[@]}"
@@ -678,7 +678,7 @@ start --rate-limit 2
 expect 200 GET /api/v1/me "${as_admin[@]}"
 expect 200 GET /api/v1/me "${as_admin[@]}"
 expect 429:rate_limited GET /api/v1/me "${as_admin[@]}"
-matches "$(header Retry-After)" '^[1-9][0-9]*$' 'the refusal says when to come back'
+matches "$(header Retry-After)" '^[1-9][0-9]*$' 'the refusal states when to retry'
 expect 200 GET /api/public/portal/halmwind
 holds '[.roles[].id] | index("role_control-room-operator") == null' 'what was decided is still there'
 stop
@@ -709,7 +709,7 @@ holds '[.organizations[].roles[] | select(.status == "filled").id] | sort
 # shellcheck disable=SC2016
 holds '[.. | strings | select(startswith("rpk_") or startswith("$argon2"))] == []' 'the export holds no key and no password'
 
-# Arrays whose order says nothing are sorted; steps keep theirs.
+# Arrays without a meaningful order are sorted; steps are not.
 same='.users |= sort_by(.id) | .organizations |= (sort_by(.id) | map(.members |= sort_by(.userId)
       | .roles |= (sort_by(.id) | map(if .candidates then .candidates |= sort_by(.applicationId) else . end))))'
 exits 0 'the export can be imported into a new file' "$appliance" import --db "$work/again.db" "$work/export.json"

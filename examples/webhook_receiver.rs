@@ -1,12 +1,13 @@
-//! A small HR system: takes what the service delivers, verifies who sent it, and prints each message as one line of JSON.
+//! A small HR system: receives deliveries of the service, verifies their signatures, and prints each message as a line of
+//! JSON.
 //!
 //! ```sh
 //! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
 //! ```
 //!
-//! What every receiver should do is here: verify the signature over the bytes as they came, with a library of Standard
-//! Webhooks (there is one for most languages); refuse what is too old; answer soon, with 2xx only once the message is
-//! safe; expect a message more than once, and know it again by its `webhook-id`.
+//! It does everything that a receiver should do: it verifies the signature over the received bytes, with a library of
+//! Standard Webhooks (most languages have one), which also refuses old messages. It answers soon, and with 2xx only once
+//! the message is safe. It recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -29,7 +30,7 @@ use tokio::net::TcpListener;
 /// The service's messages are smaller than 20 kB. A larger body comes from another sender.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 
-/// How long a connection may take to send a message's head.
+/// The time in which a connection must send the head of a message.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Receives what the service delivers to an HR system.
@@ -39,15 +40,15 @@ struct Args {
     #[arg(long, default_value = "127.0.0.1:9000")]
     listen: SocketAddr,
 
-    /// The integration's secret, as the service showed it once.
+    /// The integration's secret, which the service showed once.
     #[arg(long, env = "WEBHOOK_SECRET", hide_env_values = true)]
     secret: String,
 }
 
-/// What a receiver remembers.
+/// The state of the receiver.
 struct Inbox {
     webhook: Webhook,
-    /// Ids that came already. A real system keeps them with what it made of the message, in one transaction.
+    /// The ids of received messages. A real system stores them in the transaction that processes the message.
     known: Mutex<HashSet<String>>,
 }
 
@@ -68,7 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
             if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
-                eprintln!("a connection ended badly: {error}");
+                eprintln!("a connection failed: {error}");
             }
         });
     }
