@@ -321,7 +321,7 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
         assert!(message.contains(expected), "{message}: {}", String::from_utf8_lossy(&body[..body.len().min(200)]));
     }
     let elsewhere = part("Content-Disposition: form-data; name=\"photo\"; filename=\"a.pdf\"", b"%PDF-1.7");
-    assert!(fixture.refusal(form(&[elsewhere])).contains("takes none"));
+    assert!(fixture.refusal(form(&[elsewhere])).contains("takes no file"));
     let latin = part("Content-Disposition: form-data; name=\"name\"", b"M\xfcller");
     assert!(fixture.refusal(form(&[file("cv.pdf", &pdf(200_000)), latin])).contains("not UTF-8"));
 }
