@@ -224,8 +224,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         ));
     }
     if args.usage_retention_days > 0 {
-        let pruned = store.prune_usage(args.usage_retention_days);
-        pruned.map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
+        store.prune_usage(args.usage_retention_days);
     }
     if args.demo {
         demo::prepare(&store, &path, world.as_ref(), &base_url)?;

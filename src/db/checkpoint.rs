@@ -1,4 +1,4 @@
-//! Checkpoints, on a thread and a connection of their own, so that no commit pays for one.
+//! The checkpoint job. It has a thread and a connection of its own, so that no commit pays for a checkpoint.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,127 +7,100 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
+use super::error::Error;
 use super::halt::{Broken, Halt};
-use super::health::{Health, Job};
+use super::health::{CHECKPOINT, Health, LOG_CUT, LOG_SIZE, READER};
 use super::identity::Identity;
-use super::path;
-use super::thread::Periodic;
-use super::tx::Error;
-use super::wal::{Checkpoint, Mode};
+use super::scheduler::Step;
+use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
-/// How often the log's size is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-
-/// Pages that wait in the log before they are moved into the file: moving costs least per decision from about here.
+/// Pages in the log from which a checkpoint moves them into the file. From about here, moving costs least per decision.
 const MOVE_FROM_PAGES: u64 = 10_000;
 
-/// Pages from which the log also begins anew. Tried, never waited for: waiting behind a reader would hold the writer up.
+/// Pages in the log from which a checkpoint also restarts the log. It tries once and never waits for a reader, because the
+/// writer would wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// Pages that may be left to move then, because the writer waits for them.
+/// The most pages that such a checkpoint may have left to move, because the writer waits for it.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
-/// How long fewer pages wait. Also how soon a reader who stands still is noticed.
+/// How long fewer pages stay in the log. Also how soon a reader that holds the log is noticed.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
-/// Bytes of the log from which something is wrong: twice what it is kept at (`journal_size_limit`).
+/// The size of the log that health reports: twice the size to which SQLite cuts it (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
-/// The thread, and the log that it keeps short.
-pub(crate) struct Checkpoints {
-    wal: PathBuf,
-    thread: Periodic,
+/// The job that moves the log into the file, restarts it and cuts it. It does nothing once the writer is broken. `cut_if_due`
+/// calls the cut that it is handed if an erasure needs one, and returns the result.
+pub(crate) fn job_step(
+    path: &Path,
+    world: Arc<dyn World>,
+    broken: Broken,
+    cut_if_due: impl Fn(&mut dyn FnMut() -> bool) -> Option<bool> + Send + 'static,
+    identity: Arc<Identity>,
+    health: Arc<Health>,
+) -> Result<Step, Error> {
+    let connection = connection::open(path, Use::Write)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let (world_of_job, path) = (Arc::clone(&world), path.to_owned());
+    let mut job =
+        CheckpointJob { connection, version, world: world_of_job, health, path, tried_at: None, stamped_at: None };
+    Ok(Box::new(move || {
+        if broken.get().is_some() {
+            return None;
+        }
+        // Before anything is moved: the file under this name may be another one by now.
+        let changed = identity.changed_beside(&job.connection);
+        let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
+        if let Some(why) = changed {
+            let _ = broken.set(Halt::Lost(why));
+        } else {
+            job.run(&cut_if_due);
+        }
+        None
+    }))
 }
 
-impl Checkpoints {
-    /// Starts the thread. It does nothing any more once the writer says that it is broken. `cut_if_due` runs the cut of the log
-    /// that it is handed, where one is due, and returns its outcome; otherwise `None`.
-    pub(crate) fn start(
-        path: &Path,
-        world: Arc<dyn World>,
-        broken: Broken,
-        cut_if_due: impl Fn(&mut dyn FnMut() -> bool) -> Option<bool> + Send + 'static,
-        identity: Arc<Identity>,
-        health: Arc<Health>,
-    ) -> Result<Self, Error> {
-        let connection = connection::open(path, Use::Write)?;
-        connection.busy_timeout(Duration::ZERO)?;
-        let wal = path::beside(path, "-wal");
-        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        let mut turn = Turn {
-            connection,
-            version,
-            world: Arc::clone(&world),
-            health,
-            wal: wal.clone(),
-            tried_at: None,
-            stamped_at: None,
-        };
-        let look = move || {
-            if broken.get().is_some() {
-                return;
-            }
-            // Before anything is moved into it: it may be another one's by now.
-            let changed = identity.changed_beside(&turn.connection);
-            let changed = changed.or_else(|| identity.mark(&turn.connection, world.as_ref()).ok().flatten());
-            if let Some(why) = changed {
-                let _ = broken.set(Halt::Lost(why));
-            } else {
-                turn.look(&cut_if_due);
-            }
-        };
-        Ok(Self { wal, thread: Periodic::start("checkpoints", LOOK_EVERY, look)? })
-    }
-
-    pub(crate) fn wal_bytes(&self) -> u64 {
-        bytes(&self.wal)
-    }
-
-    pub(crate) fn stop(&self) {
-        self.thread.stop();
-    }
-}
-
-/// What the thread works with.
-struct Turn {
+struct CheckpointJob {
     connection: Connection,
     /// The version of the file's schema.
     version: i64,
     world: Arc<dyn World>,
     health: Arc<Health>,
-    wal: PathBuf,
-    /// When something was last moved, or tried to be.
+    path: PathBuf,
+    /// The time of the last checkpoint that moved pages or failed to.
     tried_at: Option<Duration>,
     stamped_at: Option<Duration>,
 }
 
-impl Turn {
-    /// What fails now, because of a reader or a full disk, is tried again at the next look.
-    fn look(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
-        if let Some(relieved) = self.relieve().transpose() {
-            if relieved.is_err() {
+impl CheckpointJob {
+    /// A checkpoint that fails, because of a reader or a full disk, is tried again in the next step.
+    fn run(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
+        if let Some(moved) = self.move_if_due().transpose() {
+            if moved.is_err() {
                 self.tried_at = None;
             }
-            self.health.report(Job::Checkpoint, &relieved);
+            self.health.report(CHECKPOINT, &moved);
         }
         if let Some(is_cut) = cut_if_due(&mut || cut(&self.connection)) {
-            let held = || Error::Unavailable("another process reads, and holds what was erased in the log".to_owned());
-            self.health.report(Job::LogCut, &is_cut.then_some(()).ok_or_else(held));
+            let held = || Error::Unavailable("another process reads, so erased data stays in the log".to_owned());
+            self.health.report(LOG_CUT, &is_cut.then_some(()).ok_or_else(held));
         }
-        let bytes = bytes(&self.wal);
+        let bytes = log_bytes(&self.path);
         let is_small = bytes <= WAL_BYTES_MAX;
         let large = || Error::Unavailable(format!("the write-ahead log has {bytes} bytes, more than {WAL_BYTES_MAX}"));
-        self.health.report(Job::LogSize, &is_small.then_some(()).ok_or_else(large));
+        self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
     }
 
-    /// Moves what waits in the log into the file, and has the log begin anew, where it is time to. It is not cut then: a commit
-    /// that writes over what the log has already is cheaper than one for which it grows. `None` where nothing was to be done.
-    fn relieve(&mut self) -> Result<Option<()>, Error> {
+    /// Moves the log into the file and restarts the log, if that is due. Returns `None` if it is not. It does not cut the log:
+    /// a commit that overwrites the log is cheaper than one that makes it grow.
+    fn move_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
         let (pages, moved) = (before.pages(), before.moved());
         if before.is_complete() {
-            self.health.report(Job::Reader, &Ok(()));
+            self.health.report(READER, &Ok(()));
         }
         let now = self.world.monotonic();
         let is_due = self.tried_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY);
@@ -142,43 +115,43 @@ impl Turn {
         let (false, Some(left)) = (after.is_busy, after.pages_left()) else {
             return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
         };
-        self.see_reader(moved, after.moved(), left);
-        // Where nothing is left, the next commit begins it anew by itself.
+        self.report_reader(moved, after.moved(), left);
+        // If no page is left, the next commit restarts the log by itself.
         if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&left) {
             Checkpoint::run(&self.connection, Mode::Restart)?;
         }
         Ok(Some(()))
     }
 
-    /// Where pages are left and none could be moved, somebody reads an old state of the file and stands still.
-    fn see_reader(&self, moved_before: u64, moved: u64, left: u64) {
+    /// If pages are left and none could be moved, a reader holds an old snapshot of the file.
+    fn report_reader(&self, moved_before: u64, moved: u64, left: u64) {
         if moved > moved_before || left == 0 {
-            self.health.report(Job::Reader, &Ok(()));
+            self.health.report(READER, &Ok(()));
         }
         if left > 0 {
-            let stands = format!("a read transaction stands still and holds {left} pages in the write-ahead log");
-            self.health.report(Job::Reader, &Err::<(), _>(Error::Unavailable(stands)));
+            let holds = format!("a read transaction stays open and holds {left} pages in the write-ahead log");
+            self.health.report(READER, &Err::<(), _>(Error::Unavailable(holds)));
         }
     }
 
-    /// Moves the counter of changes in the file's header, which no commit but one of another connection does. By it an older
-    /// copy of the file that is written over it is known. Now and then only: each time the writer's pages are read anew.
+    /// Moves the change counter in the file's header, by which [`Identity`] recognizes an older copy that overwrites the file.
+    /// Commits of the writer alone do not move it. Only now and then: after each stamp the writer reads its pages again.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
             let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
-            // Where the writer is at work just now, it is done the next time.
+            // If the writer is in a transaction now, the next checkpoint stamps.
             self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
         }
     }
 }
 
-/// How often a cut is tried in a row, and how long after each: who reads is gone within a few milliseconds, and whoever comes
-/// once all is in the file is not in the way.
+/// How many times in a row a cut is tried, and the pause between two tries. Most readers end within a few milliseconds, and
+/// readers that begin once all pages are in the file do not block the cut.
 const CUT_TRIES: u32 = 20;
 const CUT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Moves everything into the file and cuts the log to nothing, so that it has no older version of any page. Tried, never
-/// waited for, like a new beginning. Whether it is done.
+/// Moves everything into the file and cuts the log to nothing, so that it holds no older version of any page. It never waits
+/// for readers. Returns whether the log is cut.
 fn cut(connection: &Connection) -> bool {
     let is_cut = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
@@ -193,8 +166,4 @@ fn cut(connection: &Connection) -> bool {
         }
         is_done
     })
-}
-
-fn bytes(wal: &Path) -> u64 {
-    std::fs::metadata(wal).map_or(0, |metadata| metadata.len())
 }

@@ -8,17 +8,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::connection::{self, Use};
-use super::health::{Health, Job};
 use super::job::Grade;
-use super::thread::Periodic;
+use super::scheduler::Step;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
 use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
-
-/// How often the thread reads the clocks. A jump that is shorter is not seen, and does nothing.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How often the heartbeat is written. After a kill the believed time is late by as much, well within the hour that every
 /// start waits.
@@ -154,20 +150,19 @@ pub(crate) enum ClockEvent {
     Confirmed(Timestamp),
 }
 
-/// The thread that reads the clocks and writes the heartbeat. On a clock that agrees, it calls `sweep`
-/// every few looks, and again at the next look where that failed.
-pub(crate) fn start(
+/// The job that reads the clocks and writes the heartbeat. While the clock agrees, the job calls `sweep` every few steps, and
+/// again in the next step if `sweep` failed.
+pub(crate) fn job_step(
     path: &Path,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
-    health: &Arc<Health>,
     report: impl Fn(ClockEvent) + Send + 'static,
     sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
-) -> Result<Periodic, Error> {
+) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let (agreed, looks_until_sweep, is_owing) = (true, LOOKS_OF_SWEEP, false);
     let mut worker = Worker { connection, clock, writer, report, sweep, agreed, looks_until_sweep, is_owing };
-    Periodic::reporting(health, Job::Clock, LOOK_EVERY, move || worker.look())
+    Ok(Box::new(move || worker.look()))
 }
 
 struct Worker<R, S> {

@@ -1,20 +1,15 @@
-//! A full disk: the start of a service on it, and the thread that ends it. That thread makes the reserve again once there is
-//! room, and then has the rows written that are owed.
+//! A full disk: how a service starts on it, and the job that ends the state. Once the disk has room, the job makes the reserve
+//! again and has the owed rows written.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::file::OpenError;
 use super::hooks::Hooks;
 use super::reserve::Reserve;
-use super::thread::Periodic;
-use super::tx::Error;
+use super::scheduler::Step;
 use super::writer_thread::WriterThread;
 
-/// How often the disk is looked at while it is full, or has no reserve yet.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// Runs a step of the start. On a full disk, where SQLite cannot even make its shared memory, the step is tried again with the
+/// Runs a step of the start. On a full disk, SQLite cannot even make its shared memory; the step is then tried again with the
 /// space of the reserve.
 pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, OpenError>) -> Result<T, OpenError> {
     loop {
@@ -25,17 +20,18 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
     }
 }
 
-/// Makes the reserve where there is room, and starts the thread.
-pub(crate) fn start<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Result<Periodic, Error> {
+/// Makes the reserve if the disk has room, and returns the job that goes on trying.
+pub(crate) fn job_step<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Step {
     if !reserve.is_full() {
         reserve.restore();
     }
-    Periodic::start("reserve", LOOK_EVERY, move || {
+    Box::new(move || {
         if reserve.is_full() || !reserve.is_there() {
             reserve.restore();
         }
         if !reserve.is_full() && reserve.owed_rows() > 0 {
             writer.write_pending_entries();
         }
+        None
     })
 }

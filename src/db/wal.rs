@@ -1,9 +1,12 @@
 //! One checkpoint: moves pages of the write-ahead log into the file, and reports how far it came. It decides nothing about
 //! when that is due.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
-use super::tx::Error;
+use super::error::Error;
+use super::path;
 
 /// How far a checkpoint goes (`PRAGMA wal_checkpoint`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +72,18 @@ impl Checkpoint {
     }
 }
 
+/// The size of the write-ahead log of this file.
+pub(crate) fn log_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path::beside(path, "-wal")).map_or(0, |metadata| metadata.len())
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
 
-    fn open(path: &std::path::Path) -> Connection {
+    fn open(path: &Path) -> Connection {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0").unwrap();
         connection

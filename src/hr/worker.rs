@@ -18,7 +18,6 @@ use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt};
 use crate::domain::hr_dispatch;
 use crate::domain::hr_integration::Integration;
 use crate::domain::id::OrganizationId;
-use crate::store::health::Job;
 use crate::store::outbox::{self, Delivery};
 use crate::store::{self, Error, Grade, Store};
 use crate::telemetry::Telemetry;
@@ -176,14 +175,14 @@ impl Deliveries {
         loop {
             let outcome = match self.store.read(outbox::has_more) {
                 Ok(false) => {
-                    self.store.health().report(Job::HrIntake, &Ok(()));
+                    self.store.health().report(store::HR_INTAKE, &Ok(()));
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
                 Ok(true) => self.write(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
                 Err(error) => Err(error),
             };
-            self.store.health().report(Job::HrIntake, &outcome);
+            self.store.health().report(store::HR_INTAKE, &outcome);
             let pause = if outcome.is_ok() { POLL_INTERVAL } else { FAILURE_PAUSE };
             match outcome {
                 Ok(()) => self.new_messages.notify_one(),
@@ -250,7 +249,7 @@ impl Deliveries {
             });
             Ok(dispatches.collect())
         });
-        self.store.health().report(Job::HrDelivery, &chosen);
+        self.store.health().report(store::HR_DELIVERY, &chosen);
         chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
 
@@ -271,7 +270,7 @@ impl Deliveries {
         let attempt = self.attempt(&integration, &delivery, lookup_guard).await;
         loop {
             let recorded = self.record(&delivery, &integration, &attempt).await;
-            self.store.health().report(Job::HrRecord, &recorded);
+            self.store.health().report(store::HR_RECORD, &recorded);
             match recorded {
                 Ok(()) => break,
                 Err(error) => unusable(error).await,

@@ -1,5 +1,5 @@
-//! The ends of keys and sessions that have come are written, so that they stay where the clock goes back. And the sentences
-//! for the log about the clock.
+//! The clock job of the store. It records the ends of keys and sessions once they are reached, so that a clock that goes back
+//! revives none. It also logs what happens to the clock.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,31 +7,29 @@ use std::sync::Arc;
 use super::{api_key, session};
 use crate::db::clock::{self, Clock, ClockEvent};
 use crate::db::connection::{self, Use};
-use crate::db::health::Health;
 use crate::db::job::Grade;
-use crate::db::notice::Notices;
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
+use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
-/// Starts the thread that reads the clocks.
-pub(super) fn start(
+/// The job that reads the clocks.
+pub(super) fn job_step(
     path: &Path,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
-    notices: Arc<Notices>,
-    health: &Arc<Health>,
-) -> Result<Periodic, Error> {
+    log: Arc<ServiceLog>,
+) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let ours = Arc::clone(&writer);
-    let sweep = move |now| write_ends(&connection, &ours, now);
-    clock::start(path, clock, writer, health, move |event| notices.say(sentence(&event)), sweep)
+    let writer_of_sweep = Arc::clone(&writer);
+    let sweep = move |now| record_ends(&connection, &writer_of_sweep, now);
+    clock::job_step(path, clock, writer, move |event| log.write(describe(&event)), sweep)
 }
 
-fn write_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
+fn record_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
     let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_unrecorded_expiry(tx)? || session::any_has_ended(tx)?);
     if !tx::snapshot(connection, now, has_ended)? {
         return Ok(());
@@ -42,14 +40,14 @@ fn write_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Resul
     })
 }
 
-fn sentence(event: &ClockEvent) -> String {
+fn describe(event: &ClockEvent) -> String {
     match event {
         ClockEvent::Confirmed(wall) => format!("an admin has confirmed the clock: it is {wall}"),
-        ClockEvent::Agreement(reading) => agreement(reading),
+        ClockEvent::Agreement(reading) => describe_agreement(reading),
     }
 }
 
-fn agreement(reading: &ClockReading) -> String {
+fn describe_agreement(reading: &ClockReading) -> String {
     let ClockReading { wall, believed, .. } = reading;
     if reading.agrees() {
         return format!("the clock is believed again: it is {wall}");

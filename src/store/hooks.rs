@@ -4,9 +4,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::cached_state::CachedState;
 use super::change::{self, Changed};
 use super::erasure::progress::Erasures;
-use super::memory::Memory;
 use super::usage::log::{self, LogEntry, LogTail};
 use super::usage::writer::{self, QueuedRow, RowDecision};
 use crate::db::hooks::{Entry, Hooks};
@@ -14,14 +14,14 @@ use crate::db::tx::{Error, Tx};
 
 /// The hooks of a service.
 pub(super) struct StoreHooks {
-    memory: Arc<Memory>,
+    cached: Arc<CachedState>,
     erasures: Arc<Erasures>,
     tail: LogTail,
 }
 
 impl StoreHooks {
-    pub(super) fn new(memory: Arc<Memory>, erasures: Arc<Erasures>) -> Self {
-        Self { memory, erasures, tail: LogTail::default() }
+    pub(super) fn new(cached: Arc<CachedState>, erasures: Arc<Erasures>) -> Self {
+        Self { cached, erasures, tail: LogTail::default() }
     }
 }
 
@@ -42,15 +42,15 @@ impl Hooks for StoreHooks {
     }
 
     fn changes(&self, tx: &Tx<'_>) -> Result<Changed, Error> {
-        change::read(tx, self.memory.portals.newest())
+        change::read(tx, self.cached.portals.newest())
     }
 
     fn invalidate(&self, changes: Changed) {
-        self.memory.learn(changes);
+        self.cached.invalidate(changes);
     }
 
     fn count(&self, written: usize) {
-        self.memory.unindexed.add(written);
+        self.cached.unindexed.add(written);
     }
 
     fn committed(&self) {

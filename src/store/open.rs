@@ -1,18 +1,17 @@
-//! Opening the store: the steps that take a file from its path to a running service. The order of the steps matters.
+//! Opening the store: the steps from the path of a file to a running service. Their order matters.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use super::cached_state::CachedState;
 use super::hooks::StoreHooks;
-use super::memory::{self, Memory};
+use super::parts::Parts;
+use super::refused_credential::RefusalLog;
 use super::service::Store;
-use super::{attachment, erasure, expiry, file, form_secret, refused, staging, usage};
-use crate::db::checkpoint::Checkpoints;
+use super::{background_job, erasure, file, form_secret};
 use crate::db::clock::Clock;
 use crate::db::health::Health;
 use crate::db::identity::Identity;
-use crate::db::idle::Idle;
-use crate::db::notice::Notices;
 use crate::db::writer::Writer;
 use crate::db::writer_thread::WriterThread;
 use crate::db::{OpenError, Reserve, connection, full_disk};
@@ -23,25 +22,22 @@ use crate::world::World;
 pub const READERS_MAX: u32 = 17;
 
 impl Store {
-    /// Opens the file for a service: creates it where there is none, upgrades an older one, and holds it so that no
-    /// second service can.
-    ///
-    /// # Errors
-    /// Everything that [`OpenError`] names.
-    #[expect(clippy::needless_pass_by_value, reason = "the store keeps the world for as long as it is open")]
+    /// Opens the file for a service. Creates a missing file, upgrades an older one, and holds it so that no second service can
+    /// open it.
+    #[expect(clippy::needless_pass_by_value, reason = "the store holds the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
         let path = &file::resolve(path);
         let reserve = Arc::new(Reserve::of(path, Arc::clone(&world)));
         full_disk::retry(&reserve, || file::look_before_serving(path))?;
         let lock = Arc::new(file::Lock::take(path)?);
-        let open = || Self::open_held(path, Arc::clone(&world), Arc::clone(&reserve), Arc::clone(&lock));
+        let open = || Self::open_locked(path, &world, &reserve, Arc::clone(&lock));
         full_disk::retry(&reserve, open)
     }
 
-    fn open_held(
+    fn open_locked(
         path: &Path,
-        world: Arc<dyn World>,
-        reserve: Arc<Reserve>,
+        world: &Arc<dyn World>,
+        reserve: &Arc<Reserve>,
         lock: Arc<file::Lock>,
     ) -> Result<Self, OpenError> {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
@@ -49,87 +45,39 @@ impl Store {
         let erased_without_list = erasure::write_missing_list(path)?;
         let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;
         let erasures = Arc::new(erasures);
-        let memory = Arc::new(Memory::default());
-        let hooks = StoreHooks::new(Arc::clone(&memory), Arc::clone(&erasures));
-        let clock = Arc::new(Clock::open(path, Arc::clone(&world))?);
-        let notices = Arc::new(Notices::default());
-        let (ours_too, room) = (Arc::clone(&identity), Arc::clone(&reserve));
+        let cached = Arc::new(CachedState::default());
+        let hooks = StoreHooks::new(Arc::clone(&cached), Arc::clone(&erasures));
+        let clock = Arc::new(Clock::open(path, Arc::clone(world))?);
         let writer = Arc::new(Writer::default());
-        let (jobs, time) = (Arc::clone(&writer), Arc::clone(&clock));
-        let writer_thread = Arc::new(WriterThread::start(path, jobs, time, hooks, ours_too, room)?);
-        let readers = connection::open_readers(path, READERS_MAX)?;
-        let refusals = refused::Refusals::new(Arc::clone(&writer), Arc::clone(&world));
-        let refusing = refusals.start()?;
-        let health = Arc::new(Health::new(Arc::clone(&world)));
-        let (ours, theirs) = (Arc::clone(writer.broken()), Arc::clone(&erasures));
-        let (same, jobs) = (Arc::clone(&identity), Arc::clone(&health));
-        let cut_if_due = move |cut: &mut dyn FnMut() -> bool| theirs.truncate_log(cut);
-        let checkpoints = Checkpoints::start(path, Arc::clone(&world), ours, cut_if_due, same, jobs)?;
-        let changes = memory::follow(path, Arc::clone(&memory))?;
-        let usage_indexing = {
-            let parts = (Arc::clone(&clock), Arc::clone(&notices));
-            usage::indexing::start(path, Arc::clone(&memory.unindexed), Arc::clone(&writer), parts, &health)?
-        };
-        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let imports = staging::thread::start(path, Arc::clone(&world), ours, theirs, &health)?;
-        let wiping = erasure::start_wiping(path, Arc::clone(&erasures), Arc::clone(&writer), &health)?;
-        let runs = Arc::new(erasure::retention::Runs::default());
-        let parts = erasure::retention::Parts {
-            world: Arc::clone(&world),
-            clock: Arc::clone(&clock),
-            erasures: Arc::clone(&erasures),
-            writer: Arc::clone(&writer),
-            notices: Arc::clone(&notices),
-            runs: Arc::clone(&runs),
-            health: Arc::clone(&health),
-        };
-        let retention = erasure::retention::start(path, parts)?;
-        let (ours, theirs) = (Arc::clone(&clock), Arc::clone(&writer));
-        let clock_thread = expiry::start(path, ours, theirs, Arc::clone(&notices), &health)?;
-        let parts = erasure::deferred_job::Parts {
-            world: Arc::clone(&world),
-            clock: Arc::clone(&clock),
-            erasures: Arc::clone(&erasures),
-            writer: Arc::clone(&writer),
-        };
-        let asked_erasures = erasure::deferred_job::start(path, parts, &health)?;
-        let (ours, theirs) = (Arc::clone(&erasures), Arc::clone(&writer));
-        let sweeping = attachment::sweep::start(path, Arc::clone(&world), ours, theirs, &health)?;
-        let form_secret = form_secret::of(path, world.as_ref())?;
-        let restoring = full_disk::start(Arc::clone(&reserve), Arc::clone(&writer_thread))?;
-        identity.opened()?;
-        Ok(Self {
-            writer,
-            writer_thread,
-            memory,
-            readers,
-            checkpoints,
-            changes,
-            usage_indexing,
-            pruning: OnceLock::new(),
+        let writer_thread = WriterThread::start(
+            path,
+            Arc::clone(&writer),
+            Arc::clone(&clock),
+            hooks,
+            Arc::clone(&identity),
+            Arc::clone(reserve),
+        )?;
+        let parts = Parts {
             path: path.to_owned(),
-            erasures,
-            erased_again,
-            erased_without_list,
-            imports,
-            wiping,
-            refusals,
-            refusing,
-            retention,
-            asked_erasures,
-            runs,
+            world: Arc::clone(world),
+            refusals: RefusalLog::new(Arc::clone(&writer), Arc::clone(world)),
+            writer,
+            writer_thread: Arc::new(writer_thread),
             clock,
-            clock_thread,
-            notices,
-            sweeping,
-            reserve,
-            restoring,
-            idle: Idle::start()?,
-            form_secret,
-            world,
-            health,
+            health: Arc::new(Health::new(Arc::clone(world), background_job::REPORTED)),
+            log: Arc::default(),
+            cached,
+            idle_cache: Arc::default(),
+            reserve: Arc::clone(reserve),
+            erasures,
+            retention_runs: Arc::default(),
+            usage_days: Arc::default(),
             identity,
-            _lock: lock,
-        })
+        };
+        let readers = connection::open_readers(path, READERS_MAX)?;
+        let scheduler = background_job::start(&parts)?;
+        let form_secret = form_secret::of(path, world.as_ref())?;
+        parts.identity.opened()?;
+        Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: lock })
     }
 }

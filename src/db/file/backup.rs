@@ -3,12 +3,11 @@
 use std::ffi::c_int;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::super::connection::{self, Use};
 use super::super::path::{beside, resolve};
-use super::super::thread::Periodic;
 use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, is_there};
@@ -109,10 +108,6 @@ fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
     let target = partial.path().to_str();
     let target = target.ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
     let unavailable = |error: std::io::Error| Error::Unavailable(error.to_string());
-    // Another descriptor of the same open file: it is closed with the copy's last one.
-    let file = Arc::new(partial.file().try_clone().map_err(unavailable)?);
-    let ours = Arc::clone(&file);
-    let syncing = Periodic::start("syncing", SYNC_EVERY, move || drop(ours.sync_data()))?;
     let mut woke = Instant::now();
     let rest = move || {
         if woke.elapsed() >= WORK {
@@ -122,9 +117,18 @@ fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
         false
     };
     connection.progress_handler(STEPS, Some(rest))?;
-    // One read transaction, so a consistent copy, that holds nobody up.
-    let copied = connection.execute("VACUUM INTO $1", [target]);
-    syncing.stop();
-    copied?;
-    file.sync_all().map_err(unavailable)
+    std::thread::scope(|scope| {
+        let (end, ended) = mpsc::channel::<()>();
+        let sync = move || {
+            while ended.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let _ = partial.file().sync_data();
+            }
+        };
+        std::thread::Builder::new().name("syncing".to_owned()).spawn_scoped(scope, sync).map_err(unavailable)?;
+        // One read transaction, so the copy is consistent, and the service can write meanwhile.
+        let copied = connection.execute("VACUUM INTO $1", [target]);
+        drop(end);
+        Ok::<(), Error>(copied.map(drop)?)
+    })?;
+    partial.file().sync_all().map_err(unavailable)
 }

@@ -8,7 +8,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
-use crate::store::health::Job;
+use crate::store::health::BackgroundJob;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -38,7 +38,7 @@ fn live(_: &Ctx) -> Reply {
 /// job has failed for a while. The answer names the job.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
-    let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(Job::name).collect();
+    let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();
     if !failing.is_empty() {
         return Err(Refusal::NotReady(format!("failing: {}; the log says why", failing.join(", "))).into());
     }

@@ -2,7 +2,6 @@
 
 use super::ctx::Ctx;
 use crate::domain::activity::ChainHead;
-use crate::store::health::Job;
 
 pub(super) fn exposition(ctx: &Ctx) -> String {
     let unfinished = u8::from(ctx.store.erasures().are_unfinished());
@@ -63,8 +62,8 @@ fn job_metrics(ctx: &Ctx) -> String {
     let name = "appliance_job_failing";
     let mut text =
         format!("# HELP {name} 1 while a background job has failed for longer than its limit.\n# TYPE {name} gauge\n");
-    for job in Job::ALL {
-        let is_failing = u8::from(failing.contains(&job));
+    for job in ctx.store.health().jobs() {
+        let is_failing = u8::from(failing.contains(job));
         text.push_str(&format!("{name}{{job=\"{}\"}} {is_failing}\n", job.name()));
     }
     text

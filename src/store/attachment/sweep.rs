@@ -10,9 +10,8 @@ use std::time::Duration;
 use super::super::erasure::progress::Erasures;
 use super::{SCANNED_MAX, delete_slice, expired_until};
 use crate::db::connection::{self, Use};
-use crate::db::health::{Health, Job};
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::id::AttachmentId;
@@ -25,19 +24,15 @@ const SCAN_EVERY: Duration = Duration::from_secs(60);
 /// The time between a scan or slice that failed and the next scan.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The time between two slices.
-const SLICE_EVERY: Duration = Duration::from_millis(50);
-
-/// Starts the thread. The first scan happens at the start.
-pub(in super::super) fn start(
+/// The job that deletes attachments, a slice in each step. The first scan happens now.
+pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
-    health: &Arc<Health>,
-) -> Result<Periodic, Error> {
+) -> Result<Step, Error> {
     let mut sweeper = Sweeper::new(path, world, erasures, writer)?;
-    Periodic::reporting(health, Job::Sweeping, SLICE_EVERY, move || sweeper.step())
+    Ok(Box::new(move || sweeper.step()))
 }
 
 /// Identifies the unfinished uploads of a previous process, which nobody will finish. The number alone does not identify them,

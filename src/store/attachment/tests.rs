@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::Store;
+use super::super::{Store, background_job};
 use super::sweep::Sweeper;
 use super::*;
+use crate::db::scheduler::Scheduler;
 use crate::world::{Scripted, World};
 
 /// A store whose own sweep is stopped.
 struct Fixture {
+    _scheduler: Scheduler,
     store: Store,
     world: Arc<Scripted>,
     path: PathBuf,
@@ -23,13 +25,14 @@ impl Fixture {
         let path = dir.path().join("a.db");
         let world = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
         let store = Store::open(&path, Arc::clone(&world) as Arc<dyn World>).unwrap();
-        store.sweeping.stop();
-        Self { store, world, path, _dir: dir }
+        store.scheduler.stop();
+        let scheduler = background_job::start_without(&store.parts, "sweeping").unwrap();
+        Self { _scheduler: scheduler, store, world, path, _dir: dir }
     }
 
     fn sweeper(&self) -> Sweeper {
         let world = Arc::clone(&self.world) as Arc<dyn World>;
-        let (erasures, writer) = (Arc::clone(&self.store.erasures), Arc::clone(&self.store.writer));
+        let (erasures, writer) = (Arc::clone(&self.store.parts.erasures), Arc::clone(&self.store.parts.writer));
         Sweeper::new(&self.path, world, erasures, writer).unwrap()
     }
 
@@ -107,15 +110,15 @@ fn a_detached_attachment_is_swept_in_slices_as_soon_as_the_erasures_report_it() 
     fixture.add_detached("doc_1", 20);
     sweeper.step();
     assert_eq!(fixture.counts(), (1, 20));
-    fixture.store.erasures.add_work();
+    fixture.store.erasures().add_work();
     for left in [(1, 12), (1, 4), (0, 0)] {
         sweeper.step();
         assert_eq!(fixture.counts(), left);
-        assert!(fixture.store.erasures.are_unfinished());
+        assert!(fixture.store.erasures().are_unfinished());
     }
     sweeper.step();
     let began = Instant::now();
-    while fixture.store.erasures.are_unfinished() {
+    while fixture.store.erasures().are_unfinished() {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -128,9 +131,9 @@ fn a_detached_attachment_is_swept_in_slices_as_soon_as_the_erasures_report_it() 
 fn erasures_are_unfinished_from_the_start_if_an_earlier_process_left_a_detached_attachment() {
     let fixture = Fixture::new();
     fixture.add_detached("doc_1", 1);
-    assert!(!fixture.store.erasures.are_unfinished());
+    assert!(!fixture.store.erasures().are_unfinished());
     let mut sweeper = fixture.sweeper();
-    assert!(fixture.store.erasures.are_unfinished());
+    assert!(fixture.store.erasures().are_unfinished());
     sweeper.step();
     assert_eq!(fixture.counts(), (0, 0));
 }
@@ -149,11 +152,11 @@ fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_repeats_i
     (0..10).for_each(|_| drop(sweeper.step()));
     assert_eq!(fixture.counts(), (1, 1));
     // The pages of the deleted attachment are wiped once, not again and again.
-    let behind = fixture.store.erasures.committed_count();
+    let behind = fixture.store.erasures().committed_count();
     fixture.sql("DROP TRIGGER stuck");
     (0..10).for_each(|_| drop(sweeper.step()));
-    assert_eq!((fixture.counts(), fixture.store.erasures.committed_count()), ((1, 1), behind));
-    assert!(fixture.store.erasures.are_unfinished());
+    assert_eq!((fixture.counts(), fixture.store.erasures().committed_count()), ((1, 1), behind));
+    assert!(fixture.store.erasures().are_unfinished());
     fixture.world.pass(Duration::from_secs(60));
     sweeper.step();
     assert_eq!(fixture.counts(), (0, 0));

@@ -9,10 +9,9 @@ use super::deferred::{self, DeferredErasure};
 use super::progress::Erasures;
 use crate::db::clock::Clock;
 use crate::db::connection::{self, Use};
-use crate::db::health::{Health, Job};
 use crate::db::job::Grade;
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
@@ -26,10 +25,7 @@ const SCAN_EVERY: Duration = Duration::from_secs(60);
 /// The time before the next scan after one that failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// How often the thread compares the time with that of its last scan.
-const STEP_EVERY: Duration = Duration::from_millis(250);
-
-/// The parts of the store that the thread works with.
+/// The parts of the store that the job works with.
 pub(in super::super) struct Parts {
     pub(in super::super) world: Arc<dyn World>,
     pub(in super::super) clock: Arc<Clock>,
@@ -37,45 +33,53 @@ pub(in super::super) struct Parts {
     pub(in super::super) writer: Arc<Writer>,
 }
 
-/// Starts the thread. The first scan follows at once.
-pub(in super::super) fn start(path: &Path, parts: Parts, health: &Arc<Health>) -> Result<Periodic, Error> {
+/// The job that carries out deferred erasures: one step scans, and each step after it carries out one erasure.
+pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut scanned_at = None;
     let mut has_failed = false;
-    let step = move || {
+    let mut due = Vec::new();
+    Ok(Box::new(move || {
         let now = parts.world.monotonic();
         let wait = if has_failed { RETRY_AFTER } else { SCAN_EVERY };
-        if scanned_at.is_some_and(|at| now.saturating_sub(at) < wait) {
+        if due.is_empty() && scanned_at.is_some_and(|at| now.saturating_sub(at) < wait) {
             return None;
         }
-        scanned_at = Some(now);
+        let outcome = match due.pop() {
+            Some(erasure) => run_erasure(&parts, erasure),
+            None => {
+                scanned_at = Some(now);
+                scan(&connection, &parts).map(|found| due = found)
+            }
+        };
         // A failure, because of a full disk or another process's lock, is retried by the next scan.
-        let scanned = scan(&connection, &parts);
-        has_failed = scanned.is_err();
-        Some(scanned)
-    };
-    Periodic::reporting(health, Job::AskedErasures, STEP_EVERY, step)
+        has_failed = outcome.is_err();
+        if has_failed {
+            due.clear();
+        }
+        due.is_empty().then_some(outcome)
+    }))
 }
 
-/// Carries out each due erasure in a transaction of its own.
-fn scan(connection: &Connection, parts: &Parts) -> Result<(), Error> {
+/// Finds the erasures that are due, the first of them last.
+fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, Error> {
     let reading = parts.clock.read();
-    let due = tx::snapshot(connection, reading.wall, |tx| {
+    tx::snapshot(connection, reading.wall, |tx| {
         let mut due = Vec::new();
-        for erasure in deferred::load(tx)? {
+        for erasure in deferred::load(tx)?.into_iter().rev() {
             if is_due(tx, &erasure, &reading)? {
                 due.push(erasure);
             }
         }
         Ok(due)
-    })?;
-    for erasure in due {
-        let (world, clock, erasures) =
-            (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
-        let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &erasure);
-        parts.writer.run_as(Grade::Durable, job)?;
-    }
-    Ok(())
+    })
+}
+
+/// Carries out an erasure in a transaction of its own.
+fn run_erasure(parts: &Parts, erasure: DeferredErasure) -> Result<(), Error> {
+    let (world, clock, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
+    let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &erasure);
+    parts.writer.run_as(Grade::Durable, job)
 }
 
 fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Result<bool, Error> {

@@ -25,4 +25,4 @@ pub(super) use self::missing_list::write_missing_list;
 pub use self::progress::Erasures;
 pub use self::restore::RepeatedErasures;
 pub(super) use self::restore::{reported, restore};
-pub(super) use self::wipe::start as start_wiping;
+pub(super) use self::wipe::job_step as wiping_step;

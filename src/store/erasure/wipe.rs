@@ -3,30 +3,20 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::progress::Erasures;
-use crate::db::health::{Health, Job};
 use crate::db::page_wiping::{FIRST_PAGE, PageWiper};
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
 use crate::db::tx::Error;
 use crate::db::writer::Writer;
 
-/// The rest between two slices, and between two checks for something to wipe. A slice takes some 10 ms, so a large file takes
-/// a few seconds per gigabyte and at most a fifth of a core.
-const SLICE_EVERY: Duration = Duration::from_millis(50);
-
-/// Starts the thread.
-pub(in super::super) fn start(
-    path: &Path,
-    erasures: Arc<Erasures>,
-    writer: Arc<Writer>,
-    health: &Arc<Health>,
-) -> Result<Periodic, Error> {
+/// The job that wipes pages, a slice in each step. A slice takes some 10 ms, so at a rest of 50 ms a large file takes a few
+/// seconds per gigabyte and at most a fifth of a core.
+pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Step, Error> {
     let wiper = PageWiper::open(path, writer)?;
     // The first page of the next slice, and the number of erasures that were committed when this pass began.
     let mut pass = None;
-    let step = move || {
+    Ok(Box::new(move || {
         if pass.is_none() && erasures.needs_wiping() {
             pass = Some((FIRST_PAGE, erasures.committed_count()));
         }
@@ -41,6 +31,5 @@ pub(in super::super) fn start(
             erasures.note_wiped(commits);
         }
         Some(Ok(()))
-    };
-    Periodic::reporting(health, Job::Wiping, SLICE_EVERY, step)
+    }))
 }

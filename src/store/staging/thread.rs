@@ -3,36 +3,30 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::super::erasure::progress::Erasures;
 use super::{WORK_MAX, delete_wiped, drop_slice, dropped, publish_slice, undecided};
 use crate::db::connection::{self, Use};
-use crate::db::health::{Health, Job};
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::world::World;
 
-/// The time between two transactions, in which other jobs of the writer run.
-const STEP_EVERY: Duration = Duration::from_millis(50);
-
 /// The steps between two scans without work, or after a failure: one scan each second.
 const SCAN_EVERY_STEPS: u32 = 20;
 
-/// Starts the thread.
-pub(in super::super) fn start(
+/// The job that works on imports, one transaction in each step.
+pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
-    health: &Arc<Health>,
-) -> Result<Periodic, Error> {
+) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let undecided = tx::snapshot(&connection, world.now(), undecided)?;
     let mut worker = Worker { connection, world, erasures, writer, undecided, due: None, wiping: None, idle_steps: 0 };
-    Periodic::reporting(health, Job::Imports, STEP_EVERY, move || worker.step())
+    Ok(Box::new(move || worker.step()))
 }
 
 struct Worker {

@@ -99,7 +99,7 @@ fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_th
     assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
     let first = place.world.now().micros();
     place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    place.store.reserve.note_full();
+    place.store.parts.reserve.note_full();
     place.world.pass(Duration::from_secs(60));
     let second = place.world.now().micros();
     for grade in [Grade::Durable, Grade::Logged] {
@@ -125,7 +125,7 @@ fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_th
 fn rows_that_are_owed_are_written_when_the_service_stops() {
     let place = Place::new();
     place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    place.store.reserve.note_full();
+    place.store.parts.reserve.note_full();
     assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
     assert_eq!(place.times(), [0_i64; 0]);
     place.store.close();
@@ -137,13 +137,13 @@ fn the_reserve_is_made_again_as_soon_as_there_is_room_for_it() {
     let place = Place::new();
     place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
     // Slice by slice.
-    assert!(place.store.reserve.release());
+    assert!(place.store.parts.reserve.release());
     assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
-    assert_eq!((0..10).filter(|_| place.store.reserve.release()).count(), 3);
+    assert_eq!((0..10).filter(|_| place.store.parts.reserve.release()).count(), 3);
     assert_eq!(place.reserve_bytes(), 0);
     let enough = TOTAL_BYTES / 16 * 5 / 4;
     place.world.set_disk(Some(DiskSpace { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
-    place.store.reserve.restore();
+    place.store.parts.reserve.restore();
     assert_eq!((place.reserve_bytes(), place.store.reserve().is_full()), (0, true));
     place.world.set_disk(Some(DiskSpace { free_bytes: enough, total_bytes: TOTAL_BYTES }));
     eventually(|| !place.store.reserve().is_full());

@@ -10,16 +10,12 @@ use super::index::{self, MissingIndex};
 use super::redate;
 use crate::db::clock::Clock;
 use crate::db::connection::{self, Use};
-use crate::db::health::{Health, Job};
-use crate::db::notice::Notices;
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
+use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error};
 use crate::db::writer::Writer;
 use crate::domain::timestamp::Timestamp;
-
-/// The interval between two polls.
-const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// The job runs once this many rows are not indexed. Each run writes the newest row of each key, so more frequent runs would
 /// write the same rows again.
@@ -30,6 +26,9 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The wait after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The longest time that one step redates rows, because other jobs of its thread wait for it.
+const REDATE_MAX: Duration = Duration::from_millis(50);
 
 /// The index entries that one transaction adds. A slice occupies the writer for half a millisecond.
 const SLICE_ROWS: usize = 512;
@@ -49,22 +48,24 @@ impl UnindexedRows {
     }
 }
 
-/// Starts the job.
-pub(in crate::store) fn start(
+/// The job that indexes and redates rows.
+pub(in crate::store) fn job_step(
     path: &Path,
     unindexed: Arc<UnindexedRows>,
     writer: Arc<Writer>,
-    (clock, notices): (Arc<Clock>, Arc<Notices>),
-    health: &Arc<Health>,
-) -> Result<Periodic, Error> {
+    clock: Arc<Clock>,
+    log: Arc<ServiceLog>,
+) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut ran_at = Instant::now();
     let mut has_failed = false;
-    let poll = move || {
+    let mut redated = None;
+    Ok(Box::new(move || {
         let rows = unindexed.0.load(Ordering::Relaxed);
         let wait = if has_failed { RETRY_AFTER } else { WAIT_MAX };
         let is_full = rows >= ROWS_MIN && !has_failed;
-        let indexed = (is_full || (rows > 0 && ran_at.elapsed() >= wait)).then(|| {
+        let is_due = is_full || (rows > 0 && ran_at.elapsed() >= wait);
+        let indexed = (is_due && redated.is_none()).then(|| {
             unindexed.0.fetch_sub(rows, Ordering::Relaxed);
             let indexed = add_missing(&connection, &writer);
             has_failed = indexed.is_err();
@@ -77,35 +78,43 @@ pub(in crate::store) fn start(
         // A failure is tried again at a later poll. While the clock is not believed, it does not tell which rows are ahead.
         let reading = clock.read();
         if reading.agrees()
-            && let Ok(rows @ 1..) = redate_all(&connection, &writer, &clock)
+            && let Ok(rows @ 1..) = redate_some(&connection, &writer, &clock, &mut redated)
         {
-            notices.say(format!(
+            log.write(format!(
                 "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, in \
                  their order",
                 reading.wall
             ));
         }
         indexed
-    };
-    Periodic::reporting(health, Job::UsageIndex, POLL_EVERY, poll)
+    }))
 }
 
-/// Redates all rows that are dated in the future, in slices. Returns their number.
-fn redate_all(connection: &Connection, writer: &Writer, clock: &Arc<Clock>) -> Result<usize, Error> {
-    let mut rows = 0;
-    if tx::snapshot(connection, clock.read().wall, redate::is_due)? {
-        let slice = || {
-            let clock = Arc::clone(clock);
-            let slice = move |tx: &tx::Tx<'_>| {
-                if clock.read().agrees() { redate::redate(tx, redate::ROWS_MAX) } else { Ok(0) }
-            };
-            writer.run(slice)
+/// Redates rows that are dated in the future, in slices, for as long as one step may take. `redated` counts the rows while
+/// more may be left. Returns the count once no row is left, and 0 before.
+fn redate_some(
+    connection: &Connection,
+    writer: &Writer,
+    clock: &Arc<Clock>,
+    redated: &mut Option<usize>,
+) -> Result<usize, Error> {
+    if redated.is_none() && !tx::snapshot(connection, clock.read().wall, redate::is_due)? {
+        return Ok(0);
+    }
+    let begun = Instant::now();
+    let mut rows = redated.take().unwrap_or(0);
+    while begun.elapsed() < REDATE_MAX {
+        let clock = Arc::clone(clock);
+        let slice = move |tx: &tx::Tx<'_>| {
+            if clock.read().agrees() { redate::redate(tx, redate::ROWS_MAX) } else { Ok(0) }
         };
-        while let redated @ 1.. = slice()? {
-            rows += redated;
+        match writer.run(slice)? {
+            0 => return Ok(rows),
+            slice_rows => rows += slice_rows,
         }
     }
-    Ok(rows)
+    *redated = Some(rows);
+    Ok(0)
 }
 
 /// Adds what the usage index lacks. A run that was interrupted between two slices leaves a log that reads the same.

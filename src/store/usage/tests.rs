@@ -105,12 +105,12 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     // The same state as after a kill between two slices.
     let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_OF_KEY, 2, unindexed.1[0].0));
-    store.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();
+    store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();
     assert_eq!(all(&store), unindexed);
-    store.writer.run(move |tx| index::set_newest(tx, &missing.newest[..1])).unwrap();
+    store.parts.writer.run(move |tx| index::set_newest(tx, &missing.newest[..1])).unwrap();
     assert_eq!(all(&store), unindexed);
     assert_pages_begin_anywhere(&store, &unindexed.0);
-    add_missing(&reader, &store.writer).unwrap();
+    add_missing(&reader, &store.parts.writer).unwrap();
     assert_eq!(all(&store), unindexed);
     assert_pages_begin_anywhere(&store, &unindexed.0);
     append(&store, 3);
@@ -118,7 +118,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     assert_eq!((more.0.len(), more.2[1].1), (ROWS_OF_KEY + 3, ROWS_OF_KEY as i64 + 3));
     assert!(more.0.ends_with(&unindexed.0) && more.1.ends_with(&unindexed.1));
     assert_pages_begin_anywhere(&store, &more.0);
-    add_missing(&reader, &store.writer).unwrap();
+    add_missing(&reader, &store.parts.writer).unwrap();
     assert_eq!(all(&store), more);
     assert_pages_begin_anywhere(&store, &more.0);
     let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
@@ -138,7 +138,7 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     append(&store, ROWS_OF_KEY);
     let end = Timestamp::from_micros(i64::MAX);
     assert_eq!(outdated(end, 9), Vec::new(), "rows that are not indexed are not pruned");
-    add_missing(&reader, &store.writer).unwrap();
+    add_missing(&reader, &store.parts.writer).unwrap();
     let (all, counted) = (pages(&store, 1), statistics(&store));
     // The cuts lie between rows of the other key, on an index entry and beside one; the last one deletes all rows.
     for left in [203, 150, 140, 77, 76, 1, 0] {
@@ -148,7 +148,7 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
             if rows.is_empty() {
                 break;
             }
-            store.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+            store.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
         }
         assert_eq!((pages(&store, 1), statistics(&store)), (all[..left].to_vec(), counted.clone()), "{left}");
         assert_pages_begin_anywhere(&store, &all[..left]);
@@ -159,9 +159,9 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     drop(store);
     // The clock stands still and all rows are deleted, yet the next row is later than each deleted one.
     let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
-    add_missing(&reader, &again.writer).unwrap();
+    add_missing(&reader, &again.parts.writer).unwrap();
     let rows = outdated(end, 64);
-    again.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+    again.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
     append(&again, 1);
     let numbers: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
     assert_eq!((numbers, pages(&again, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
@@ -192,7 +192,7 @@ fn a_check_reports_each_defect_of_the_usage_log() {
         let path = dir.path().join("a.db");
         let store = store(&path);
         append(&store, ROWS_OF_KEY);
-        add_missing(&connection::open(&path, Use::Read).unwrap(), &store.writer).unwrap();
+        add_missing(&connection::open(&path, Use::Read).unwrap(), &store.parts.writer).unwrap();
         store.close();
         connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();
         let findings = check::check(&path, |_| {}).unwrap();
@@ -208,7 +208,7 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         let first = store(&path);
         append(&first, 5);
         if is_indexed {
-            add_missing(&connection::open(&path, Use::Read).unwrap(), &first.writer).unwrap();
+            add_missing(&connection::open(&path, Use::Read).unwrap(), &first.parts.writer).unwrap();
         }
         first.close();
         drop(first);

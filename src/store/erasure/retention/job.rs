@@ -15,11 +15,10 @@ use super::super::progress::Erasures;
 use super::due::{self, ScannedCandidate};
 use crate::db::clock::Clock;
 use crate::db::connection::{self, Use};
-use crate::db::health::{Health, Job};
 use crate::db::job::Grade;
-use crate::db::notice::Notices;
 use crate::db::row::Connection;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
+use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::{ClockDoubt, ClockReading};
@@ -33,9 +32,6 @@ const RUN_EVERY: Duration = Duration::from_secs(600);
 
 /// The time before the next run after one that failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
-
-/// The pause between two steps of a run.
-const STEP_EVERY: Duration = Duration::from_millis(50);
 
 /// Candidates that one step scans: a few milliseconds of a reader.
 const SCANNED_MAX: usize = 1_000;
@@ -78,22 +74,21 @@ impl Runs {
     }
 }
 
-/// The parts of the store that the thread works with.
+/// The parts of the store that the job works with.
 pub(in crate::store) struct Parts {
     pub(in crate::store) world: Arc<dyn World>,
     pub(in crate::store) clock: Arc<Clock>,
     pub(in crate::store) erasures: Arc<Erasures>,
     pub(in crate::store) writer: Arc<Writer>,
-    pub(in crate::store) notices: Arc<Notices>,
+    pub(in crate::store) log: Arc<ServiceLog>,
     pub(in crate::store) runs: Arc<Runs>,
-    pub(in crate::store) health: Arc<Health>,
 }
 
-/// Starts the thread.
-pub(in crate::store) fn start(path: &Path, parts: Parts) -> Result<Periodic, Error> {
+/// The job that runs the retention, a slice in each step.
+pub(in crate::store) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut worker = Worker { connection, parts, begun_at: None, under_way: None, has_failed: false };
-    Periodic::start("retention", STEP_EVERY, move || worker.step())
+    Ok(Box::new(move || worker.step()))
 }
 
 struct Worker {
@@ -123,16 +118,17 @@ enum Stage {
 }
 
 impl Worker {
-    fn step(&mut self) {
+    /// Returns an error as soon as a part of a run fails, and success at the end of a run without a failure.
+    fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.parts.world.monotonic();
         let Some(mut run) = self.under_way.take() else {
             let wait = if self.has_failed { RETRY_AFTER } else { RUN_EVERY };
             if self.begun_at.is_none_or(|at| now.saturating_sub(at) >= wait) {
                 self.begun_at = Some(now);
                 self.has_failed = false;
-                self.begin();
+                return self.begin();
             }
-            return;
+            return None;
         };
         let Some(organization) = run.organizations.front().cloned() else {
             return self.end(None, run.erased, run.waiting);
@@ -143,54 +139,53 @@ impl Worker {
                 self.erase(&mut run, &organization, after, today, with_unconfirmed)
             }
         };
+        let mut failed = None;
         match next {
             Ok(Some(stage)) => run.stage = stage,
             // A failure, because of a full disk or another process's lock, is retried by the next run.
             next => {
-                if let Err(error) = next {
-                    self.fail(error);
-                }
+                failed = next.err().map(|error| self.fail(error));
                 run.organizations.pop_front();
                 run.stage = Stage::Scan { after: 0 };
             }
         }
         self.under_way = Some(run);
+        failed
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Option<Result<(), Error>> {
         let organizations = match tx::snapshot(&self.connection, self.parts.world.now(), due::organizations) {
             Ok(organizations) => organizations,
-            Err(error) => return self.fail(error),
+            Err(error) => return Some(self.fail(error)),
         };
         let reading = self.parts.clock.read();
         if let Some(doubt) = reading.doubt() {
             if !organizations.is_empty() {
-                self.parts.notices.say(describe_wait(doubt, &reading));
+                self.parts.log.write(describe_wait(doubt, &reading));
             }
             return self.end(Some(doubt), 0, 0);
         }
         let (organizations, stage) = (organizations.into(), Stage::Scan { after: 0 });
         self.under_way = Some(RunUnderWay { organizations, stage, erased: 0, waiting: 0 });
+        None
     }
 
-    fn fail(&mut self, error: Error) {
+    fn fail(&mut self, error: Error) -> Result<(), Error> {
         self.has_failed = true;
-        self.parts.health.report(Job::Retention, &Err::<(), _>(error));
+        Err(error)
     }
 
-    fn end(&mut self, doubt: Option<ClockDoubt>, erased: u64, waiting: i64) {
-        if !self.has_failed {
-            self.parts.health.report(Job::Retention, &Ok(()));
-        }
+    fn end(&mut self, doubt: Option<ClockDoubt>, erased: u64, waiting: i64) -> Option<Result<(), Error>> {
         let at = self.parts.world.now();
         let due = tx::snapshot(&self.connection, at, due::count).unwrap_or_default();
         if erased > 0 || waiting > 0 {
-            self.parts.notices.say(format!(
+            self.parts.log.write(format!(
                 "retention erased {erased} candidates; {due} are due, {waiting} of them wait for an admin's confirmation"
             ));
         }
         let run = Run { at, doubt, due, waiting };
         *self.parts.runs.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+        (!self.has_failed).then_some(Ok(()))
     }
 
     /// Scans the organization's next candidates, and records who has become due and who is no longer due. Returns the next

@@ -7,5 +7,5 @@ pub(in super::super) mod due;
 pub(in super::super) mod job;
 
 pub use self::confirmation::{RetentionConfirmation, RetentionState, confirm, state};
-pub(in super::super) use self::job::{Parts, start};
+pub(in super::super) use self::job::{Parts, job_step};
 pub use self::job::{Run, Runs};

@@ -1,15 +1,14 @@
-//! Refused keys and failed sign-ins, put on record at most once an hour each, with a count. Counted in memory, so that a
-//! refusal costs no write; what is not written yet is written when the service stops.
+//! Refused keys and failed sign-ins. Each is written to the activity log at most once an hour, with a count. The counts are in
+//! memory, so that a refusal costs no write; the service writes the rest when it stops.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::activity;
 use crate::db::job::Grade;
-use crate::db::thread::Periodic;
+use crate::db::scheduler::Step;
 use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::activity::Action;
@@ -18,13 +17,10 @@ use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::tally::Tally;
 use crate::world::World;
 
-/// How often counts are looked at that are due to be written.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-
-/// Who was refused. Only keys and users that are in the file, so there are no more of them than it has.
+/// A credential that was refused. Only keys and users of the file, so there are no more of them than the file has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refused {
-    /// A key that is there and does not count.
+    /// A key that exists and does not count.
     ApiKey(ApiKeyId, KeyRefusal),
     /// A sign-in to a user's account.
     SignIn(UserId),
@@ -32,7 +28,7 @@ pub enum Refused {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct Detail<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,36 +40,39 @@ struct Told<'a> {
 
 impl Refused {
     fn record(&self, tx: &Tx<'_>, world: &dyn World, count: u64) -> Result<(), Error> {
-        let (action, told) = match self {
+        let (action, detail) = match self {
             Self::ApiKey(id, why) => {
                 let (api_key_id, reason) = (Some(id.as_str()), Some(why.as_str()));
-                (Action::ApiKeyRefused, Told { api_key_id, user_id: None, reason, count })
+                (Action::ApiKeyRefused, Detail { api_key_id, user_id: None, reason, count })
             }
             Self::SignIn(user) => {
                 let user_id = Some(user.as_str());
-                (Action::SignInFailed, Told { api_key_id: None, user_id, reason: None, count })
+                (Action::SignInFailed, Detail { api_key_id: None, user_id, reason: None, count })
             }
         };
-        activity::platform::record(tx, &activity::stamp(world), None, action, &None::<()>, &told)
+        activity::platform::record(tx, &activity::stamp(world), None, action, &None::<()>, &detail)
     }
 }
 
-/// The counts, and the way to the file.
-pub(super) struct Refusals {
+/// Counts refusals and writes them to the activity log.
+pub(super) struct RefusalLog {
     tallies: Mutex<HashMap<Refused, Tally>>,
     writer: Arc<Writer>,
     world: Arc<dyn World>,
 }
 
-impl Refusals {
+impl RefusalLog {
     pub(super) fn new(writer: Arc<Writer>, world: Arc<dyn World>) -> Arc<Self> {
         Arc::new(Self { tallies: Mutex::default(), writer, world })
     }
 
-    /// Starts the thread that writes what is due.
-    pub(super) fn start(self: &Arc<Self>) -> Result<Periodic, Error> {
-        let ours = Arc::clone(self);
-        Periodic::start("refusals", LOOK_EVERY, move || ours.write_due())
+    /// The job that queues the counts that are due. It waits for no commit.
+    pub(super) fn job_step(self: &Arc<Self>) -> Step {
+        let log = Arc::clone(self);
+        Box::new(move || {
+            log.write_due();
+            None
+        })
     }
 
     /// Counts a refusal.
@@ -95,7 +94,7 @@ impl Refusals {
         due.into_iter().for_each(|(refused, count)| self.write(refused, count));
     }
 
-    /// Writes everything that is not written yet: the service stops.
+    /// Writes all counts that are not written yet, because the service stops.
     pub(super) fn write_rest(self: &Arc<Self>) {
         let mut tallies = self.lock();
         let rest: Vec<(Refused, u64)> =
@@ -104,14 +103,14 @@ impl Refusals {
         rest.into_iter().for_each(|(refused, count)| self.write(refused, count));
     }
 
-    /// Not fsynced: a stranger who has a key that was revoked must not make the disk work.
+    /// Not fsynced: a stranger with a revoked key must not be able to keep the disk busy.
     fn write(self: &Arc<Self>, refused: Refused, count: u64) {
         let (world, subject) = (Arc::clone(&self.world), refused.clone());
         let job = move |tx: &Tx<'_>| subject.record(tx, world.as_ref(), count);
-        let ours = Arc::clone(self);
+        let log = Arc::clone(self);
         self.writer.submit(Grade::Logged, job, move |outcome| {
             if outcome.is_err() {
-                ours.lock().entry(refused).or_default().restore(count);
+                log.lock().entry(refused).or_default().restore(count);
             }
         });
     }

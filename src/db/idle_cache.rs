@@ -1,0 +1,69 @@
+//! Frees the page caches of all connections once the service is idle.
+//!
+//! A busy hour fills the cache of every connection. The operating system caches the same pages, so an idle service loses
+//! little without them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::Connection;
+
+use super::error::Error;
+use super::scheduler::Step;
+
+/// Counts reads, to see when the service is idle.
+#[derive(Default)]
+pub(crate) struct IdleCache {
+    reads: AtomicU64,
+}
+
+impl IdleCache {
+    /// Counts a read of a request.
+    pub(crate) fn note_read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The job that frees the caches: once for each time between two of its steps in which nothing was read.
+    pub(crate) fn job_step(self: &Arc<Self>) -> Result<Step, Error> {
+        // SQLite has one memory limit for the process, so a connection to no file can free the pages of all others.
+        let connection = Connection::open_in_memory()?;
+        let cache = Arc::clone(self);
+        let (mut reads_before, mut freed_at) = (0, 0);
+        Ok(Box::new(move || {
+            let reads = cache.reads.load(Ordering::Relaxed);
+            if reads == reads_before && reads != freed_at && free_caches(&connection).is_ok() {
+                freed_at = reads;
+            }
+            reads_before = reads;
+            None
+        }))
+    }
+}
+
+/// Frees every page that is not in use. SQLite does so when its limit is set below its use; 0 stands for no limit.
+fn free_caches(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA soft_heap_limit = 1; PRAGMA soft_heap_limit = 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_pages_are_read_from_the_file_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('before')").unwrap();
+        let word = || connection.query_row("SELECT word FROM words", [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(word(), "before");
+        // SQLite does not notice this change, so only a page outside its cache shows it.
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(6).position(|window| window == b"before").unwrap();
+        bytes[at..at + 6].copy_from_slice(b"behind");
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(word(), "before", "the page is in the cache");
+        free_caches(&Connection::open_in_memory().unwrap()).unwrap();
+        assert_eq!(word(), "behind");
+    }
+}

@@ -1,0 +1,188 @@
+//! The table of background jobs, and the health reports in their order.
+//!
+//! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one slice of
+//! its work, so no other job waits for a long piece of work. Checkpoints have a thread of their own: they wait for the disk, and
+//! the two others must go on meanwhile. Two more threads are not in the table. The writer (`db::writer_thread`) runs jobs as they
+//! arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::attachment::sweep;
+use super::erasure::{self, deferred_job, retention};
+use super::parts::Parts;
+use super::staging::thread as import;
+use super::usage::{indexing, pruning};
+use super::{cached_state, expiry};
+use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_CUT, LOG_SIZE, READER};
+use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
+use crate::db::{Error, checkpoint, full_disk};
+
+/// Makes messages of decisions for HR systems. A job of `hr::worker`, as are the next two.
+pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
+/// Reads the deliveries to HR systems that are due.
+pub const HR_DELIVERY: BackgroundJob = BackgroundJob::new("hr_delivery");
+/// Records attempts to deliver.
+pub const HR_RECORD: BackgroundJob = BackgroundJob::new("hr_record");
+
+const WIPING: BackgroundJob = BackgroundJob::new("wiping");
+const RETENTION: BackgroundJob = BackgroundJob::new("retention");
+const USAGE_INDEX: BackgroundJob = BackgroundJob::new("usage_index");
+const SWEEPING: BackgroundJob = BackgroundJob::new("sweeping");
+const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
+const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
+const CLOCK: BackgroundJob = BackgroundJob::new("clock");
+const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
+// Health does not report these four: a failure shows in the requests that need their work.
+const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
+const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
+const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
+const RESERVE: BackgroundJob = BackgroundJob::new("reserve");
+
+/// The jobs and states that health reports, in the order of `/metrics`.
+pub(super) const REPORTED: &[BackgroundJob] = &[
+    CHECKPOINT,
+    LOG_SIZE,
+    READER,
+    WIPING,
+    LOG_CUT,
+    RETENTION,
+    USAGE_INDEX,
+    HR_INTAKE,
+    HR_DELIVERY,
+    HR_RECORD,
+    SWEEPING,
+    USAGE_PRUNING,
+    IMPORTS,
+    CLOCK,
+    ASKED_ERASURES,
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thread {
+    /// For jobs that wait for the writer.
+    Writes,
+    /// For jobs that never do.
+    Reads,
+    Checkpoints,
+}
+
+/// A job, the rest in milliseconds between two of its steps, its thread, and the function that prepares it.
+type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
+
+#[rustfmt::skip]
+const TABLE: [Row; 13] = [
+    // Job          Rest ms  Thread                Prepared by        What it does
+    (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed: half of the 200 ms that is promised for portals.
+    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the counts of refused keys and sign-ins that are due.
+    (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if nothing was read since the last step.
+    (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and dates back rows from a clock that was ahead.
+    (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, a slice in each step.
+    (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, and the ends of keys and sessions.
+    (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: makes the reserve again and writes owed rows.
+    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones, a transaction in each step.
+    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without an application: every minute, a chunk in each step.
+    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention period is over: every 10 minutes, a slice in each step.
+    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked while a hire was hidden: every minute, one in each step.
+    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure, a slice in each step.
+    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Own thread: it waits for the disk for seconds.
+];
+
+/// Starts the jobs of the table.
+pub(super) fn start(parts: &Parts) -> Result<Scheduler, Error> {
+    start_jobs(parts, &TABLE)
+}
+
+/// Starts all jobs but one, whose steps a test runs itself.
+#[cfg(test)]
+pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Error> {
+    let rows: Vec<Row> = TABLE.into_iter().filter(|(job, ..)| job.name() != name).collect();
+    start_jobs(parts, &rows)
+}
+
+fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
+    let (mut writes, mut reads, mut checkpoints) = (Vec::new(), Vec::new(), Vec::new());
+    for &(job, rest_ms, thread, prepare) in rows {
+        let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts)? };
+        match thread {
+            Thread::Writes => writes.push(scheduled),
+            Thread::Reads => reads.push(scheduled),
+            Thread::Checkpoints => checkpoints.push(scheduled),
+        }
+    }
+    Scheduler::start(vec![("jobs-writes", writes), ("jobs-reads", reads), ("checkpoints", checkpoints)], &parts.health)
+}
+
+fn cached_state(parts: &Parts) -> Result<Step, Error> {
+    cached_state::job_step(&parts.path, Arc::clone(&parts.cached))
+}
+
+fn refusals(parts: &Parts) -> Result<Step, Error> {
+    Ok(parts.refusals.job_step())
+}
+
+fn idle_cache(parts: &Parts) -> Result<Step, Error> {
+    parts.idle_cache.job_step()
+}
+
+fn usage_index(parts: &Parts) -> Result<Step, Error> {
+    let (unindexed, writer) = (Arc::clone(&parts.cached.unindexed), Arc::clone(&parts.writer));
+    indexing::job_step(&parts.path, unindexed, writer, Arc::clone(&parts.clock), Arc::clone(&parts.log))
+}
+
+fn usage_pruning(parts: &Parts) -> Result<Step, Error> {
+    let (world, clock, writer) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.writer));
+    pruning::job_step(&parts.path, world, clock, writer, Arc::clone(&parts.usage_days))
+}
+
+fn clock(parts: &Parts) -> Result<Step, Error> {
+    expiry::job_step(&parts.path, Arc::clone(&parts.clock), Arc::clone(&parts.writer), Arc::clone(&parts.log))
+}
+
+fn reserve(parts: &Parts) -> Result<Step, Error> {
+    Ok(full_disk::job_step(Arc::clone(&parts.reserve), Arc::clone(&parts.writer_thread)))
+}
+
+fn imports(parts: &Parts) -> Result<Step, Error> {
+    let (world, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.erasures));
+    import::job_step(&parts.path, world, erasures, Arc::clone(&parts.writer))
+}
+
+fn sweeping(parts: &Parts) -> Result<Step, Error> {
+    let (world, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.erasures));
+    sweep::job_step(&parts.path, world, erasures, Arc::clone(&parts.writer))
+}
+
+fn retention_step(parts: &Parts) -> Result<Step, Error> {
+    let retention_parts = retention::Parts {
+        world: Arc::clone(&parts.world),
+        clock: Arc::clone(&parts.clock),
+        erasures: Arc::clone(&parts.erasures),
+        writer: Arc::clone(&parts.writer),
+        log: Arc::clone(&parts.log),
+        runs: Arc::clone(&parts.retention_runs),
+    };
+    retention::job_step(&parts.path, retention_parts)
+}
+
+fn deferred_erasures(parts: &Parts) -> Result<Step, Error> {
+    let deferred_parts = deferred_job::Parts {
+        world: Arc::clone(&parts.world),
+        clock: Arc::clone(&parts.clock),
+        erasures: Arc::clone(&parts.erasures),
+        writer: Arc::clone(&parts.writer),
+    };
+    deferred_job::job_step(&parts.path, deferred_parts)
+}
+
+fn wiping(parts: &Parts) -> Result<Step, Error> {
+    erasure::wiping_step(&parts.path, Arc::clone(&parts.erasures), Arc::clone(&parts.writer))
+}
+
+fn checkpoints(parts: &Parts) -> Result<Step, Error> {
+    let (world, broken) = (Arc::clone(&parts.world), Arc::clone(parts.writer.broken()));
+    let (identity, health) = (Arc::clone(&parts.identity), Arc::clone(&parts.health));
+    let erasures = Arc::clone(&parts.erasures);
+    let cut_if_due = move |cut: &mut dyn FnMut() -> bool| erasures.truncate_log(cut);
+    checkpoint::job_step(&parts.path, world, broken, cut_if_due, identity, health)
+}
