@@ -497,6 +497,26 @@ fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     findings
 }
 
+/// Reports `.get(0)`: a column by number goes wrong as soon as a query lists another column before it.
+fn columns_have_no_numbers(source: &Source) -> Vec<String> {
+    if !source.is_under("store") {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (at, _) in source.code.match_indices(".get") {
+        let rest = &source.code[at + ".get".len()..];
+        let argument = match rest.strip_prefix("::<") {
+            Some(generic) => generic.split_once(">(").map_or("", |(_, argument)| argument),
+            None => rest.strip_prefix('(').unwrap_or_default(),
+        };
+        let digits = argument.trim_start_matches(|c: char| c.is_ascii_digit());
+        if digits.len() < argument.len() && digits.starts_with(')') {
+            findings.push(source.finding(at, "read the columns in their order with `Columns`, or by name"));
+        }
+    }
+    findings
+}
+
 fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     let lines = source.text.lines().count();
     if lines <= LINES_MAX {
@@ -549,6 +569,7 @@ rules! {
     there_is_nothing_unsafe: nothing_is_unsafe,
     there_is_no_unwrap_outside_tests: no_unwrap_outside_tests,
     sql_parameters_are_in_order: parameters_are_numbered_as_they_appear,
+    no_column_is_read_by_number: columns_have_no_numbers,
     no_file_is_too_long: a_file_is_short_enough,
 }
 
@@ -652,7 +673,7 @@ type Rule = fn(&Source) -> Vec<String>;
 #[test]
 fn each_rule_finds_a_violation_at_its_position() {
     let long = "//! Long.\n".repeat(LINES_MAX + 1);
-    let cases: [(Rule, &str, &str, &str); 33] = [
+    let cases: [(Rule, &str, &str, &str); 35] = [
         (states_its_purpose, "a.rs", "use std::fmt;\n//! Late.", "a.rs:1"),
         (states_its_purpose, "a.rs", "//!\n//! Blank.", "a.rs:1"),
         (imports_go_down, "domain/a.rs", "//! A.\nuse crate::store::Tx;", "a.rs:2: domain must not import `store`"),
@@ -685,6 +706,8 @@ fn each_rule_finds_a_violation_at_its_position() {
         (no_unwrap_outside_tests, "cli/a.rs", "#[cfg(test)]\nmod t { x }\nfn a() { b.unwrap() }", "a.rs:3"),
         (parameters_are_numbered_as_they_appear, "store/a.rs", "\"SELECT $2, $1 FROM a\"", "the order [2, 1]"),
         (parameters_are_numbered_as_they_appear, "store/a.rs", "\"UPDATE a SET b = $1, c = $3\"", "the order [1, 3]"),
+        (columns_have_no_numbers, "store/a.rs", "f(|row| {\n  row.get(17)? })", "a.rs:2: read the columns"),
+        (columns_have_no_numbers, "store/a.rs", "row.get::<_, Option<String>>(0)", "a.rs:1: read the columns"),
         (a_file_is_short_enough, "cli/a.rs", &long, "401 lines"),
     ];
     for (rule, path, text, expected) in cases {
@@ -696,7 +719,7 @@ fn each_rule_finds_a_violation_at_its_position() {
 
 #[test]
 fn code_that_follows_the_rules_has_no_findings() {
-    let cases: [(Rule, &str, &str); 18] = [
+    let cases: [(Rule, &str, &str); 19] = [
         (states_its_purpose, "a.rs", "//! A.\n"),
         (imports_go_down, "cli/a.rs", "use crate::{interchange, domain, http, store, telemetry, world};"),
         (
@@ -709,6 +732,7 @@ fn code_that_follows_the_rules_has_no_findings() {
         (the_ground_floor_imports_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),
         (sql_stays_in_the_store, "store/a.rs", "const A: &str = \"SELECT a FROM b\";"),
         (the_driver_stays_in_db, "db/a.rs", "use rusqlite::Row;"),
+        (columns_have_no_numbers, "store/a.rs", "row.get(\"name\")? + map.get(&1) + list.get(at) // row.get(1)"),
         (sql_stays_in_the_store, "http/a.rs", "// SELECT a FROM b\nlet a = \"Select one FROM us, or UPDATE it\";"),
         (the_world_is_asked_in_one_place, "http/a.rs", "std::time::Instant::now(); tx.now; Timestamp::now_like()"),
         (async_stays_at_the_edge, "store/a.rs", "/* async */ let awaited = \".await\";"),

@@ -6,10 +6,10 @@ use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// Findings of one kind that are reported one by one. More would bury the first.
+/// The most findings of one kind that are listed one by one. More would bury the first.
 pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
-/// Passes when SQLite finds a file intact.
+/// Passes if SQLite finds the file intact.
 ///
 /// # Errors
 /// [`Error::Defect`] with the first finding.
@@ -22,18 +22,18 @@ pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What SQLite finds wrong with the pages of the file.
+/// The defects that SQLite finds in the pages of the file.
 pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let lines: Vec<String> = tx.values(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [])?;
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 
-/// Rows that refer to rows that are not there.
+/// Rows that refer to missing rows.
 pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql =
         format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
     tx.all(&sql, [], |row| {
-        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
+        let (table, parent): (String, String) = (row.get("table")?, row.get("parent")?);
         Ok(format!("foreign key: a row of {table} names a row of {parent} that is not there"))
     })
 }

@@ -1,5 +1,5 @@
-//! The believed clock of a running service, and its heartbeat in the file: the believed time, written every few minutes and
-//! at the end, from which the next start goes on.
+//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, written every few
+//! minutes and at the end. The next start goes on from it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// How often the heartbeat is written. After a kill the believed time is late by as much, well within the hour that every
+/// The interval of the heartbeat. After `kill -9` the believed time is late by up to this time, well within the hour that every
 /// start waits.
 const BEAT_EVERY: Duration = Duration::from_secs(300);
 
-/// Looks between two sweeps.
-const LOOKS_OF_SWEEP: u32 = 10;
+/// The number of steps between two sweeps.
+const STEPS_OF_SWEEP: u32 = 10;
 
 /// The believed clock.
 pub struct Clock {
@@ -32,16 +32,16 @@ pub struct Clock {
 
 struct State {
     believed: Timestamp,
-    /// The uptime that it was believed at.
+    /// The uptime at the last reading.
     at: Duration,
-    /// How often an admin has confirmed the wall clock, as far as this process knows.
+    /// How many times admins have confirmed the wall clock, as far as this process knows.
     confirmations: i64,
-    /// When the heartbeat was written.
+    /// The uptime at the last heartbeat.
     beaten_at: Duration,
 }
 
 impl Clock {
-    /// Goes on from the file's heartbeat. A file without one begins now.
+    /// Goes on from the heartbeat in the file, or begins one now.
     pub(crate) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         let wall = world.now();
@@ -68,19 +68,19 @@ impl Clock {
         ClockReading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
     }
 
-    /// Takes over an admin's word from the file, whichever process wrote it.
-    fn heed(&self, heartbeat: &Heartbeat) -> bool {
+    /// Adopts an admin's confirmation from the file. Returns whether it was a new one.
+    fn adopt_confirmation(&self, heartbeat: &Heartbeat) -> bool {
         let mut state = self.state();
-        let is_news = state.confirmations != heartbeat.confirmations;
-        if is_news {
+        let is_new = state.confirmations != heartbeat.confirmations;
+        if is_new {
             state.confirmations = heartbeat.confirmations;
             state.believed = heartbeat.believed;
             state.at = self.world.monotonic();
         }
-        is_news
+        is_new
     }
 
-    /// The heartbeat, where it is due: the believed time, and the confirmations that it knows of.
+    /// The heartbeat, if it is due: the believed time, and the number of confirmations that it includes.
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
@@ -88,7 +88,7 @@ impl Clock {
         is_due.then_some(Heartbeat { believed, confirmations: state.confirmations })
     }
 
-    /// A heartbeat was written.
+    /// Notes that the heartbeat was written.
     fn note_beat(&self) {
         self.state().beaten_at = self.world.monotonic();
     }
@@ -98,7 +98,7 @@ impl Clock {
     }
 }
 
-/// The row of the file.
+/// The heartbeat in the file.
 #[derive(Debug, Clone, Copy)]
 struct Heartbeat {
     believed: Timestamp,
@@ -120,7 +120,7 @@ fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
     heartbeat(tx)?.ok_or_else(|| Error::Defect("the file has no heartbeat".to_owned()))
 }
 
-/// Writes the heartbeat, unless an admin has confirmed another time since.
+/// Writes the heartbeat, unless an admin has confirmed another time meanwhile.
 fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     let sql = "UPDATE believed_clock
                SET believed_at = $1
@@ -129,10 +129,7 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// An admin says that the wall clock is right: from now on it is believed. The service heeds that within a second.
-///
-/// # Errors
-/// When SQLite fails.
+/// Records an admin's confirmation that the wall clock is right. The service adopts it within a second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)
@@ -142,9 +139,9 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a look at the clocks found.
+/// A change that a reading of the clocks found.
 pub(crate) enum ClockEvent {
-    /// The wall clock agrees with the believed time again, or it does not any more.
+    /// The wall clock begins or ceases to agree with the believed time.
     Agreement(ClockReading),
     /// An admin has confirmed that this wall clock is right.
     Confirmed(Timestamp),
@@ -160,40 +157,40 @@ pub(crate) fn job_step(
     sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
 ) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let (agreed, looks_until_sweep, is_owing) = (true, LOOKS_OF_SWEEP, false);
-    let mut worker = Worker { connection, clock, writer, report, sweep, agreed, looks_until_sweep, is_owing };
-    Ok(Box::new(move || worker.look()))
+    let (agreed, steps_until_sweep, is_owing) = (true, STEPS_OF_SWEEP, false);
+    let mut job = ClockJob { connection, clock, writer, report, sweep, agreed, steps_until_sweep, is_owing };
+    Ok(Box::new(move || job.step()))
 }
 
-struct Worker<R, S> {
+struct ClockJob<R, S> {
     connection: Connection,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     report: R,
     sweep: S,
     agreed: bool,
-    looks_until_sweep: u32,
-    /// The last sweep failed.
+    steps_until_sweep: u32,
+    /// Whether the last sweep failed.
     is_owing: bool,
 }
 
-impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> Worker<R, S> {
-    /// How the look went; `None` while a sweep that failed waits for a clock that agrees.
-    fn look(&mut self) -> Option<Result<(), Error>> {
+impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S> {
+    /// Returns the outcome of a step; `None` while a failed sweep waits for a clock that agrees.
+    fn step(&mut self) -> Option<Result<(), Error>> {
         let reading = self.clock.read();
         if reading.agrees() != self.agreed {
             self.agreed = reading.agrees();
             (self.report)(ClockEvent::Agreement(reading));
         }
-        // Each of these is tried at every look, whether or not another one fails.
+        // Each of these runs in every step, even if another one fails.
         let outcome: Result<(), Error> =
-            [self.heed(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
+            [self.adopt_confirmation(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
         if outcome.is_ok() && self.is_owing { None } else { Some(outcome) }
     }
 
-    fn heed(&self, now: Timestamp) -> Result<(), Error> {
+    fn adopt_confirmation(&self, now: Timestamp) -> Result<(), Error> {
         let heartbeat = tx::snapshot(&self.connection, now, heartbeat)?;
-        if heartbeat.is_some_and(|heartbeat| self.clock.heed(&heartbeat)) {
+        if heartbeat.is_some_and(|heartbeat| self.clock.adopt_confirmation(&heartbeat)) {
             (self.report)(ClockEvent::Confirmed(now));
         }
         Ok(())
@@ -206,21 +203,21 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> Worker<R, S> {
         Ok(())
     }
 
-    /// A sweep that failed is tried again at the next look.
+    /// A failed sweep is tried again in the next step.
     fn sweep(&mut self, reading: &ClockReading) -> Result<(), Error> {
-        self.looks_until_sweep = self.looks_until_sweep.saturating_sub(1);
-        if !reading.agrees() || (self.looks_until_sweep > 0 && !self.is_owing) {
+        self.steps_until_sweep = self.steps_until_sweep.saturating_sub(1);
+        if !reading.agrees() || (self.steps_until_sweep > 0 && !self.is_owing) {
             return Ok(());
         }
-        self.looks_until_sweep = LOOKS_OF_SWEEP;
+        self.steps_until_sweep = STEPS_OF_SWEEP;
         let swept = (self.sweep)(reading.wall);
         self.is_owing = swept.is_err();
         swept
     }
 }
 
-/// Queues the last heartbeat of this process. The writer does what is queued before it stops. Nobody waits here: the
-/// service would accept new jobs for as long as an earlier job takes.
+/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. Waiting here would let the service
+/// accept new jobs for as long as an earlier job takes.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

@@ -15,19 +15,19 @@ use crate::domain::timestamp::Timestamp;
 /// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
 pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// How long a connection waits for another process's lock.
+/// How long a connection waits for the lock of another process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The pause of a command between two tries to get the write lock.
+/// The pause of a command between two tries to take the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// Statements kept ready for each connection: more than the service has.
-const STATEMENTS_KEPT: usize = 128;
+/// The prepared statements that each connection caches: more than the service has.
+const STATEMENTS_MAX: usize = 128;
 
-/// Without CREATE: only the preparation of a file makes one, with its mode and its schema.
+/// Without CREATE: only the preparation of a file creates one, with its mode and its schema.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// What a connection is for.
+/// The use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Writing, durably.
@@ -37,7 +37,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// KiB of pages that the connection keeps. There are some twenty readers, and what one does not keep the system does.
+    /// The KiB of pages that the connection caches. There are some twenty readers, and the system caches the pages too.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,
@@ -47,21 +47,15 @@ impl Use {
 }
 
 /// Opens an existing file.
-///
-/// # Errors
-/// [`Error::Defect`] or [`Error::Unavailable`] when SQLite cannot.
 pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
     Ok(connection)
 }
 
-/// Opens an existing file for a command that writes, possibly beside a service. It asks for the write lock every millisecond.
-/// SQLite's own pauses are up to 100 ms, and a service under load takes the lock again within microseconds: a command then
-/// fails although the lock was free a hundred times a second.
-///
-/// # Errors
-/// As [`open`].
+/// Opens an existing file for a command that writes, possibly beside a service. The command tries to take the write lock every
+/// millisecond. SQLite itself pauses up to 100 ms, and a busy service takes the lock again within microseconds: a command would
+/// fail although the lock was free a hundred times a second.
 pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     let connection = open(path, Use::Write)?;
     connection.busy_handler(Some(|tries| {
@@ -71,47 +65,43 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Opens a file to see what it is. Closing it does not move the write-ahead log of a file that is then refused.
-///
-/// # Errors
-/// [`Error::Unavailable`] or [`Error::Defect`] when SQLite cannot.
-pub(crate) fn look(path: &Path) -> Result<Connection, Error> {
+/// Opens a file to inspect it. Closing the connection does not move the write-ahead log of a file that is then refused.
+pub(crate) fn open_to_inspect(path: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 
-/// The same for a file that is only read, also where nothing can be written to it or beside it.
-///
-/// # Errors
-/// As [`open_to_read`].
-pub(crate) fn look_to_read(path: &Path) -> Result<Connection, Error> {
-    reach(path, |connection| {
+/// Opens a file to inspect it, even if neither the file nor its directory can be written.
+pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error> {
+    open_and_read(path, |connection| {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(())
     })
 }
 
-/// Opens a file for a command that only reads, also where nothing can be written to it or beside it.
+/// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] where a write-ahead log beside it has what the file lacks, and cannot be read in such a place; and
-/// when SQLite cannot.
+/// [`Error::Unavailable`] if, in such a place, a write-ahead log holds pages that are not in the file.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
-    reach(path, |connection| set_up(connection, for_use))
+    open_and_read(path, |connection| set_up(connection, for_use))
 }
 
-/// Opens a file and reads it once. A file with a write-ahead log needs shared memory beside it, which a place that is read-only
-/// does not allow; without a log nobody writes there, so SQLite may take the file as it lies.
-fn reach(path: &Path, set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>) -> Result<Connection, Error> {
+/// Opens a file and reads it once. A write-ahead log needs shared memory beside the file, which a read-only directory does not
+/// allow. Without a log no process writes there, so SQLite may read the file as it is.
+fn open_and_read(
+    path: &Path,
+    set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>,
+) -> Result<Connection, Error> {
     let path = path::resolve(path);
     let opened = |path: &Path, flags| -> Result<Connection, rusqlite::Error> {
         let connection = Connection::open_with_flags(path, flags)?;
         set_up(&connection)?;
         match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
-            // The caller says what it is instead.
+            // The caller finds out that it is no database.
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => Err(error),
             _ => Ok(connection),
         }
@@ -133,13 +123,13 @@ fn reach(path: &Path, set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Unavailable(error.to_string())),
         _ => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-            opened(&unchanging(&path), flags).map_err(Error::from)
+            opened(&immutable_uri(&path), flags).map_err(Error::from)
         }
     }
 }
 
-/// The URI of a file that nobody writes.
-fn unchanging(path: &Path) -> PathBuf {
+/// The URI of a file that no process writes.
+fn immutable_uri(path: &Path) -> PathBuf {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
     let byte = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
     let path: String = path.as_os_str().as_bytes().iter().map(byte).collect();
@@ -164,7 +154,7 @@ pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Err
     });
     r2d2::Pool::builder()
         .max_size(readers_max)
-        // One is opened now, so that a file that cannot be read is known at the start; the others when they are needed.
+        // The first is opened now, so that an unreadable file fails the start. The others are opened when they are needed.
         .min_idle(Some(1))
         .test_on_check_out(false)
         .max_lifetime(None)
@@ -183,8 +173,8 @@ pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
 
 fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    // Without this the built-in STAT4 makes SQLite parse statements again for each new value.
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Without this, STAT4 makes SQLite parse statements again for each new value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

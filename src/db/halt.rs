@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-/// Why nothing more may be written by this process.
+/// Why this process may write nothing more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
-    /// The outcome of a transaction is unknown. The next start reads from the file what became of it.
+    /// The outcome of a transaction is unknown. The next start reads it from the file.
     Unknown(String),
-    /// The files by name are not those that are open. Somebody has to put them right before a start.
+    /// The files under the service's names are not the ones that it has open. An operator must restore them before a start.
     Lost(String),
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Display for Halt {
     }
 }
 
-/// Set once nothing more may be written by this process.
+/// Set once this process may write nothing more.
 pub(crate) type Broken = Arc<OnceLock<Halt>>;
 
 /// How a store was closed.
@@ -32,8 +32,8 @@ pub(crate) type Broken = Arc<OnceLock<Halt>>;
 pub enum Closed {
     /// Everything is in the one file.
     Whole,
-    /// Something is left in the write-ahead log, where the next start finds it; the sentence says why.
+    /// The write-ahead log holds pages that the next start moves into the file; the text is the reason.
     LogLeft(String),
-    /// Nothing more could be written. Dropping the store would move the log, so it must not be.
+    /// Nothing more could be written. The store must not be dropped, because that would move the log.
     Halted(Halt),
 }

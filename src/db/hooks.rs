@@ -24,10 +24,10 @@ pub(crate) trait Hooks: Send + 'static {
     /// Reads, inside the transaction of a durable batch, which cached state the batch makes invalid.
     fn changes(&self, tx: &Tx<'_>) -> Result<Self::Changes, Error>;
 
-    /// Drops cached state, after the commit and before any caller is answered.
+    /// Invalidates cached state, after the commit and before any caller is answered.
     fn invalidate(&self, changes: Self::Changes);
 
-    /// So many jobs have run or rows were appended.
+    /// Counts jobs that ran and rows that were appended.
     fn count(&self, written: usize);
 
     /// A durable batch was committed.
@@ -36,19 +36,17 @@ pub(crate) trait Hooks: Send + 'static {
     /// The transaction is about to be rolled back: writer state is no longer true.
     fn discard_state(&self);
 
-    /// The transaction was rolled back: takes back what its jobs did outside of the file.
-    ///
-    /// # Errors
-    /// Where that fails, the outcome of the batch is unknown.
+    /// The transaction was rolled back: undoes what its jobs did outside the file. If that fails, the outcome of the batch is
+    /// unknown.
     fn undo(&self) -> Result<(), Error>;
 
-    /// Decides about each row, and reads the changes that were decided by.
+    /// Decides about each row, and reads the change numbers that the decisions depend on.
     fn decide(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// Decides about each row, and appends those that it may.
+    /// Decides about each row, and appends the accepted ones.
     fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// The entry of a row that is to be appended once the disk has room; `None` where the row is not to be appended.
+    /// The entry of a row to append once the disk has room; `None` if the row is not accepted.
     fn entry(row: &Self::Row, verdict: &Self::Verdict) -> Option<Self::Entry>;
 
     /// Appends an entry that waited.

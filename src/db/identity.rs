@@ -1,8 +1,9 @@
-//! Whether the files that have the service's names are still the ones that it has open. Somebody may remove, move, replace or
-//! overwrite them: the service would go on with files that nobody finds again, and everything answered would be lost.
+//! The identity of the open files: whether the files under the service's names are still the ones that it has open. An operator
+//! may remove, move, replace or overwrite them. The service would then write to files that nobody finds again, and lose all it
+//! has answered.
 //!
-//! Names are compared by `stat`, which opens nothing: a process that closes the database file by itself drops SQLite's locks
-//! on it. For that reason the one handle to the file that is held here is closed behind every connection.
+//! Names are compared with `stat`, which opens nothing: a process that closes the database file by itself drops SQLite's locks
+//! on it. For the same reason the one handle that is held here is closed after every connection.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -19,109 +20,106 @@ use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
 use crate::world::World;
 
-/// The header of a SQLite file (its file format, 1.3), and what is read of it.
+/// The header of a SQLite file (SQLite file format, 1.3), and the positions of its fields.
 const HEADER_BYTES: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const PAGE_SIZE_AT: usize = 16;
 const COUNTER_AT: usize = 24;
 const APPLICATION_ID_AT: usize = 68;
 
-/// Bytes of the mark of a run: more than chance repeats.
+/// The length of the mark of a run: long enough that chance repeats none.
 const MARK_BYTES: usize = 16;
 
-/// How often a header is read before it is believed: a checkpoint may be writing it just now.
+/// How many times a header is read before a finding is believed: a checkpoint may be writing it.
 const HEADER_READS: u32 = 3;
 
-/// A name and the file that had it.
-struct Known {
+/// A name, and the file that had it.
+struct NamedFile {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-/// What was last seen in the file by itself.
+/// The state of the database file by itself, without its log.
 #[derive(Clone, Copy)]
-struct Seen {
-    /// The counter of changes. It never steps back, but in an older copy.
+struct FileState {
+    /// The change counter. Only in an older copy is it lower.
     counter: u32,
     bytes: u64,
 }
 
-/// A random mark of this run of the service, in a table of its own: no other copy of the file has it where this one does.
+/// A random mark of this run of the service, in a table of its own. No other copy of the file has it.
 #[derive(Default)]
 struct Mark {
-    /// Once it is committed.
+    /// Set once the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page where it was seen in the file by itself.
+    /// The page that holds the mark in the file by itself.
     page: Option<u32>,
 }
 
-/// What SQLite says of the file and its log together, behind a look at the file by itself.
+/// The state of the file and its log together, as SQLite reports it.
 struct View {
     counter: u32,
     pages: u64,
 }
 
-/// The files of a service, as they were when it opened them.
+/// The files of a service at the time when it opened them.
 pub(crate) struct Identity {
-    database: Known,
-    lock: Known,
-    /// The write-ahead log and the memory beside it, which are there once a connection has read.
-    beside: OnceLock<[Known; 2]>,
-    seen: Mutex<Option<Seen>>,
+    database: NamedFile,
+    lock: NamedFile,
+    /// The write-ahead log and its shared memory. They exist once a connection has read.
+    beside: OnceLock<[NamedFile; 2]>,
+    seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// Never read by its name again. Dropped last.
+    /// The database file, open since before SQLite opened it. Dropped last.
     handle: File,
 }
 
 impl Identity {
-    /// Remembers the file before it is opened.
-    ///
-    /// # Errors
-    /// [`OpenError::Failed`] where it is gone.
+    /// Takes note of the file before SQLite opens it.
     pub(crate) fn before_opening(path: &Path) -> Result<Self, OpenError> {
         let failed = |error: std::io::Error| failed(path, &error.to_string());
         let handle = File::open(path).map_err(failed)?;
-        let database = Known::now(path).map_err(failed)?;
+        let database = NamedFile::now(path).map_err(failed)?;
         if !database.is(&handle.metadata().map_err(failed)?) {
             return Err(replaced(path));
         }
-        let lock = Known::now(&path::beside(path, ".lock")).map_err(failed)?;
+        let lock = NamedFile::now(&path::beside(path, ".lock")).map_err(failed)?;
         Ok(Self { database, lock, beside: OnceLock::new(), seen: Mutex::default(), mark: Mutex::default(), handle })
     }
 
-    /// Remembers what SQLite has made beside the file, once it was opened and read: the file is the same before and behind.
+    /// Takes note of the files that SQLite has created beside the database file, after SQLite has opened it.
     ///
     /// # Errors
-    /// [`OpenError::Failed`] where it was replaced meanwhile.
+    /// [`OpenError::Failed`] if the database file was replaced meanwhile.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
-        let known = |suffix| Known::now(&path::beside(path, suffix));
+        let known = |suffix| NamedFile::now(&path::beside(path, suffix));
         let beside = known("-wal").and_then(|wal| Ok([wal, known("-shm")?]));
         let beside = beside.map_err(|error| failed(path, &error.to_string()))?;
         let _ = self.beside.set(beside);
         if self.moved().is_some() { Err(replaced(path)) } else { Ok(()) }
     }
 
-    /// A sentence where a name leads nowhere or to another file. Costs four looks at names, some microseconds.
+    /// Returns a sentence if a name is missing or belongs to another file. Costs four calls of `stat`, some microseconds.
     pub(crate) fn moved(&self) -> Option<String> {
         let beside = self.beside.get().into_iter().flatten();
-        [&self.database, &self.lock].into_iter().chain(beside).find_map(Known::lost)
+        [&self.database, &self.lock].into_iter().chain(beside).find_map(NamedFile::lost)
     }
 
-    /// The same, or a sentence where the file was written over in its place.
+    /// Returns a sentence if a file was moved, or the database file was overwritten in place.
     pub(crate) fn changed(&self) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// The same by a connection, which also knows how far the file may be.
+    /// As [`Identity::changed`], with a connection that also shows the state of the log.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
 
-    /// Commits the mark of this run, and moves it into the file, by a connection that waits for nobody. Where somebody else is
-    /// in the way, it is tried again at the next look. A sentence where everything was moved and the file by itself lacks the
-    /// mark: then somebody has written over it.
+    /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If another
+    /// process is in the way, the next call tries again. Returns a sentence if the whole log was moved and the file by itself
+    /// lacks the mark: it was overwritten then.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
@@ -144,21 +142,21 @@ impl Identity {
         format!("{} was written over with another copy", self.database.path.display())
     }
 
-    /// A sentence where the mark of this run has been in the file, and is not any more.
+    /// Returns a sentence if the mark of this run is no longer in the file.
     fn unmarked(&self, connection: &Connection) -> Option<String> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = mark.bytes?;
         let known = mark.page?;
         let page = root_page(connection).ok()?;
         if known != page {
-            // An operator's VACUUM has moved the table; the file itself follows with the next checkpoint.
+            // An operator's VACUUM has moved the table. The next checkpoint moves it in the file.
             mark.page = None;
             return None;
         }
         (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy())
     }
 
-    /// The same as [`Identity::has`], asked again before it is believed that they are not there.
+    /// As [`Identity::has`], and repeats a negative answer before it is believed.
     fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {
@@ -170,7 +168,7 @@ impl Identity {
         found
     }
 
-    /// Whether a page of the file by itself has these bytes; `None` where it cannot be read.
+    /// Whether a page of the file by itself holds these bytes; `None` if it cannot be read.
     fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
         self.handle.read_exact_at(&mut header, 0).ok()?;
@@ -185,14 +183,14 @@ impl Identity {
         let mut finding = None;
         for _ in 0..HEADER_READS {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            match self.look(*seen, &view) {
+            match self.inspect(*seen, &view) {
                 Ok(Some(now)) => {
                     *seen = Some(now);
                     return None;
                 }
-                // It was no whole file yet: everything is in the log.
+                // The file is not complete yet, because everything is in the log.
                 Err(_) if seen.is_none() => return None,
-                // What cannot be read now may be read at the next look.
+                // The next check may be able to read it.
                 Ok(None) => return None,
                 Err(words) => finding = Some(format!("{path} {words}")),
             }
@@ -200,8 +198,12 @@ impl Identity {
         finding
     }
 
-    /// What is seen of the file by itself now; `None` where it cannot be read. What is wrong with it, as words behind its name.
-    fn look(&self, before: Option<Seen>, view: &impl Fn() -> Option<View>) -> Result<Option<Seen>, &'static str> {
+    /// The state of the file by itself; `None` if it cannot be read. The error is the predicate of a sentence about the file.
+    fn inspect(
+        &self,
+        before: Option<FileState>,
+        view: &impl Fn() -> Option<View>,
+    ) -> Result<Option<FileState>, &'static str> {
         let mut header = [0; HEADER_BYTES];
         match self.handle.read_exact_at(&mut header, 0) {
             Ok(()) => {}
@@ -212,7 +214,7 @@ impl Identity {
         if !header.starts_with(MAGIC) || i64::from(number(&header, APPLICATION_ID_AT)) != schema::APPLICATION_ID {
             return Err("was written over with something else");
         }
-        let now = Seen { counter: number(&header, COUNTER_AT), bytes };
+        let now = FileState { counter: number(&header, COUNTER_AT), bytes };
         if before.is_some_and(|before| is_behind(now.counter, before.counter)) {
             return Err("was written over with an older copy");
         }
@@ -228,7 +230,7 @@ impl Identity {
     }
 }
 
-impl Known {
+impl NamedFile {
     fn now(path: &Path) -> std::io::Result<Self> {
         let found = std::fs::symlink_metadata(path)?;
         Ok(Self { path: path.to_owned(), device: found.dev(), inode: found.ino() })
@@ -238,7 +240,7 @@ impl Known {
         (found.dev(), found.ino()) == (self.device, self.inode)
     }
 
-    /// A sentence where the name is not the file's any more. What the system does not say now, it may at the next look.
+    /// Returns a sentence if the name no longer belongs to the file. Other errors of the system may pass by the next check.
     fn lost(&self) -> Option<String> {
         let path = self.path.display();
         match std::fs::symlink_metadata(&self.path) {
@@ -252,7 +254,7 @@ impl Known {
     }
 }
 
-/// Where the table of the mark is.
+/// The root page of the table that holds the mark.
 fn root_page(connection: &Connection) -> rusqlite::Result<u32> {
     let sql = "SELECT rootpage
                FROM sqlite_schema
@@ -271,7 +273,7 @@ fn commit_mark(connection: &Connection, world: &dyn World) -> rusqlite::Result<[
     Ok(bytes)
 }
 
-/// What the file and its log have together.
+/// Reads the state of the file and its log together.
 fn view(connection: &Connection) -> rusqlite::Result<View> {
     let page: Vec<u8> = connection.query_row("SELECT data FROM sqlite_dbpage WHERE pgno = 1", [], |row| row.get(0))?;
     let pages: u32 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
@@ -290,7 +292,7 @@ fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
     }
 }
 
-/// Whether a counter is behind another one. They begin anew after the last number.
+/// Whether a counter is behind another one. Counters start again at 0 after the last number.
 fn is_behind(counter: u32, other: u32) -> bool {
     counter != other && other.wrapping_sub(counter) < u32::MAX / 2
 }
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_is_behind_those_that_come_after_it() {
+    fn a_counter_is_behind_later_counters_even_across_the_overflow() {
         for (counter, other, expected) in
             [(1, 2, true), (2, 1, false), (2, 2, false), (u32::MAX, 0, true), (0, u32::MAX, false), (7, 4_000, true)]
         {

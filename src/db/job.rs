@@ -1,26 +1,26 @@
-//! A job: work for the writing connection, what must be true before it is answered, and whom to answer.
+//! A job: work for the writing connection, its grade of durability, and the way to answer its caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use super::tx::{Error, Tx};
 
-/// What must be true of a job before it is answered.
+/// How durable a job must be before its caller is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
-    /// It is on the disk: survives a power cut. What an admin, staff or a candidate did.
+    /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// It is with the operating system: survives `kill -9`. Rows of the usage log, attempts to deliver.
+    /// With the operating system, so that it survives `kill -9`: rows of the usage log, attempts to deliver.
     Logged,
-    /// It is on the disk, and on a full disk it takes the space of the reserve: erasure, revocation, sign-in.
+    /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
-    /// It is with the operating system, and on a full disk it takes the space of the reserve: what finishes an erasure or
-    /// frees space.
+    /// With the operating system, with the space of the reserve if the disk is full: jobs that finish an erasure or free
+    /// space.
     Upkeep,
 }
 
 impl Grade {
-    /// Whether its batch is on the disk before it is answered.
+    /// Whether the batch of such a job is fsynced before its callers are answered.
     pub(crate) fn is_durable(self) -> bool {
         matches!(self, Self::Durable | Self::Vital)
     }
@@ -72,8 +72,8 @@ impl<T, F, D> Typed<T, F, D> {
     }
 }
 
-/// Whom the answers of a batch are handed to, all at once, where that has been told. Waking the runtime for each of them would
-/// let it take the core from the writer as often, which cost a decision a tenth where there is one core for both.
+/// Hands the answers of a batch to the runtime, all at once. Waking the runtime for each answer would let it take the core
+/// from the writer each time. With one core for both, that cost a tenth of each decision.
 #[derive(Clone, Default)]
 pub(crate) struct Answering(Arc<OnceLock<Box<Hand>>>);
 
@@ -81,11 +81,11 @@ type Hand = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
 
 impl Answering {
     pub(crate) fn set(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        // Whoever comes second has the same runtime.
+        // A process has one runtime, so the first call counts.
         let _ = self.0.set(Box::new(hand));
     }
 
-    /// Has this many answers given there.
+    /// Gives this many answers: through the hand if there are several, and otherwise on this thread.
     pub(crate) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
         match self.0.get() {
             Some(hand) if count > 1 => hand(Box::new(answers)),
@@ -96,7 +96,7 @@ impl Answering {
 
 pub(crate) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
     for job in batch {
-        // Whoever waits may be gone, or fail on the answer; that is no reason to keep the others waiting.
+        // A caller may be gone, or panic on its answer. The other callers get theirs all the same.
         let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));
     }
 }

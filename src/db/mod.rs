@@ -1,11 +1,12 @@
-//! The engine: one SQLite file, one writing connection on a thread of its own, pooled reading connections, checkpoints, schema,
-//! backup. Knows SQLite. Must not know a noun or the table of one.
+//! The engine: one SQLite file with one writing connection, pooled reading connections, checkpoints, background jobs, schema and
+//! backup. Knows SQLite. Must not know a noun or its tables.
 
-pub(crate) mod alone;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub mod clock;
+pub(crate) mod command;
 pub(crate) mod connection;
+mod copy_comparison;
 mod engine;
 mod error;
 pub mod file;
@@ -22,7 +23,6 @@ pub(crate) mod path;
 mod pending;
 pub(crate) mod reserve;
 pub(crate) mod row;
-mod same;
 pub(crate) mod scheduler;
 pub(crate) mod schema;
 pub(crate) mod service_log;
@@ -31,7 +31,7 @@ pub(crate) mod wal;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;
 
-pub use alone::{act_alone, read_alone};
+pub use command::{act_alone, read_alone};
 pub use error::Error;
 pub use file::OpenError;
 pub use halt::{Closed, Halt};

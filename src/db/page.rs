@@ -1,17 +1,17 @@
-//! What a page of the file holds between its rows. `secure_delete` writes zeros over a row that is deleted. But where rows
-//! move to another place on their page or to the next one (`rebuildPage` in SQLite's `btree.c`), what they leave behind in
-//! the page's unallocated part stays, and it stays when the rows are deleted elsewhere.
+//! The layout of a page, and its unallocated part. `secure_delete` overwrites a deleted row with zeros. But rows also move
+//! within their page or to the next one (`rebuildPage` in SQLite's `btree.c`), and leave their bytes in the unallocated part.
+//! These bytes stay even after the rows are deleted.
 //!
 //! The layout is that of <https://sqlite.org/fileformat2.html>, §1.6.
 
 use std::ops::Range;
 
-/// Pages from which the first byte of one that is no b-tree page could look like that of one: it is the first of another
-/// page's number. A file of 137 GB.
+/// The last page to wipe. Other pages than b-tree pages begin with a page number. Beyond this number, its first byte could look
+/// like the type of a b-tree page. It is reached at a file size of 137 GB.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
-/// Which bytes of a page belong to none of its rows and to no free block: between the pointers to the rows and the first
-/// row. `None` where it is no page of a table or index.
+/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row. `None`
+/// if it is no page of a table or index.
 pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,
@@ -20,17 +20,17 @@ pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     };
     let number = |at: usize| Some(usize::from(u16::from_be_bytes([*page.get(at)?, *page.get(at + 1)?])));
     let begin = header + 2 * number(3)?;
-    // A page of 65,536 bytes without rows says 0.
+    // A page of 65,536 bytes without rows stores 0.
     let end = Some(number(5)?).filter(|end| *end > 0).unwrap_or(65_536);
     (begin <= end && end <= page.len()).then_some(begin..end)
 }
 
-/// Whether anything is left there.
+/// Whether the unallocated part holds anything but zeros.
 pub(crate) fn is_to_wipe(page: &[u8]) -> bool {
     unallocated(page).is_some_and(|range| page[range].iter().any(|byte| *byte != 0))
 }
 
-/// The page with nothing there.
+/// The page with zeros in its unallocated part.
 pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
     let mut wiped = page.to_vec();
     if let Some(range) = unallocated(page) {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_the_pointers_and_the_rows_is_wiped_and_nothing_else() {
+    fn only_the_bytes_between_pointers_and_rows_are_wiped() {
         let clean = leaf();
         assert_eq!(unallocated(&clean), Some(12..0x1f0));
         assert!(!is_to_wipe(&clean));
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_of_rows_is_left_alone() {
+    fn pages_without_rows_are_not_wiped() {
         let mut overflow = vec![b'o'; 512];
         overflow[..4].copy_from_slice(&[0, 0, 0, 9]);
         for page in [overflow, vec![0; 512], vec![10; 4], Vec::new()] {
@@ -73,7 +73,7 @@ mod tests {
             assert!(!is_to_wipe(&page));
             assert_eq!(wiped(&page), page);
         }
-        // Rows that begin before the pointers to them end, or behind the page.
+        // Rows that begin before the end of the pointers, or beyond the page.
         for (count, begin) in [(200, 0x10), (2, 0xffff)] {
             let mut page = leaf();
             page[4] = count;

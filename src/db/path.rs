@@ -9,15 +9,15 @@ pub fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| absolute())
 }
 
-/// A path with something behind its last part.
+/// A path with a suffix after its last part.
 pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Makes a new name survive a power cut: the directory is what holds it.
-pub(crate) fn keep_name(path: &Path) -> std::io::Result<()> {
+/// Makes a new name survive a power cut, by an fsync of its directory.
+pub(crate) fn sync_name(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),
         None => Ok(()),

@@ -1,11 +1,11 @@
-//! Log entries that wait in memory while the disk is full. The requests that they are of are answered. `kill -9` loses these
-//! entries; a normal stop writes them with the space of the reserve.
+//! Log entries that wait in memory while the disk is full. Their requests are already answered. `kill -9` loses these entries;
+//! a normal stop writes them with the space of the reserve.
 
 use std::collections::VecDeque;
 
 use super::hooks::{Entry, Pending};
 
-/// Bytes of entries that may wait: some hundred thousand requests. Further requests are refused.
+/// The most bytes of entries that wait: some hundred thousand requests. Further requests are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// All entries that wait, oldest first.
@@ -21,7 +21,7 @@ impl<E> Default for PendingEntries<E> {
 }
 
 impl<E: Entry> PendingEntries<E> {
-    /// Adds an entry. False where there is no room for it.
+    /// Adds an entry. Returns false if there is no room for it.
     pub(crate) fn push(&mut self, entry: Pending<E>) -> bool {
         if self.bytes + entry.bytes() > BYTES_MAX {
             return false;
@@ -31,7 +31,7 @@ impl<E: Entry> PendingEntries<E> {
         true
     }
 
-    /// The oldest entries, at most so many.
+    /// The oldest entries, at most this many.
     pub(crate) fn first(&self, count_max: usize) -> impl ExactSizeIterator<Item = &Pending<E>> {
         self.entries.iter().take(count_max)
     }

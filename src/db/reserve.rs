@@ -1,5 +1,5 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. Erasure, revocation and sign-in give it up when the disk is full; it comes back when there is room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release it. It is made again when the disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that
 //! the reserve gave back.
@@ -17,14 +17,14 @@ use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
 
-/// Room that the start of a service takes, with some to spare: the log, and 32 KiB of shared memory.
+/// The space that the start of a service needs, with some to spare: the log, and 32 KiB of shared memory.
 const START_BYTES: u64 = 1 << 20;
 
-/// Into so many slices the reserve is divided, and the least bytes of one: room for an erasure's pages in the log.
+/// The number of slices of the reserve, and the least size of one: room in the log for the pages of an erasure.
 const SLICES: u64 = 16;
 const SLICE_BYTES_MIN: u64 = 256 << 10;
 
-/// What keeps ordinary writes out while the disk is full. The text is for the log.
+/// The error of ordinary writes while the disk is full. The text is for the log.
 const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
 
 /// The reserve of one file.
@@ -38,24 +38,24 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve beside the file at this path. Nothing is made yet.
+    /// The reserve beside the file at this path. Does not make it yet.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
         Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
     }
 
-    /// The space of the disk, where the system tells it.
+    /// The space of the disk, if the system reports it.
     pub fn disk(&self) -> Option<DiskSpace> {
         self.world.disk(&self.directory)
     }
 
-    /// Whether a write found the disk full, and the space for ordinary writes is not back yet.
+    /// Whether a write found the disk full, and there is no space for ordinary writes yet.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// The refusal of an ordinary write while the disk is full.
+    /// The error of an ordinary write while the disk is full.
     pub(crate) fn refusal() -> Error {
         Error::Full(FULL.to_owned())
     }
@@ -65,8 +65,8 @@ impl Reserve {
         self.is_full.store(true, Ordering::Relaxed);
     }
 
-    /// Gives some of the space back to the disk. Whether there was any. Not all at once: whatever fills the disk takes what
-    /// is given back, and the next act needs some too.
+    /// Releases a slice of the reserve to the disk. Returns false if nothing is left. One slice at a time, because another
+    /// process that fills the disk may take the released space, and the next act needs some too.
     pub(crate) fn release(&self) -> bool {
         self.note_full();
         let bytes = self.bytes();
@@ -79,10 +79,10 @@ impl Reserve {
         released.is_ok()
     }
 
-    /// Makes the reserve where there is room for it. With the reserve back, ordinary writes go on.
+    /// Makes the reserve if the disk has room for it. Ordinary writes then go on.
     pub(crate) fn restore(&self) {
         let Some(disk) = self.disk() else {
-            // Whether there is room shows at the next write.
+            // The next write shows whether there is room.
             return self.is_full.store(false, Ordering::Relaxed);
         };
         let missing_bytes = disk.reserve_bytes().saturating_sub(self.bytes());
@@ -92,8 +92,8 @@ impl Reserve {
         }
     }
 
-    /// Makes as much of the reserve as there is room for: at the end of the service, so that the next start on a full disk has
-    /// something to give up.
+    /// Makes as much of the reserve as the disk has room for. Called when the service stops, so that the next start on a full
+    /// disk has space to release.
     pub(crate) fn restore_some(&self) {
         let Some(disk) = self.disk() else { return };
         let bytes = disk.reserve_bytes().min(self.bytes() + disk.free_bytes / 2);
@@ -102,7 +102,7 @@ impl Reserve {
         }
     }
 
-    /// Whether the disk has less room than the start of a service takes, and the reserve can give some.
+    /// Whether the disk has too little room for the start of a service, and the reserve can release some.
     pub(crate) fn is_needed_to_start(&self) -> bool {
         self.is_there() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }

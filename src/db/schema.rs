@@ -8,12 +8,12 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::check;
 use super::connection::{self, Use};
+use super::copy_comparison::is_copy_of;
 use super::file::backup::{Companion, backup_if};
 use super::path::beside;
-use super::same::is_copy_of;
 use super::tx::{self, Error};
 
-/// What marks a SQLite file as this program's (`PRAGMA application_id`): "RPka" in ASCII.
+/// Marks a SQLite file as one of this program (`PRAGMA application_id`): "RPka" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 
 /// A schema and the upgrades that lead to it.
@@ -28,7 +28,7 @@ pub(crate) struct Schema {
     pub companions: &'static [Companion],
 }
 
-/// A part of the way from one version to the next.
+/// A step of an upgrade from one version to the next.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(test), expect(dead_code, reason = "version 1 has no upgrade yet"))]
 pub(crate) enum Step {
@@ -38,7 +38,7 @@ pub(crate) enum Step {
     Code(fn(&tx::Tx<'_>) -> Result<(), Error>),
 }
 
-/// Fills an empty file, all or nothing. Another process may have done so just before; then nothing is left to do.
+/// Fills an empty file in one transaction. Does nothing if another process has just filled it.
 pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     use_wal(connection)?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -53,38 +53,38 @@ pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
     Ok(())
 }
 
-/// Puts the file under a write-ahead log, where it is not: a copy made by `appliance backup` is not.
+/// Switches the file to a write-ahead log. A copy made by `appliance backup` has none yet.
 pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
         Ok(())
     } else {
-        Err(Error::Defect(format!("the file's place does not allow a write-ahead log (it is {mode})")))
+        Err(Error::Defect(format!("the file system does not allow a write-ahead log (the mode is {mode})")))
     }
 }
 
-/// Takes a file of an older version to this one: a verified copy beside it first (`FILE.before-version-N`), then all
-/// steps in one transaction.
+/// Upgrades a file of an older version: first makes a checked copy beside it (`FILE.before-version-N`), then runs all steps in
+/// one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
-        .map_err(|_| Error::Defect(format!("the file's version {found} is none of this program's")))?;
+        .map_err(|_| Error::Defect(format!("the file's version {found} is not one of this program")))?;
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
-        // An upgrade that was killed has left it, and nothing has changed since.
+        // An upgrade that was killed has left the copy, and the file has not changed since.
         return run_steps(&connection, schema, first);
     }
-    let copy = keep_copy(path, schema, names)?;
+    let copy = make_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is as it was, so the copy has nothing to keep; each further try would leave another.
+        // The file is unchanged, so nobody needs the copy, and each further try would leave another one.
         let _ = std::fs::remove_file(copy);
     }
     upgraded
 }
 
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
-    // Off while tables are rebuilt, and looked at before the commit; it cannot change inside a transaction.
+    // Off while steps rebuild tables; the keys are checked before the commit. It cannot change inside a transaction.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first).copied().flatten() {
@@ -102,7 +102,7 @@ fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(
     Ok(())
 }
 
-/// The names of copies that are there, and behind them the first that is free.
+/// The names of existing copies, and at the end the first free name.
 fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
     let suffix = format!(".before-version-{version}");
     let mut names = Vec::new();
@@ -117,8 +117,8 @@ fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
     }
 }
 
-/// Makes a copy under the last of these names, which no file has. It gets the name only once it is whole and checked.
-fn keep_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
+/// Makes a copy under the last of these names, which is free. The copy gets its name once it is complete and checked.
+fn make_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
     let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
     let copy = names.pop().ok_or_else(|| unavailable("every name is taken".to_owned()))?;
     backup_if(path, &copy, schema.companions, check::require_intact).map_err(|error| unavailable(error.to_string()))?;
@@ -163,8 +163,8 @@ mod tests {
         Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Every table and index, by the statement that made it, without white space: `ALTER TABLE … ADD COLUMN` lays its text out
-    /// in its own way.
+    /// The statements of all tables and indexes, without white space: `ALTER TABLE … ADD COLUMN` formats its text in its own
+    /// way.
     fn tables(path: &Path) -> Vec<String> {
         let connection = Connection::open(path).unwrap();
         let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_column_ends_at_the_tables_of_a_new_file() {
+    fn an_added_column_gives_the_tables_of_a_new_file() {
         let (_old, old) = first_file();
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.db");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_runs_code_and_leaves_the_file_as_it_was_where_the_code_fails() {
+    fn an_upgrade_runs_code_and_changes_nothing_if_the_code_fails() {
         fn double(tx: &tx::Tx<'_>) -> Result<(), Error> {
             tx.run("UPDATE a SET x = 2 * x", []).map(drop)
         }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_runs_every_step_and_leaves_a_copy_of_before() {
+    fn an_upgrade_runs_every_step_and_leaves_a_copy_of_the_old_file() {
         let (_dir, path) = first_file();
         upgrade(&path, &THIRD, 1).unwrap();
         assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 3);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_an_earlier_upgrade_is_kept() {
+    fn an_upgrade_does_not_overwrite_the_copy_of_an_earlier_one() {
         let (_dir, path) = first_file();
         std::fs::write(beside(&path, ".before-version-3"), "earlier").unwrap();
         upgrade(&path, &THIRD, 1).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_of_an_upgrade_that_was_killed_is_taken_again_while_the_file_is_the_same() {
+    fn the_copy_of_a_killed_upgrade_is_reused_while_the_file_is_the_same() {
         let (_dir, path) = first_file();
         let count = || {
             let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -233,19 +233,19 @@ mod tests {
         };
         let insert = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         insert("INSERT INTO a (x) VALUES (1), (2)");
-        // As two upgrades leave it that are killed behind their copies, with a change between them.
-        keep_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
+        // The state after two upgrades that were killed after their copies, with a change between them.
+        make_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         insert("UPDATE a SET x = 5 WHERE x = 2");
         let connection = connection::open(&path, Use::Write).unwrap();
         assert!(!is_copy_of(&connection, &beside(&path, ".before-version-3")));
-        let copy = keep_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
+        let copy = make_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         assert_eq!((copy.clone(), count()), (beside(&path, ".before-version-3.2"), 2));
         assert!(is_copy_of(&connection, &copy));
         drop(connection);
         let mut damaged = std::fs::read(&copy).unwrap();
         upgrade(&path, &THIRD, 1).unwrap();
         assert_eq!((count(), columns(&path), columns(&copy)), (2, 2, 1));
-        // One that is damaged is none.
+        // A damaged copy is not reused.
         let last = damaged.len() - 1;
         damaged[last] ^= 0xff;
         std::fs::write(&copy, &damaged).unwrap();
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_file_as_it_was() {
+    fn a_failing_step_leaves_the_file_unchanged() {
         let (_dir, path) = first_file();
         assert!(upgrade(&path, &BROKEN, 1).is_err());
         assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 1);
         assert_eq!(columns(&path), 1);
         let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
         let copies = names.filter(|name| name.to_string_lossy().contains("before-version")).count();
-        assert_eq!(copies, 0, "what failed left no copy");
+        assert_eq!(copies, 0, "a failed upgrade leaves no copy");
     }
 }

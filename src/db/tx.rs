@@ -1,4 +1,4 @@
-//! A transaction as the nouns see it: one `now`, query helpers, a savepoint; and the errors of the store.
+//! A transaction, as the floor above sees it: one `now`, query helpers, a savepoint.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,39 +14,40 @@ pub(crate) use super::row::{time, word};
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
-/// What is done to a file while it is upgraded has no time.
+/// The `now` of an upgrade, which must not depend on a clock.
 const NO_TIME: Timestamp = Timestamp::from_micros(0);
 
 /// One transaction.
 pub struct Tx<'a> {
     connection: &'a Connection,
-    /// Writer state; `None` on other connections than the writing one.
+    /// Writer state; `None` on all connections but the writing one.
     state: Option<&'a dyn Any>,
-    /// Whether what an act wrote can be undone by itself. A savepoint is a fifth of what a decision costs, and acts look
-    /// before they write, so at first there is none.
+    /// How a failed act is undone. A savepoint is a fifth of the cost of a decision, and acts check before they write, so the
+    /// first attempt has none.
     undo: Undo,
-    /// The one time of everything that happens in it.
+    /// The time of everything in this transaction.
     pub now: Timestamp,
-    /// The same where the clock is believed, and the believed time where the clock is ahead of it.
+    /// The earlier of `now` and the believed time, for work that a clock that is ahead must not trigger.
     pub(crate) earliest: Timestamp,
 }
 
-/// How an act that fails after it wrote something is undone.
+/// How an act is undone that fails after a write.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// By a savepoint of its own.
+    /// With a savepoint of its own.
     Savepoint,
-    /// With the whole transaction, which is told here: its jobs are to run again, one by one and with savepoints.
+    /// With the whole transaction. The cell is set once that is necessary: the jobs then run again, one by one and with
+    /// savepoints.
     Whole(Cell<bool>),
 }
 
 impl Tx<'_> {
-    /// The writer state of this type ([`super::hooks::Hooks::state`]); `None` on other connections than the writing one.
+    /// The writer state of this type ([`super::hooks::Hooks::state`]); `None` on all connections but the writing one.
     pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
         self.state?.downcast_ref()
     }
 
-    /// The only row of a query, or none.
+    /// Reads the only row of a query, or none.
     pub(crate) fn one<T>(
         &self,
         sql: &str,
@@ -58,17 +59,17 @@ impl Tx<'_> {
         row.transpose()
     }
 
-    /// The only column of the only row of a query, or none.
+    /// Reads the only column of the only row of a query, or none.
     pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
         self.one(sql, params, |row| Columns::of(row).read())
     }
 
-    /// The only column of every row of a query.
+    /// Reads the only column of every row of a query.
     pub(crate) fn values<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>, Error> {
         self.all(sql, params, |row| Columns::of(row).read())
     }
 
-    /// Every row of a query.
+    /// Reads every row of a query.
     pub(crate) fn all<T>(
         &self,
         sql: &str,
@@ -84,7 +85,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// The rows of a query, first to last, as long as `see` wants another.
+    /// Reads the rows of a query in order, until `see` breaks.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -106,12 +107,12 @@ impl Tx<'_> {
         Ok(self.connection.prepare_cached(sql)?.exists(params)?)
     }
 
-    /// Runs a statement; how many rows it touched.
+    /// Runs a statement. Returns the number of affected rows.
     pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 
-    /// Runs a statement for each of these, prepared once; stops where one fails.
+    /// Prepares a statement once and runs it for each item. Stops at the first failure.
     pub(crate) fn run_each<T, P: Params>(
         &self,
         sql: &str,
@@ -134,10 +135,7 @@ impl Tx<'_> {
         outcome
     }
 
-    /// Runs `f` so that what it wrote is undone where it fails, and the transaction goes on.
-    ///
-    /// # Errors
-    /// What `f` fails with.
+    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction goes on.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
         let before = self.connection.total_changes();
@@ -156,8 +154,8 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                // What went wrong first is what is told. After some errors, such as a full disk, SQLite has undone the
-                // whole transaction by itself; then the savepoint is gone, and the batch is undone for that error.
+                // The first error is the one to report. After some errors, such as a full disk, SQLite has already rolled
+                // back the whole transaction. The savepoint is gone then, and the batch is undone for that error.
                 let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
                 match (error, undone) {
                     (Error::Refused(_), Err(worse)) => Err(worse),
@@ -168,7 +166,7 @@ impl Tx<'_> {
     }
 }
 
-/// Runs `f` inside a transaction that is open already: the upgrade of a file. What it does has no time.
+/// Runs `f` inside the open transaction of an upgrade.
 pub(crate) fn in_upgrade<T>(connection: &Connection, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now: NO_TIME, earliest: NO_TIME })
 }
@@ -179,7 +177,7 @@ pub(crate) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // Undone when it is dropped, also by a panic: a connection must not go back to the pool inside a transaction.
+    // Dropping it ends the transaction, also after a panic: a connection must not return to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }
@@ -192,26 +190,26 @@ pub(crate) fn act<T>(
 ) -> Result<T, Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let value = f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })?;
-    transaction.commit().map_err(of_commit)?;
+    transaction.commit().map_err(classify_commit_error)?;
     Ok(value)
 }
 
-/// What a failed commit means. A full disk refuses before the commit is written, so nothing happened. After any other error
-/// only the next look at the file tells.
-fn of_commit(error: rusqlite::Error) -> Error {
+/// The meaning of a failed commit. SQLite reports a full disk before it writes the commit, so nothing happened. After any other
+/// error, only the file shows the outcome.
+fn classify_commit_error(error: rusqlite::Error) -> Error {
     match Error::from(error) {
         Error::Defect(why) => Error::OutcomeUnknown(why),
         error => error,
     }
 }
 
-/// Begins a transaction that may write. Waits for another process's at most as long as the connection's busy timeout.
+/// Begins a transaction that may write. Waits for the lock of another process up to the connection's busy timeout.
 pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     Ok(())
 }
 
-/// Runs a job inside a transaction that is open already. Whether the whole of it is to be undone, too.
+/// Runs a job inside an open transaction. Also returns whether the whole transaction must be undone.
 pub(crate) fn within<T>(
     connection: &Connection,
     state: &dyn Any,
@@ -224,7 +222,7 @@ pub(crate) fn within<T>(
     (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
 }
 
-/// Undoes the transaction, where SQLite has not already done so by itself after an error.
+/// Rolls the transaction back, unless SQLite has done so after an error.
 pub(crate) fn undo(connection: &Connection) -> Result<(), Error> {
     if !connection.is_autocommit() {
         connection.prepare_cached("ROLLBACK")?.execute([])?;

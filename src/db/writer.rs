@@ -1,5 +1,4 @@
-//! The handle to the writing connection for jobs: a queue, which the writer thread (`writer_thread.rs`) works off. Knows
-//! nothing of log rows.
+//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. Must not know log rows.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -8,17 +7,17 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// Jobs that may wait, and rows. At some 30,000 a second this is a tenth of a second; past it a caller is better told to
-/// wait.
+/// The most jobs that wait, and the most rows. At some 30,000 a second they take a tenth of a second. Callers beyond that get
+/// an error at once, and retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
-/// Jobs of one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
+/// The most jobs of one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
 const BATCH_JOBS_MAX: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) jobs: VecDeque<Box<dyn Job>>,
-    /// Rows that could not be committed at the end of a tick.
+    /// Whether rows wait that could not be committed at the end of a tick.
     pub(super) rows_wait: bool,
     pub(super) stopping: bool,
 }
@@ -32,7 +31,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Queues a job for the thread, and wakes it.
+    /// Queues a job and wakes the thread.
     pub(crate) fn submit<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -44,7 +43,7 @@ impl Writer {
         }
     }
 
-    /// Has the thread do a job of the service itself, and waits for its end.
+    /// Runs a job of the service itself and waits for its result.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnMut(&Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -52,7 +51,7 @@ impl Writer {
         self.run_as(Grade::Upkeep, job)
     }
 
-    /// The same of this grade.
+    /// Runs a job of this grade and waits for its result.
     pub(crate) fn run_as<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -63,8 +62,8 @@ impl Writer {
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
-    /// Queues a job for the thread. True for the first job that waits: the caller then wakes the thread
-    /// ([`Writer::wake_for_jobs`]) once the others of this tick are queued too, so that they share a transaction.
+    /// Queues a job. Returns true for the first job that waits: its caller then wakes the thread ([`Writer::wake_for_jobs`])
+    /// once the other jobs of this tick are queued, so that they share a transaction.
     pub(crate) fn queue<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -92,7 +91,7 @@ impl Writer {
         &self.broken
     }
 
-    /// Why nothing more is accepted, where that is so.
+    /// Why the writer accepts nothing more, if that is so.
     pub(super) fn refusal(&self, queue: &Queue) -> Option<String> {
         match self.broken.get() {
             Some(why) => Some(why.to_string()),
@@ -101,7 +100,7 @@ impl Writer {
         }
     }
 
-    /// Wakes the thread where jobs wait.
+    /// Wakes the thread if jobs wait.
     pub(super) fn wake_for_jobs(&self) {
         if !self.lock().jobs.is_empty() {
             self.changed.notify_one();
@@ -114,7 +113,7 @@ impl Writer {
         self.changed.notify_one();
     }
 
-    /// Accepts nothing more. The thread ends once nothing waits.
+    /// Accepts nothing more. The thread ends once the queue is empty.
     pub(super) fn stop(&self) {
         self.lock().stopping = true;
         self.changed.notify_all();
@@ -124,7 +123,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every job that waits, up to a batch, or none where only rows do; `None` when the thread is to stop and nothing waits.
+    /// Waits for the jobs of the next batch. The batch is empty if only rows wait. `None` if the thread must stop and nothing
+    /// waits.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {

@@ -1,9 +1,8 @@
-//! The way to the writing connection: jobs wait for a thread, rows of the usage log for the end of the runtime's turn.
+//! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
 //!
-//! Whatever waits is committed in one transaction, then all are answered. No answer leaves before its commit. Rows alone
-//! need no thread: whoever has the runtime commits them ([`WriterThread::flush`]), which spares each batch two changes of
-//! thread and a fifth of the cost of a request that only reads. Where the thread has the connection, it commits them
-//! itself right after its batch, so that no thread of the runtime ever waits for a disk.
+//! Jobs wait for the thread. Rows wait for the end of the tick. A batch of rows alone needs no thread: the runtime commits it
+//! ([`WriterThread::flush`]). That saves two changes of thread for each batch, a fifth of the cost of a request that only reads.
+//! While the thread uses the connection, the thread commits the rows after its batch, so the runtime never waits for a disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -25,7 +24,7 @@ struct Shared<H: Hooks> {
     rows: Mutex<Vec<H::Row>>,
     engine: Mutex<Engine<H>>,
     answering: Answering,
-    /// Why the end left something in the write-ahead log.
+    /// Why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
 }
 
@@ -39,7 +38,7 @@ impl<H: Hooks> Shared<H> {
     }
 }
 
-/// The writing connection and its thread. It is a thread of its own because it waits for the disk at every batch.
+/// The writing connection and its thread. The thread waits for the disk in every durable batch.
 pub(crate) struct WriterThread<H: Hooks> {
     shared: Arc<Shared<H>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -62,8 +61,8 @@ impl<H: Hooks> WriterThread<H> {
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
-                // A defect of the writer itself: nobody must wait for a thread that is gone.
-                let why = "the writer panicked; its place is in the lines above".to_owned();
+                // A defect of the writer itself. No caller may wait for a thread that has ended.
+                let why = "the writer panicked; the log lines above name the place".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());
                 let left = std::mem::take(&mut ours.writer.lock().jobs);
@@ -77,8 +76,8 @@ impl<H: Hooks> WriterThread<H> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Lets a row wait. True for the first row that waits: the caller then calls [`WriterThread::flush`] once the others of
-    /// this tick are there too.
+    /// Queues a row. Returns true for the first row that waits: its caller then calls [`WriterThread::flush`] once the other
+    /// rows of this tick are queued.
     pub(crate) fn record(&self, row: H::Row) -> bool {
         let refused = self.shared.writer.refusal(&self.shared.writer.lock());
         let mut rows = self.shared.rows();
@@ -93,8 +92,8 @@ impl<H: Hooks> WriterThread<H> {
         rows.len() == 1
     }
 
-    /// Wakes the thread for the jobs that wait, and commits the rows that wait: on this thread where the connection is free
-    /// and nothing has to be waited for.
+    /// Wakes the thread for queued jobs, and commits queued rows: on the caller's thread if it need not wait for the
+    /// connection, and otherwise on the writer thread.
     pub(crate) fn flush(&self) {
         self.shared.writer.wake_for_jobs();
         if self.shared.rows().is_empty() {
@@ -111,25 +110,25 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Gives the answers of a batch to `hand`, instead of answering on the writer's thread.
+    /// Hands the answers of a batch to `hand`, instead of giving them on the writer thread.
     pub(crate) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.shared.answering.set(hand);
     }
 
-    /// Writes the log entries that wait since the disk was full.
+    /// Writes the log entries that have waited since the disk was full.
     pub(crate) fn write_pending_entries(&self) {
         if self.shared.writer.broken().get().is_none() {
-            // What fails now is tried again at the next look.
+            // A failure is tried again in the next step of the job.
             let _ = self.shared.engine().write_pending();
         }
     }
 
-    /// Why the end left something in the write-ahead log, where it did.
+    /// Why the last checkpoint left pages in the write-ahead log, if it did.
     pub(crate) fn left(&self) -> Option<&Error> {
         self.shared.left.get()
     }
 
-    /// Lets the thread finish what is queued, and waits for it.
+    /// Stops the thread after it has finished what is queued.
     pub(crate) fn stop(&self) {
         self.shared.writer.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -156,8 +155,8 @@ fn run<H: Hooks>(shared: &Shared<H>) {
         }
     }
     if shared.writer.broken().get().is_none() {
-        // Nothing waits any more.
-        if let Err(error) = shared.engine().leave() {
+        // The queue is empty.
+        if let Err(error) = shared.engine().finish() {
             let _ = shared.left.set(error);
         }
     }

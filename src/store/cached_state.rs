@@ -5,38 +5,39 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::api_key::cache::KeyCache;
-use super::change::{self, Changed, Portals};
+use super::change_number::{self, Changes, PortalChanges};
 use super::usage::indexing::UnindexedRows;
 use crate::db::connection::{self, Use};
 use crate::db::scheduler::Step;
-use crate::db::tx::{self, Error};
+use crate::db::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// The cached state of a service.
 #[derive(Default)]
 pub(crate) struct CachedState {
-    pub(crate) portals: Portals,
+    pub(crate) portals: PortalChanges,
     pub(crate) keys: KeyCache,
     pub(crate) unindexed: Arc<UnindexedRows>,
 }
 
 impl CachedState {
     /// Drops what these changes make invalid.
-    pub(crate) fn invalidate(&self, changed: Changed) {
-        self.keys.invalidate(changed.credentials);
-        self.portals.learn(changed.portals);
+    pub(crate) fn invalidate(&self, changes: Changes) {
+        self.keys.invalidate(changes.credentials);
+        self.portals.invalidate(changes.portals);
     }
 }
 
 /// The job that invalidates cached state after changes of other processes. Earlier changes are no news to an empty cache.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change::portals)?);
+    cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);
     Ok(Box::new(move || {
         let after = cached.portals.newest();
         // A read that fails is tried again in the next step. Requests that need the file report the failure.
-        if let Ok(changed) = tx::snapshot(&connection, Timestamp::from_micros(0), |tx| change::read(tx, after)) {
-            cached.invalidate(changed);
+        let read = |tx: &Tx<'_>| change_number::changes_after(tx, after);
+        if let Ok(changes) = tx::snapshot(&connection, Timestamp::from_micros(0), read) {
+            cached.invalidate(changes);
         }
         None
     }))

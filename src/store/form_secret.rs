@@ -1,19 +1,16 @@
-//! What the forms of this file are signed with: made once, at the first start, and the same behind every restart and backup.
+//! The secret that signs forms. The first start creates it; restarts and backups do not change it.
 
 use std::path::Path;
 
 use crate::db::tx::Error;
 use crate::world::World;
 
-/// The file's secret, made where there is none.
-///
-/// # Errors
-/// When SQLite fails.
-pub(super) fn of(path: &Path, world: &dyn World) -> Result<[u8; 32], Error> {
+/// Reads the secret of the file, or creates it.
+pub(super) fn load_or_create(path: &Path, world: &dyn World) -> Result<[u8; 32], Error> {
     let sql = "SELECT secret
                FROM form_secrets
                WHERE id = 1";
-    if let Some(secret) = crate::db::read_alone(path, world, |tx| tx.one(sql, [], |row| Ok(row.get(0)?)))? {
+    if let Some(secret) = crate::db::read_alone(path, world, |tx| tx.value(sql, []))? {
         return Ok(secret);
     }
     let mut secret = [0; 32];

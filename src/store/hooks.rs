@@ -1,11 +1,11 @@
-//! What the store does in and around the transactions of the engine: the usage log, the cached state of keys and portals,
-//! and the list of erased candidates.
+//! The work of the store in and around the transactions of the engine: the usage log, the cached state of keys and portals, and
+//! the list of erased candidates.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use super::cached_state::CachedState;
-use super::change::{self, Changed};
+use super::change_number::{self, Changes};
 use super::erasure::progress::Erasures;
 use super::usage::log::{self, LogEntry, LogTail};
 use super::usage::writer::{self, QueuedRow, RowDecision};
@@ -35,17 +35,17 @@ impl Hooks for StoreHooks {
     type Row = QueuedRow;
     type Verdict = RowDecision;
     type Entry = LogEntry;
-    type Changes = Changed;
+    type Changes = Changes;
 
     fn state(&self) -> &dyn Any {
         &self.tail
     }
 
-    fn changes(&self, tx: &Tx<'_>) -> Result<Changed, Error> {
-        change::read(tx, self.cached.portals.newest())
+    fn changes(&self, tx: &Tx<'_>) -> Result<Changes, Error> {
+        change_number::changes_after(tx, self.cached.portals.newest())
     }
 
-    fn invalidate(&self, changes: Changed) {
+    fn invalidate(&self, changes: Changes) {
         self.cached.invalidate(changes);
     }
 
@@ -65,14 +65,14 @@ impl Hooks for StoreHooks {
         self.erasures.note_rollback()
     }
 
-    fn decide(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changed), Error> {
+    fn decide(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changes), Error> {
         let (decisions, changed_at) = writer::decide(tx, rows)?;
-        Ok((decisions, Changed::of_credentials(changed_at)))
+        Ok((decisions, Changes::of_credentials(changed_at)))
     }
 
-    fn append(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changed), Error> {
+    fn append(&self, tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, Changes), Error> {
         let (decisions, changed_at) = writer::decide_and_append(tx, rows)?;
-        Ok((decisions, Changed::of_credentials(changed_at)))
+        Ok((decisions, Changes::of_credentials(changed_at)))
     }
 
     fn entry(row: &QueuedRow, decision: &RowDecision) -> Option<LogEntry> {

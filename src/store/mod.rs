@@ -15,7 +15,7 @@ mod cached_state;
 pub mod candidate;
 pub mod candidate_step;
 pub mod careers;
-pub mod change;
+pub mod change_number;
 pub mod check;
 pub mod erasure;
 mod expiry;

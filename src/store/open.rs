@@ -28,7 +28,7 @@ impl Store {
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
         let path = &file::resolve(path);
         let reserve = Arc::new(Reserve::of(path, Arc::clone(&world)));
-        full_disk::retry(&reserve, || file::look_before_serving(path))?;
+        full_disk::retry(&reserve, || file::require_servable(path))?;
         let lock = Arc::new(file::Lock::take(path)?);
         let open = || Self::open_locked(path, &world, &reserve, Arc::clone(&lock));
         full_disk::retry(&reserve, open)
@@ -76,7 +76,7 @@ impl Store {
         };
         let readers = connection::open_readers(path, READERS_MAX)?;
         let scheduler = background_job::start(&parts)?;
-        let form_secret = form_secret::of(path, world.as_ref())?;
+        let form_secret = form_secret::load_or_create(path, world.as_ref())?;
         parts.identity.opened()?;
         Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: lock })
     }

@@ -1,7 +1,7 @@
 //! The schema of this program.
 //!
-//! To change the schema: change `schema.sql`, add one to the version, and append the steps that take a file of the version
-//! before to this one.
+//! To change the schema, change `schema.sql`, add one to the version, and append the steps that upgrade a file from the version
+//! before.
 
 use super::erasure::list;
 use crate::db::file::Companion;
@@ -27,9 +27,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let connection = Connection::open(dir.path().join("a.db")).unwrap();
         create(&connection, &CURRENT).unwrap();
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get("user_version")).unwrap();
         assert_eq!(version, CURRENT.version);
-        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has a way to it");
+        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has an upgrade to it");
         create(&connection, &CURRENT).unwrap();
     }
 }

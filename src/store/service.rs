@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::api_key::cache::{CachedKey, KeyLookup};
-use super::change::Portals;
+use super::change_number::PortalChanges;
 use super::erasure::{Erasures, RepeatedErasures, retention};
 use super::parts::Parts;
 use super::refused_credential::Refused;
@@ -206,7 +206,7 @@ impl Store {
     }
 
     /// The change numbers of portals. They include changes of this process at once, and those of others within 100 ms.
-    pub fn portals(&self) -> &Portals {
+    pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
     }
 

@@ -1,6 +1,6 @@
-//! The writing connection and its transactions: everything of a batch is committed once, then all are answered.
+//! The writing connection and its transactions: it commits a batch once, and then answers all its callers.
 
-mod full;
+mod owed_rows;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ use super::schema;
 use super::tx::{self, Error, Tx, Undo};
 use super::wal::{Checkpoint, Mode};
 
-/// The one connection that changes the file for the service.
+/// The only connection of the service that changes the file.
 pub(crate) struct Engine<H: Hooks> {
     connection: Connection,
     clock: Arc<Clock>,
@@ -47,7 +47,7 @@ impl<H: Hooks> Engine<H> {
     ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         schema::use_wal(&connection)?;
-        // The checkpoint thread does this, not a commit.
+        // Checkpoints run on their own thread, not in a commit.
         connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
         Ok(Self {
             connection,
@@ -62,13 +62,12 @@ impl<H: Hooks> Engine<H> {
         })
     }
 
-    /// Moves the write-ahead log into the file, so that the service leaves one whole file behind. Rows that are owed are
-    /// written first. Both take the space of the reserve if need be.
+    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete file. Both
+    /// take the space of the reserve if need be.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] where something stays in the log, because of another process that reads or
-    /// of a full disk.
-    pub(crate) fn leave(&mut self) -> Result<(), Error> {
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads or the disk is full.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
         while matches!(emptied, Err(Error::Full(_))) && self.reserve.release() {
@@ -90,7 +89,6 @@ impl<H: Hooks> Engine<H> {
         Err(Error::Unavailable(why))
     }
 
-    /// What hands answers out.
     pub(crate) fn answering(&self) -> Answering {
         self.answering.clone()
     }
@@ -101,15 +99,15 @@ impl<H: Hooks> Engine<H> {
             return answer_all(batch, &Err(Error::Unavailable(why.to_string())));
         }
         if self.reserve.is_full() {
-            // One by one: only some of them may be written.
+            // One by one, because only some of them may be written.
             return batch.into_iter().for_each(|job| self.answer_alone(job));
         }
         self.write_pending_unless_full();
         match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
             Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
             Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
-            // A job failed and the transaction is undone. Each again by itself, so that only its own fails, and only what
-            // is to be undone of it.
+            // A job failed, and the transaction was rolled back. Each job runs again by itself, so that only the failing job
+            // fails.
             Attempt::JobFailed(_) => {
                 for job in batch {
                     self.answer_alone(job);
@@ -129,8 +127,8 @@ impl<H: Hooks> Engine<H> {
         answer_all(batch, &outcome);
     }
 
-    /// Attempts one job. On a full disk, one that may takes the space of the reserve; after that, the log begins anew where
-    /// all of it is in the file.
+    /// Attempts one job. On a full disk, a job that may do so takes the space of the reserve. If that is not enough, a checkpoint
+    /// lets the job write from the beginning of the log.
     fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], takes_reserve: bool) -> Result<(), Error> {
         let outcome = self.attempt_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
@@ -157,15 +155,15 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Appends rows of the usage log in one transaction, and answers. A thread of the runtime waits for no other process's
-    /// lock: then the rows come back.
+    /// Appends log rows in one transaction, and answers their callers. On the runtime's thread it does not wait for the lock of
+    /// another process, and returns the rows instead.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));
             return Ok(());
         }
         if !self.pending.is_empty() && by == By::Runtime && !self.reserve.is_full() {
-            // Older rows come first, and they may be many.
+            // Older rows must be written first, and they may be many.
             return Err(rows);
         }
         self.write_pending_unless_full();
@@ -204,7 +202,7 @@ impl<H: Hooks> Engine<H> {
             },
             Err(error) => match self.undo() {
                 Ok(()) if matches!(error, Error::Full(_)) => self.owe(rows),
-                // A row's defect is its own: each again by itself.
+                // One row may be at fault, so each row is written by itself.
                 Ok(()) if rows.len() > 1 => {
                     for row in rows {
                         if let Err(row) = self.record(vec![row], by) {
@@ -237,20 +235,20 @@ impl<H: Hooks> Engine<H> {
         if durable { Attempt::Ended(self.commit_and_invalidate()) } else { Attempt::Ended(self.commit()) }
     }
 
-    /// Runs something inside the transaction that is open. An error where the whole of it is to be undone.
+    /// Runs `f` inside the open transaction. Returns an error if the whole transaction must be rolled back.
     fn guarded<T>(&self, undo: Undo, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let reading = self.clock.read();
         let ran = catch_unwind(AssertUnwindSafe(|| tx::within(&self.connection, self.hooks.state(), undo, reading, f)));
         match ran {
             Ok((outcome, false)) => outcome,
-            Ok((_, true)) => Err(Error::Defect("an act wrote something and failed".to_owned())),
-            Err(_) => Err(Error::Defect("a job panicked; its place is in the lines above".to_owned())),
+            Ok((_, true)) => Err(Error::Defect("an act failed after a write".to_owned())),
+            Err(_) => Err(Error::Defect("a job panicked; the log lines above name the place".to_owned())),
         }
     }
 
     fn begin(&mut self, durable: bool) -> Result<(), Error> {
         if durable != self.is_durable {
-            // Prepared anew each time: the pragma takes effect when it is prepared, not when it runs.
+            // Not cached: the pragma takes effect when it is prepared, not when it runs.
             let level = if durable { "FULL" } else { "NORMAL" };
             self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
             self.is_durable = durable;
@@ -258,12 +256,12 @@ impl<H: Hooks> Engine<H> {
         tx::begin(&self.connection)
     }
 
-    /// Commits a durable batch. Cached state that the batch made invalid is dropped before any caller is answered.
+    /// Commits a durable batch, and invalidates cached state before any caller is answered.
     fn commit_and_invalidate(&self) -> Result<(), Error> {
         match self.guarded(Undo::Savepoint, |tx| self.hooks.changes(tx)) {
             Ok(changes) => {
                 if let Some(why) = self.identity.moved() {
-                    // A file that nobody finds again is no place for what is answered.
+                    // Nobody would find the commit again, so their callers must get an error.
                     let _ = self.undo();
                     return Err(self.lose(why));
                 }
@@ -282,24 +280,24 @@ impl<H: Hooks> Engine<H> {
     fn commit(&self) -> Result<(), Error> {
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         let Err(error) = committed else { return Ok(()) };
-        // A full disk refuses before the commit is written, so the outcome is known: nothing happened. The exception is
-        // shared memory that cannot grow, which SQLite tells as another error: that may come after it.
+        // SQLite reports a full disk before it writes the commit, so the outcome is known: nothing happened. The exception is
+        // shared memory that cannot grow. SQLite reports that with another error, possibly after the commit.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
         let error = Error::from(error);
-        // After another error the commit may be in the log or not. Where another one can be written over it, it is not.
-        if known || self.write_over() {
+        // After any other error, the commit may be in the log or not. If another commit can overwrite it, it is not.
+        if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.break_off(&worse))?;
-            // A full disk has to be told apart: some jobs are tried again with the space of the reserve.
+            // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.
             return Err(if known { error } else { Error::Unavailable(error.to_string()) });
         }
-        // The lines of erasures stay: where the commit did happen, older copies of the file must not bring anybody back.
+        // The hooks undo nothing here: the commit may have happened, and what it did outside the file must then stay.
         let _ = self.roll_back();
         Err(self.break_off(&error))
     }
 
-    /// Undoes the transaction whose commit failed, and commits another one durably at its place in the write-ahead log: then no
-    /// restart finds the first one there. Whether that could be done.
-    fn write_over(&self) -> bool {
+    /// Rolls back the transaction whose commit failed, and durably commits another one at its place in the write-ahead log. A
+    /// restart then cannot find the first commit there. Returns whether that succeeded.
+    fn overwrite_commit(&self) -> bool {
         let sql = "INSERT INTO readiness (id, at)
                    VALUES (1, 0)
                    ON CONFLICT (id) DO UPDATE
@@ -320,7 +318,7 @@ impl<H: Hooks> Engine<H> {
         is_written && self.connection.execute_batch(&format!("PRAGMA synchronous = {level}")).is_ok()
     }
 
-    /// Undoes the transaction, and what it did outside of the file.
+    /// Rolls the transaction back, and undoes what it did outside the file.
     fn undo(&self) -> Result<(), Error> {
         self.roll_back()?;
         self.hooks.undo()
@@ -338,8 +336,7 @@ impl<H: Hooks> Engine<H> {
         error
     }
 
-    /// After a commit or a rollback that failed in a way that leaves its outcome open, nothing more may be written by
-    /// this process.
+    /// Stops all writes of this process, after a commit or rollback whose outcome is unknown.
     fn break_off(&self, error: &Error) -> Error {
         let why = format!("the outcome of a transaction is unknown until the next start: {error}");
         let _ = self.broken.set(Halt::Unknown(why.clone()));
@@ -347,12 +344,12 @@ impl<H: Hooks> Engine<H> {
     }
 }
 
-/// Whose thread it is.
+/// The thread that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// One of the runtime, which nothing may hold up.
+    /// A thread of the runtime, which must not wait.
     Runtime,
-    /// The writer's own.
+    /// The writer thread.
     Writer,
 }
 

@@ -1,4 +1,4 @@
-//! A consistent copy of the file, with its companions beside it.
+//! Backup: a consistent copy of the file, with its companions beside it.
 
 use std::ffi::c_int;
 use std::io::ErrorKind;
@@ -12,41 +12,38 @@ use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, is_there};
 
-/// How often what was copied is brought to the disk. Much of it in the system's memory at once would make the system hold up
-/// whoever writes, and that is the service.
+/// The interval of fsyncs while copying. If much unsynced data gathered in the system's memory, the system would block other
+/// writers, among them the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
-/// How long a copy is worked on, and then rests, so that it takes no more than a quarter of a core from the service; and after
-/// how many steps of SQLite's machine that is looked at.
+/// The time that a copy works, and then rests, so that it takes at most a quarter of a core; and the number of steps of SQLite's
+/// virtual machine between two checks of that time.
 const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);
 const STEPS: c_int = 500;
 
-/// The suffix of a copy that is not whole yet.
+/// The suffix of an incomplete copy.
 const PARTIAL: &str = ".partial";
 
 /// A file beside the database that belongs to a copy of it.
 pub(crate) struct Companion {
-    /// The suffix of its name, behind the name of the database.
+    /// The suffix after the name of the database.
     pub(crate) suffix: &'static str,
-    /// Its content beside the database at a path; `None` where it is not there.
+    /// Reads its content beside the database at a path; `None` if it does not exist.
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
 }
 
-/// Copies the file, with everything that is committed, into a new one of mode 0600, with its companions. All are written under
-/// other names (`TARGET.partial`) and renamed once they are whole and on the disk.
+/// Copies the file with all commits, and its companions, into new files of mode 0600. Writes them under other names
+/// (`TARGET.partial`) and renames them once they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] where the target cannot be made or is there already, [`OpenError::Failed`] where the
-/// copy fails; then no target is left.
+/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. No target is
+/// left then.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, |_| Ok(()))
 }
 
-/// The same, where the copy passes a check before it gets its name.
-///
-/// # Errors
-/// As [`backup`].
+/// Makes a backup if the copy passes a check, which runs before the copy gets its name.
 pub(crate) fn backup_if(
     path: &Path,
     target: &Path,
@@ -55,24 +52,24 @@ pub(crate) fn backup_if(
 ) -> Result<(), OpenError> {
     require_absent(target)?;
     let not_writable = |error| not_writable(target, &error);
-    // Absolute, because SQLite takes some names, such as `:memory:`, for something else than a file.
+    // Absolute, because SQLite does not take some names, such as `:memory:`, for the name of a file.
     let whole = &resolve(target);
     let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
-    // Read after the copy, and renamed before it: a companion is never older than the copy that it stands beside.
+    // Read after the copy and renamed before it, so that a companion is never older than the copy.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
         let partial = Partial::begin(&beside(whole, companion.suffix), PARTIAL, Busy::Refuse).map_err(not_writable)?;
         std::io::Write::write_all(&mut partial.file(), &content).map_err(not_writable)?;
         partial.finish(Existing::Replace).map_err(not_writable)?;
     }
-    partial.finish(Existing::Keep).map_err(not_writable)
+    partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
 /// Refuses a target that exists. A command calls this before it records in the source that it reads.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] where the target exists.
+/// [`OpenError::NotWritable`] if the target exists.
 pub fn require_absent(target: &Path) -> Result<(), OpenError> {
     match is_there(&resolve(target)) {
         Ok(false) => Ok(()),
@@ -83,16 +80,13 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 
 fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     let why = match error.kind() {
-        ErrorKind::AlreadyExists => "it is there already, and nothing is written over".to_owned(),
+        ErrorKind::AlreadyExists => "it exists, and is not overwritten".to_owned(),
         _ => error.to_string(),
     };
     OpenError::NotWritable { path: target.to_owned(), why }
 }
 
-/// Writes `TARGET.manifest` beside a copy, whole or not at all, in place of one of an earlier copy.
-///
-/// # Errors
-/// [`OpenError::NotWritable`] where it cannot be made.
+/// Writes `TARGET.manifest` beside a copy. Replaces the manifest of an earlier copy.
 pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     let path = beside(&resolve(target), ".manifest");
     let written = Partial::begin(&path, PARTIAL, Busy::Refuse).and_then(|partial| {
@@ -103,7 +97,7 @@ pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
 }
 
 fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
-    // Not a connection for reading only: that setting would hold for the copy too.
+    // Not a read-only connection: `query_only` would apply to the copy too.
     let connection = connection::open_to_read(path, Use::Write)?;
     let target = partial.path().to_str();
     let target = target.ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;

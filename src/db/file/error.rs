@@ -1,4 +1,4 @@
-//! Why a file cannot be used: each is one sentence for the person at the command line.
+//! The reasons why a file cannot be opened.
 
 use std::path::{Path, PathBuf};
 
@@ -7,70 +7,41 @@ use super::super::tx::Error;
 /// Why a file cannot be used. Each is one sentence for the person at the command line.
 #[derive(Debug)]
 pub enum OpenError {
-    /// There is none.
+    /// The file does not exist.
     Missing(PathBuf),
-    /// It is no SQLite file, or another program's.
+    /// The file is no SQLite file, or belongs to another program.
     Foreign(PathBuf),
-    /// There is nothing in it.
+    /// The file is empty.
     Empty(PathBuf),
-    /// There is no file, but a write-ahead log that belongs to it.
-    Orphaned {
-        /// The file.
-        path: PathBuf,
-        /// The log.
-        wal: PathBuf,
-    },
-    /// Others than its owner may read or write it.
-    Exposed {
-        /// The file.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    /// The file does not exist, but its write-ahead log does.
+    Orphaned { path: PathBuf, wal: PathBuf },
+    /// Other users than the owner may read or write the file.
+    Exposed { path: PathBuf, mode: u32 },
     /// A newer version of the program wrote it.
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its version.
         found: i64,
-        /// The version of this program.
+        /// The version that this program writes.
         known: i64,
     },
     /// An older version of the program wrote it, and only `serve` upgrades.
     Older {
-        /// The file.
         path: PathBuf,
-        /// Its version.
         found: i64,
-        /// The version of this program.
+        /// The version that this program writes.
         known: i64,
     },
-    /// It, or its directory, is missing or cannot be written.
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        why: String,
-    },
-    /// It is older, and could not be upgraded.
-    NotUpgraded {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        why: String,
-    },
-    /// Another `serve` has it.
+    /// The file or its directory is missing or cannot be written.
+    NotWritable { path: PathBuf, why: String },
+    /// The upgrade of an older file failed.
+    NotUpgraded { path: PathBuf, why: String },
+    /// Another `serve` has the file open.
     Held(PathBuf),
     /// Anything else, such as a full disk or a damaged file.
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// What the system or SQLite says.
-        why: String,
-    },
-    /// A file beside it that a start needs cannot be used; the sentence says why.
+    Failed { path: PathBuf, why: String },
+    /// A file beside the database that a start needs cannot be used; the text is the reason.
     Companion(String),
-    /// Opening its connections failed.
+    /// A connection to the file could not be opened.
     Store(Error),
 }
 
@@ -80,7 +51,7 @@ impl OpenError {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Whether starting again could help: not for a file that is newer, foreign or not writable.
+    /// Whether another start may succeed. It cannot if the file is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
     }

@@ -1,4 +1,4 @@
-//! The database file: made, recognized, refused or upgraded before anything else touches it.
+//! The preparation of the database file: creates, recognizes, upgrades or refuses it before anything else opens it.
 
 pub(crate) mod backup;
 mod error;
@@ -19,27 +19,26 @@ use super::connection;
 pub use super::path::{beside, resolve};
 use super::schema::{self, Schema};
 
-/// What to do where there is no file.
+/// The choice if the file does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Make one.
+    /// Create it.
     Create,
-    /// Refuse.
+    /// Refuse to go on.
     Refuse,
 }
 
-/// What to do with a file of an older version.
+/// The choice if the file has an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
     /// Copy it, check the copy, then upgrade it in one transaction.
     Upgrade,
-    /// Refuse.
+    /// Refuse to go on.
     Refuse,
 }
 
-/// That no second service uses the file: an exclusive lock on `FILE.lock`, for as long as this lives.
-///
-/// Another file than the database's own, because closing that drops SQLite's locks on it.
+/// Holds an exclusive lock on `FILE.lock`, so that no second service uses the file. The lock is not on the database file itself,
+/// because closing that would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 
@@ -47,7 +46,7 @@ impl Lock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// [`OpenError::Held`] where another process has it, [`OpenError::NotWritable`] where its file cannot be made.
+    /// [`OpenError::Held`] if another process holds it, [`OpenError::NotWritable`] if its file cannot be created.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
@@ -69,10 +68,7 @@ impl Lock {
     }
 }
 
-/// Makes sure that the file is there and of this program's version. A foreign or newer file is left untouched.
-///
-/// # Errors
-/// Everything that [`OpenError`] names.
+/// Makes sure that the file exists and has this program's version. Does not touch a foreign or newer file.
 pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Older) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
@@ -81,47 +77,44 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
             Missing::Create => create(path, schema)?,
         }
     }
-    match look(path)? {
-        Found::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
-        Found::Empty => fill(path, schema),
-        Found::Version(found) => require_private(path).and_then(|()| require_version(path, schema, found, older)),
+    match recognize(path)? {
+        FileState::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
+        FileState::Empty => fill(path, schema),
+        FileState::Version(found) => require_private(path).and_then(|()| require_version(path, schema, found, older)),
     }
 }
 
-/// Passes for a file that a service may begin to work with, and where there is none. It is looked at before the service makes
-/// anything beside it, so that a file of another program stays as it is, and nothing is beside it.
+/// Passes for a file that a service may open, and for a missing file. A service calls this before it creates other files beside
+/// it, so that it leaves nothing beside a file of another program.
 ///
 /// # Errors
-/// [`OpenError::Empty`] where it has nothing in it: that is what is left of a copy that was cut short, and a new service in its
-/// place would hide that. Otherwise as [`prepare`].
-pub(crate) fn look_before_serving(path: &Path, schema: &Schema) -> Result<(), OpenError> {
+/// [`OpenError::Empty`] for an empty file: an interrupted copy leaves one, and a new service in its place would hide that.
+/// Otherwise as [`prepare`].
+pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         return Ok(());
     }
-    match look(path)? {
-        Found::Empty => Err(OpenError::Empty(path.to_owned())),
-        Found::Version(found) if found > schema.version => {
+    match recognize(path)? {
+        FileState::Empty => Err(OpenError::Empty(path.to_owned())),
+        FileState::Version(found) if found > schema.version => {
             Err(OpenError::Newer { path: path.to_owned(), found, known: schema.version })
         }
-        Found::Version(_) => require_private(path),
+        FileState::Version(_) => require_private(path),
     }
 }
 
-/// Passes for a file of this program's version that can be read, also where nothing can be written beside it or to it.
-///
-/// # Errors
-/// Everything that [`OpenError`] names.
+/// Passes for a readable file of this program's version, even if neither the file nor its directory can be written.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
         return Err(OpenError::Missing(path.to_owned()));
     }
-    let connection = connection::look_to_read(path).map_err(|error| OpenError::failed(path, &error))?;
+    let connection = connection::open_to_inspect_read_only(path).map_err(|error| OpenError::failed(path, &error))?;
     match inspect(path, &connection)? {
-        Found::Empty => Err(OpenError::Foreign(path.to_owned())),
-        Found::Version(found) => {
-            // Where the file cannot be changed, its mode cannot be either.
+        FileState::Empty => Err(OpenError::Foreign(path.to_owned())),
+        FileState::Version(found) => {
+            // The mode of a file that cannot be changed cannot be changed either.
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
@@ -138,7 +131,7 @@ fn require_safe_sqlite(path: &Path) -> Result<(), OpenError> {
     Err(OpenError::Failed { path: path.to_owned(), why })
 }
 
-/// Whether there is a file; anything else than a file is foreign.
+/// Whether the file exists. A directory, for example, is foreign.
 fn is_there(path: &Path) -> Result<bool, OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -148,7 +141,7 @@ fn is_there(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-/// Passes for a file that only its owner may read: it holds personal data and what keys are checked against.
+/// Passes for a file that only its owner may read. The file holds personal data and digests of keys.
 fn require_private(path: &Path) -> Result<(), OpenError> {
     let metadata = std::fs::metadata(path);
     let metadata = metadata.map_err(|error| OpenError::Failed { path: path.to_owned(), why: error.to_string() })?;
@@ -156,7 +149,7 @@ fn require_private(path: &Path) -> Result<(), OpenError> {
     if mode & OTHERS == 0 { Ok(()) } else { Err(OpenError::Exposed { path: path.to_owned(), mode }) }
 }
 
-/// The bits of a mode that let the group or everybody in.
+/// The bits of a mode that give access to the group and to others.
 const OTHERS: u32 = 0o077;
 
 fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Result<(), OpenError> {
@@ -175,7 +168,7 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
     }
 }
 
-/// Makes a file of this version under another name first: a process that is killed meanwhile leaves no empty file, which the
+/// Creates a file of this version, under another name first. A process that is killed meanwhile leaves no empty file, which the
 /// next start would refuse.
 fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
@@ -186,45 +179,45 @@ fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     }
     let partial = Partial::begin(whole, ".new", Busy::Wait).map_err(not_writable)?;
     if partial::is_there(whole).map_err(not_writable)? {
-        // Another process made it first: then it is there, which is all that is wanted.
+        // Another process has created it first.
         return Ok(());
     }
     fill(partial.path(), schema).map_err(|error| match error {
         OpenError::Failed { why, .. } => OpenError::Failed { path: path.to_owned(), why },
         other => other,
     })?;
-    partial.finish(Existing::Keep).map_err(not_writable)
+    partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-enum Found {
+enum FileState {
     /// A file of no bytes, or a database without tables.
     Empty,
-    /// This program's, of this version.
+    /// A file of this program, with its version.
     Version(i64),
 }
 
-/// What a file is that is to be written. Asked of SQLite and not by opening it: closing it would drop SQLite's locks in this
-/// process.
-fn look(path: &Path) -> Result<Found, OpenError> {
+/// Recognizes a file that is to be written. Goes through SQLite, because closing the file itself would drop SQLite's locks in
+/// this process.
+fn recognize(path: &Path) -> Result<FileState, OpenError> {
     let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
-    let connection = connection::look(path).map_err(|error| not_writable(error.to_string()))?;
+    let connection = connection::open_to_inspect(path).map_err(|error| not_writable(error.to_string()))?;
     if connection.is_readonly(MAIN_DB).unwrap_or(true) {
         return Err(not_writable("it is read-only".to_owned()));
     }
     inspect(path, &connection)
 }
 
-fn inspect(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
+fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
     let pragma = |sql| connection.query_row(sql, [], |row| row.get(0));
-    let look = || -> Result<(i64, i64, i64), rusqlite::Error> {
-        // One moment of the file: another process may be making it just now.
+    let read = || -> Result<(i64, i64, i64), rusqlite::Error> {
+        // One snapshot of the file, because another process may be creating it.
         connection.execute_batch("BEGIN")?;
         let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
         Ok((pragma("PRAGMA application_id")?, pragma("PRAGMA user_version")?, tables))
     };
-    match look() {
-        Ok((0, 0, 0)) => Ok(Found::Empty),
-        Ok((schema::APPLICATION_ID, version, _)) => Ok(Found::Version(version)),
+    match read() {
+        Ok((0, 0, 0)) => Ok(FileState::Empty),
+        Ok((schema::APPLICATION_ID, version, _)) => Ok(FileState::Version(version)),
         Ok(_) => Err(OpenError::Foreign(path.to_owned())),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
             Err(OpenError::Foreign(path.to_owned()))
@@ -233,7 +226,7 @@ fn inspect(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
     }
 }
 
-/// Fills an empty file, and makes it its owner's alone.
+/// Fills an empty file and gives it mode 0600.
 fn fill(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let private = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     private.map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;

@@ -1,14 +1,14 @@
-//! A file that gets its name only once it is whole: until then it has another name beside it, under a lock. What a killed
-//! process left under that name is replaced.
+//! A file that gets its name once it is complete. Until then it has another name beside the final one, and a lock. A file that
+//! a killed process left under that name is replaced.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::super::path::{beside, keep_name};
+use super::super::path::{beside, sync_name};
 
-/// What to do while another process writes the same partial file.
+/// The choice if another process writes the same partial file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// Wait until it has ended.
@@ -17,11 +17,11 @@ pub(crate) enum Busy {
     Refuse,
 }
 
-/// What to do where a file already has the final name.
+/// The choice if a file already has the final name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// Refuse: nothing is written over.
-    Keep,
+    /// Refuse to overwrite it.
+    Refuse,
     /// Put the new file in its place.
     Replace,
 }
@@ -30,17 +30,13 @@ pub(crate) enum Existing {
 pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
-    /// Locked, which the system undoes when the process ends. Also what is synced: closing another handle would take SQLite's
-    /// locks away.
+    /// Locked until the process ends. Also the handle to sync: closing another one would drop SQLite's locks.
     file: File,
     is_finished: bool,
 }
 
 impl Partial {
-    /// Makes an empty file under the target's name with `suffix` behind it. The target is an absolute path.
-    ///
-    /// # Errors
-    /// When it cannot be made, or another process writes it and is not waited for.
+    /// Makes an empty file under the target's name with this suffix. The target is an absolute path.
     pub(crate) fn begin(target: &Path, suffix: &str, busy: Busy) -> Result<Self> {
         let path = beside(target, suffix);
         loop {
@@ -54,7 +50,7 @@ impl Partial {
                 Err(error) => return Err(error),
             };
             lock(&file, busy)?;
-            // Between the two, another process may have taken it for stale, or have finished it.
+            // Before the lock, another process may have removed it as stale, or have finished it.
             if !is_same(&file, &path)? {
                 continue;
             }
@@ -65,28 +61,26 @@ impl Partial {
         }
     }
 
-    /// Where it is written.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives it its name. Then both survive a power cut.
+    /// Gives the file its final name. Content and name then survive a power cut.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] where the name is taken and that file is to be kept. When the system refuses.
+    /// [`ErrorKind::AlreadyExists`] if the name is taken and must not be replaced.
     pub(crate) fn finish(mut self, existing: Existing) -> Result<()> {
         self.file.sync_all()?;
-        if existing == Existing::Keep && is_there(&self.target)? {
+        if existing == Existing::Refuse && is_there(&self.target)? {
             return Err(Error::new(ErrorKind::AlreadyExists, "it is there already"));
         }
         std::fs::rename(&self.path, &self.target)?;
         self.is_finished = true;
-        keep_name(&self.target)
+        sync_name(&self.target)
     }
 }
 
@@ -98,7 +92,7 @@ impl Drop for Partial {
     }
 }
 
-/// Whether anything has this name, also a link that leads nowhere.
+/// Whether the name exists, even as a link to nothing.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -107,7 +101,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// What a killed process left, or another one writes now; `None` where it is gone meanwhile.
+/// Opens the file that a killed process left, or that another process writes now; `None` if it is gone.
 fn open_stale(path: &Path) -> Result<Option<File>> {
     let found = std::fs::symlink_metadata(path).and_then(|metadata| {
         if metadata.is_file() {
@@ -134,7 +128,7 @@ fn lock(file: &File, busy: Busy) -> Result<()> {
     }
 }
 
-/// Whether the path still leads to this file.
+/// Whether the path still names this file.
 fn is_same(file: &File, path: &Path) -> Result<bool> {
     let ours = file.metadata()?;
     match std::fs::symlink_metadata(path) {

@@ -109,7 +109,7 @@ fn download(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = store::portal::organization(tx, slug.as_ref().ok_or(NO_LOGO)?)?.ok_or(NO_LOGO)?;
     let (media_type, content) = store::logo::content(tx, &organization.id)?.ok_or(NO_LOGO)?;
     let reply = Reply::tagged_file(media_type.as_str(), content).with(header::CONTENT_SECURITY_POLICY, LOGO_POLICY);
-    Ok(reply.valid_until_change(organization.id, store::change::portals(tx)?))
+    Ok(reply.valid_until_change(organization.id, store::change_number::portals(tx)?))
 }
 
 #[derive(Serialize)]

@@ -56,7 +56,7 @@ fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let roles = store::portal::roles(tx, &organization.id)?;
     let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
     let wire = WirePortal { org: wire_organization(&organization, theme), roles };
-    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change_number::portals(tx)?))
 }
 
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<RoleId>), Error> {
@@ -73,7 +73,7 @@ fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> 
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
     let role = wire_role(role, &theme)?;
     let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
-    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change::portals(tx)?))
+    Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change_number::portals(tx)?))
 }
 
 struct ApplyInput {

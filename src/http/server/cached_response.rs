@@ -13,7 +13,7 @@ use super::rendered_response::RenderedResponse;
 use super::reply::{self, Reply, Validity};
 use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
-use crate::store::change::Portals;
+use crate::store::change_number::PortalChanges;
 
 /// The memory of a response besides its bodies and its path.
 const OVERHEAD_BYTES: usize = 1_024;
@@ -66,7 +66,7 @@ impl CachedResponse {
         &self.organization
     }
 
-    pub(super) fn is_current(&self, portals: &Portals) -> bool {
+    pub(super) fn is_current(&self, portals: &PortalChanges) -> bool {
         let newest = portals.newest();
         if self.current_at.load(Ordering::Relaxed) >= newest {
             return true;

@@ -19,7 +19,7 @@ use hyper::header::{self, HeaderMap};
 use super::cache_variant::{self, CacheParameter, CacheVariant};
 use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
-use crate::store::change::Portals;
+use crate::store::change_number::PortalChanges;
 
 /// The most cached responses of one path to queries with parameters. At the limit, a new query is rendered each time
 /// until the next change.
@@ -88,7 +88,12 @@ impl Default for ResponseCache {
 
 impl ResponseCache {
     /// The cached response to a request, if it is current.
-    pub(in crate::http) fn get(&self, uri: &Uri, fields: &HeaderMap, portals: &Portals) -> Option<Arc<CachedResponse>> {
+    pub(in crate::http) fn get(
+        &self,
+        uri: &Uri,
+        fields: &HeaderMap,
+        portals: &PortalChanges,
+    ) -> Option<Arc<CachedResponse>> {
         let cached = {
             let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
             let entry = entries.paths.get(uri.path())?;
@@ -104,7 +109,7 @@ impl ResponseCache {
         caching: CachePolicy,
         lookup: &CacheLookup,
         response: &Arc<CachedResponse>,
-        portals: &Portals,
+        portals: &PortalChanges,
     ) -> bool {
         let variant = match caching.parameters {
             None => Some(CacheVariant::Only),
@@ -141,7 +146,7 @@ impl CacheState {
         caching: CachePolicy,
         variant: CacheVariant,
         response: &Arc<CachedResponse>,
-        portals: &Portals,
+        portals: &PortalChanges,
     ) -> bool {
         let (pool, more, organization) = (caching.pool, response.bytes(path), response.organization());
         if more > self.of_pool(pool).organization_bytes_max {
@@ -230,7 +235,7 @@ impl CachedPath {
     }
 
     /// Whether all responses are current.
-    fn is_current(&self, portals: &Portals) -> bool {
+    fn is_current(&self, portals: &PortalChanges) -> bool {
         self.all().all(|response| response.is_current(portals))
     }
 }
@@ -272,7 +277,7 @@ mod tests {
     }
 
     fn has(cache: &ResponseCache, target: &str) -> bool {
-        cache.get(&target.parse().unwrap(), &HeaderMap::new(), &Portals::default()).is_some()
+        cache.get(&target.parse().unwrap(), &HeaderMap::new(), &PortalChanges::default()).is_some()
     }
 
     fn pool_of(path: &str) -> CachePool {
@@ -286,7 +291,7 @@ mod tests {
             CachePolicy { pool: pool_of(path), parameters: Some(PARAMETERS) },
             &lookup(query),
             response,
-            &Portals::default(),
+            &PortalChanges::default(),
         )
     }
 

@@ -13,7 +13,7 @@ use crate::domain::api_key::{KeyRefusal, KeyState};
 use crate::domain::id::ApiKeyId;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
-use crate::store::change;
+use crate::store::change_number;
 
 /// The most cached keys: more than a small organization has, at about 300 bytes each. A full cache is emptied.
 const KEYS_MAX: usize = 16_384;
@@ -50,7 +50,7 @@ impl CachedKey {
 
     /// The principal as this transaction sees it; `None` if the key is no longer valid.
     pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
-        if let Some(state) = self.state_at(change::credentials(tx)?) {
+        if let Some(state) = self.state_at(change_number::credentials(tx)?) {
             return Ok(state.require_valid(tx.now).is_ok().then(|| self.principal.clone()));
         }
         let stored = find_by_digest(tx, &self.digest)?;
@@ -96,7 +96,7 @@ impl KeyCache {
 
     /// Reads a key from the file, and caches it if it is valid.
     pub(in crate::store) fn load(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<KeyLookup, Error> {
-        let read_at = change::credentials(tx)?;
+        let read_at = change_number::credentials(tx)?;
         let Some(stored) = find_by_digest(tx, digest)? else { return Ok(KeyLookup::Unknown) };
         if let Err(why) = stored.state.require_valid(tx.now) {
             return Ok(KeyLookup::Refused(stored.id, why));

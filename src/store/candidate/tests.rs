@@ -19,7 +19,7 @@ use crate::store::application::OF_CANDIDATE;
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get("detail")).unwrap();
     steps.map(Result::unwrap).collect()
 }
 
@@ -161,7 +161,7 @@ fn a_search_finds_all_matches_newest_first_page_by_page() {
 }
 
 fn number(connection: &Connection, id: &str) -> i64 {
-    connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get(0)).unwrap()
+    connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get("number")).unwrap()
 }
 
 /// The ids of `count` pages of 40 candidates.

@@ -194,7 +194,7 @@ impl ErasureList {
         list.seek(SeekFrom::Start(end))?;
         list.write_all(lines.as_bytes())?;
         list.sync_all()?;
-        if is_new { path::keep_name(&self.0) } else { Ok(()) }
+        if is_new { path::sync_name(&self.0) } else { Ok(()) }
     }
 
     /// Removes every line behind `end`, on the disk too.

@@ -65,7 +65,10 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     if repeated != RepeatedErasures::default() {
         attachment::delete_detached(&connection)?;
         page_wiping::wipe_file(&connection)?;
-        Checkpoint::run(&connection, Mode::Truncate)?;
+        if !Checkpoint::run(&connection, Mode::Truncate)?.is_complete() {
+            // Another process reads. The erasures stay unfinished until the background jobs have truncated the log.
+            erasures.add_work();
+        }
     }
     repeated.changed = changed.into_iter().collect();
     Ok((erasures, repeated))

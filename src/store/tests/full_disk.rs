@@ -76,7 +76,7 @@ impl Place {
         let sql = "SELECT at
                    FROM api_key_usage
                    ORDER BY at";
-        self.store.read(|tx| tx.all(sql, [], |row| Ok(row.get(0)?))).unwrap()
+        self.store.read(|tx| tx.values(sql, [])).unwrap()
     }
 
     fn reserve_bytes(&self) -> u64 {

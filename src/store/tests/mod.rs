@@ -12,7 +12,7 @@ use super::{board, report};
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get("detail")).unwrap();
     steps.map(Result::unwrap).collect()
 }
 

@@ -8,7 +8,7 @@ use super::log::{LogEntry, append_all};
 use crate::db::tx::{Error, Tx};
 use crate::domain::api_key::KeyRefusal;
 use crate::store::api_key::cache::CachedKey;
-use crate::store::change;
+use crate::store::change_number;
 
 /// The outcome of a queued usage row.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub(crate) enum RowDecision {
 /// Decides about each row: it is appended if its key is still valid in this transaction. Also returns the change number of
 /// keys and users that the decisions hold for.
 pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
-    let changed_at = change::credentials(tx)?;
+    let changed_at = change_number::credentials(tx)?;
     let decision = |row: &QueuedRow| match row.key.state_at(changed_at) {
         None => RowDecision::ReloadKey,
         Some(state) => state.require_valid(tx.now).map_or_else(RowDecision::RefuseKey, |()| RowDecision::Append),

@@ -34,7 +34,7 @@ pub(super) fn reply(
 ) -> Result<Reply, Error> {
     Ok(Reply::tagged_file(kind, body)
         .compressed_if_large()
-        .valid_until_change(organization.id.clone(), store::change::portals(tx)?))
+        .valid_until_change(organization.id.clone(), store::change_number::portals(tx)?))
 }
 
 /// A moment to the second (RFC 3339), as machines want it.

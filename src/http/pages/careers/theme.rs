@@ -18,7 +18,7 @@ pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, 
     let theme = portal::parse_theme(&organization.theme)?;
     let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
     let style = colour.map(|colour| style(Palette::of(colour))).unwrap_or_default();
-    let read_at = store::change::portals(tx)?;
+    let read_at = store::change_number::portals(tx)?;
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 

@@ -71,7 +71,7 @@ pub(super) fn valid_until_change(
     organization: &PortalOrganization,
     tx: &Tx<'_>,
 ) -> Result<Reply, Error> {
-    let read_at = store::change::portals(tx)?;
+    let read_at = store::change_number::portals(tx)?;
     Ok(reply.in_language(texts.tag).with_tag().valid_until_change(organization.id.clone(), read_at))
 }
 

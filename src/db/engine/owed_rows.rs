@@ -8,11 +8,11 @@ use super::super::tx::{self, Error, Undo};
 use super::Engine;
 use crate::domain::clock::ClockReading;
 
-/// Entries that one transaction writes.
+/// The most entries that one transaction writes.
 const ENTRIES_OF_TRANSACTION: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {
-    /// Answers rows without writing them: the disk is full. The rows wait in memory until there is room.
+    /// Answers rows without writing them, because the disk is full. The rows wait in memory until there is room.
     pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;
@@ -36,7 +36,7 @@ impl<H: Hooks> Engine<H> {
         H::fail(refused, &Reserve::refusal());
     }
 
-    /// Writes the entries that wait, each with the time of its request. They go on waiting where that fails.
+    /// Writes the entries that wait, each with the time of its request. If that fails, they go on waiting.
     pub(crate) fn write_pending(&mut self) -> Result<(), Error> {
         while !self.pending.is_empty() {
             self.begin(false)?;

@@ -1,4 +1,4 @@
-//! Whether a copy of a file is whole and says the same, row by row.
+//! The comparison of a file with a copy of it, row by row.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use super::check;
 use super::connection::{self, Use};
 use super::tx::Error;
 
-/// Whether there is an intact copy at this path that has the same tables, and the same rows in them, as the file has now.
+/// Whether the copy at this path exists, is intact, and has the same tables and rows as the file has now.
 pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {
-    let same = || -> Result<bool, Error> {
+    let compare = || -> Result<bool, Error> {
         if !copy.exists() {
             return Ok(false);
         }
@@ -26,11 +26,11 @@ pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {
         }
         Ok(true)
     };
-    // What cannot be read is no copy to rely on.
-    same().unwrap_or(false)
+    // A copy that cannot be read is not one to rely on.
+    compare().unwrap_or(false)
 }
 
-/// The statements that made the tables, and what the header says of the version.
+/// Compares the statements that made the tables, and the versions in the header.
 fn have_same_tables(file: &Connection, copy: &Connection) -> Result<bool, Error> {
     let statements = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
     Ok(have_same_rows(file, copy, "PRAGMA user_version")?
@@ -45,20 +45,20 @@ fn tables(file: &Connection) -> Result<Vec<String>, Error> {
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-/// Whether a query has the same rows in both. A table is read in the order of its key, which a copy keeps.
+/// Whether a query has the same rows in both. A table is read in the order of its key, which is the same in a copy.
 fn have_same_rows(file: &Connection, copy: &Connection, sql: &str) -> Result<bool, Error> {
-    let (mut ours, mut theirs) = (file.prepare(sql)?, copy.prepare(sql)?);
-    if ours.column_count() != theirs.column_count() {
+    let (mut in_file, mut in_copy) = (file.prepare(sql)?, copy.prepare(sql)?);
+    if in_file.column_count() != in_copy.column_count() {
         return Ok(false);
     }
-    let columns = ours.column_count();
-    let (mut ours, mut theirs) = (ours.query([])?, theirs.query([])?);
+    let columns = in_file.column_count();
+    let (mut in_file, mut in_copy) = (in_file.query([])?, in_copy.query([])?);
     loop {
-        match (ours.next()?, theirs.next()?) {
+        match (in_file.next()?, in_copy.next()?) {
             (None, None) => return Ok(true),
-            (Some(our), Some(their)) => {
+            (Some(row), Some(row_of_copy)) => {
                 for column in 0..columns {
-                    if our.get_ref(column)? != their.get_ref(column)? {
+                    if row.get_ref(column)? != row_of_copy.get_ref(column)? {
                         return Ok(false);
                     }
                 }
