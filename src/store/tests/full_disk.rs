@@ -17,14 +17,14 @@ use crate::world::{Scripted, World};
 
 const TOTAL_BYTES: u64 = 16 << 20;
 
-struct Place {
+struct Fixture {
     store: Store,
     world: Arc<Scripted>,
     digest: [u8; 32],
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let world = Arc::new(Scripted::at(Timestamp::from_micros(1_795_000_000_000_000)));
@@ -93,59 +93,59 @@ fn eventually(mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_full_disk_lets_vital_acts_and_reads_go_on_and_their_rows_come_later_with_their_times() {
-    let place = Place::new();
-    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
-    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
-    let first = place.world.now().micros();
-    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    place.store.parts.reserve.note_full();
-    place.world.pass(Duration::from_secs(60));
-    let second = place.world.now().micros();
+fn on_a_full_disk_vital_acts_and_reads_go_on_and_their_rows_are_written_later() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.reserve_bytes(), TOTAL_BYTES / 16);
+    assert!(matches!(fixture.request(), Ok(RowOutcome::Logged)));
+    let first = fixture.world.now().micros();
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    fixture.store.parts.reserve.note_full();
+    fixture.world.pass(Duration::from_secs(60));
+    let second = fixture.world.now().micros();
     for grade in [Grade::Durable, Grade::Logged] {
-        assert!(matches!(place.write(grade), Err(Error::Full(_))), "{grade:?}");
+        assert!(matches!(fixture.write(grade), Err(Error::Full(_))), "{grade:?}");
     }
     for grade in [Grade::Vital, Grade::Upkeep] {
-        place.write(grade).unwrap();
+        fixture.write(grade).unwrap();
     }
-    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
+    assert!(matches!(fixture.request(), Ok(RowOutcome::Logged)));
     assert_eq!(
-        (place.times(), place.store.reserve().owed_rows(), place.store.reserve().is_full()),
+        (fixture.times(), fixture.store.reserve().owed_rows(), fixture.store.reserve().is_full()),
         (vec![first], 1, true)
     );
-    place.world.pass(Duration::from_secs(60));
-    place.world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
-    eventually(|| place.store.reserve().owed_rows() == 0);
-    assert_eq!(place.times(), [first, second]);
-    place.write(Grade::Durable).unwrap();
-    assert!(!place.store.reserve().is_full());
+    fixture.world.pass(Duration::from_secs(60));
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: TOTAL_BYTES, total_bytes: TOTAL_BYTES }));
+    eventually(|| fixture.store.reserve().owed_rows() == 0);
+    assert_eq!(fixture.times(), [first, second]);
+    fixture.write(Grade::Durable).unwrap();
+    assert!(!fixture.store.reserve().is_full());
 }
 
 #[test]
-fn rows_that_are_owed_are_written_when_the_service_stops() {
-    let place = Place::new();
-    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    place.store.parts.reserve.note_full();
-    assert!(matches!(place.request(), Ok(RowOutcome::Logged)));
-    assert_eq!(place.times(), [0_i64; 0]);
-    place.store.close();
-    assert_eq!(place.times().len(), 1);
+fn owed_rows_are_written_when_the_service_stops() {
+    let fixture = Fixture::new();
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    fixture.store.parts.reserve.note_full();
+    assert!(matches!(fixture.request(), Ok(RowOutcome::Logged)));
+    assert_eq!(fixture.times(), [0_i64; 0]);
+    fixture.store.close();
+    assert_eq!(fixture.times().len(), 1);
 }
 
 #[test]
-fn the_reserve_is_made_again_as_soon_as_there_is_room_for_it() {
-    let place = Place::new();
-    place.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    // Slice by slice.
-    assert!(place.store.parts.reserve.release());
-    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
-    assert_eq!((0..10).filter(|_| place.store.parts.reserve.release()).count(), 3);
-    assert_eq!(place.reserve_bytes(), 0);
+fn the_reserve_is_made_again_once_the_disk_has_room() {
+    let fixture = Fixture::new();
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    // Each release takes one slice.
+    assert!(fixture.store.parts.reserve.release());
+    assert_eq!(fixture.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
+    assert_eq!((0..10).filter(|_| fixture.store.parts.reserve.release()).count(), 3);
+    assert_eq!(fixture.reserve_bytes(), 0);
     let enough = TOTAL_BYTES / 16 * 5 / 4;
-    place.world.set_disk(Some(DiskSpace { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
-    place.store.parts.reserve.restore();
-    assert_eq!((place.reserve_bytes(), place.store.reserve().is_full()), (0, true));
-    place.world.set_disk(Some(DiskSpace { free_bytes: enough, total_bytes: TOTAL_BYTES }));
-    eventually(|| !place.store.reserve().is_full());
-    assert_eq!(place.reserve_bytes(), TOTAL_BYTES / 16);
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: enough - 1, total_bytes: TOTAL_BYTES }));
+    fixture.store.parts.reserve.restore();
+    assert_eq!((fixture.reserve_bytes(), fixture.store.reserve().is_full()), (0, true));
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: enough, total_bytes: TOTAL_BYTES }));
+    eventually(|| !fixture.store.reserve().is_full());
+    assert_eq!(fixture.reserve_bytes(), TOTAL_BYTES / 16);
 }

@@ -1,5 +1,5 @@
-//! How boards, reports and activities are found, as SQLite plans it: no page sorts, and none looks through what is not its
-//! own, however large the file is. Before and after SQLite knows what is in the tables.
+//! The query plans of boards, reports and activities: no page sorts or reads rows of others, with and without statistics of the
+//! tables. So a page costs the same in a file of any size.
 
 mod full_disk;
 
@@ -8,7 +8,7 @@ use crate::db::row::Connection;
 use super::activity::{page as activity, platform};
 use super::{board, report};
 
-/// How a query is carried out, a line a step.
+/// The plan of a query, one line for each step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
@@ -16,7 +16,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     steps.map(Result::unwrap).collect()
 }
 
-/// An empty file, and one that knows of many applications of few roles.
+/// An empty file, and one with statistics of many applications to few roles.
 fn files() -> [Connection; 2] {
     [false, true].map(|filled| {
         let connection = Connection::open_in_memory().unwrap();
@@ -55,7 +55,7 @@ const FILLED: &str = "
     ANALYZE;";
 
 #[test]
-fn no_page_sorts_or_looks_through_what_is_not_its_own() {
+fn no_page_sorts_or_reads_rows_of_others() {
     let activities = |part: &str| format!("{} {part}", activity::SELECT);
     let own_rows = "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=? AND ";
     for (sql, expected) in [
@@ -87,9 +87,9 @@ fn no_page_sorts_or_looks_through_what_is_not_its_own() {
     }
 }
 
-/// What is sorted there is one application's rejections, and how often each outcome was counted.
+/// The plan sorts, but only the rejections of one application and the counts of the outcomes.
 #[test]
-fn a_report_follows_the_applications_that_were_not_selected() {
+fn a_report_reads_only_the_applications_that_were_not_selected() {
     for connection in files() {
         let plan = plan(&connection, report::ENDINGS);
         let has = |expected: &str| plan.iter().any(|step| step.contains(expected));
