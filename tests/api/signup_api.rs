@@ -244,11 +244,11 @@ fn a_dead_link_is_refused() {
     app.change("UPDATE roles SET public = 1");
     app.pass(30 * 86_400);
     let expired = post().refused(410, "gone").json();
-    assert!(expired["detail"].as_str().unwrap().contains("run out"), "{expired}");
+    assert!(expired["detail"].as_str().unwrap().contains("has expired"), "{expired}");
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
     let closed = post().refused(410, "gone").json();
-    assert!(closed["detail"].as_str().unwrap().contains("no applications any more"), "{closed}");
+    assert!(closed["detail"].as_str().unwrap().contains("no longer accepts applications"), "{closed}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
