@@ -1,6 +1,6 @@
 //! Organizations: limits of their settings, and the figures of the status cache.
 
-use super::candidate_step::ApplicationStatus;
+use super::candidate_step::status::ApplicationStatus;
 use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};

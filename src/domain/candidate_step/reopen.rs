@@ -3,10 +3,12 @@
 //! The activities still have the state before the rejection, so the step gets its earlier status back. A hire that the
 //! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
 
-use super::super::id::CandidateStepId;
-use super::super::refusal::Refusal;
-use super::super::timestamp::Timestamp;
-use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, at_step_since};
+use super::decision::{Decision, Remark, StepFacts};
+use super::status::{ApplicationStatus, StepStatus};
+use super::step::{CandidateStep, at_step_since};
+use crate::domain::id::CandidateStepId;
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
 
 /// The input of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) 
     let status = if is_rejected { ApplicationStatus::NotSelected } else { status_before(rejections) };
     // The original time, so that a mistaken rejection does not change the candidate's position on the board.
     let back_since = Some(at_step_since(facts.applied_at, &steps));
-    let decision = facts.decided(steps, facts.addressed, status, None, facts.seats);
+    let decision = facts.decision(steps, facts.addressed, status, None, facts.seats);
     Ok(Decision { back_since, remark: Some(Remark::Reason(input.reason.clone())), ..decision })
 }
 
@@ -112,7 +114,7 @@ fn status_before(rejections: &[Rejection]) -> ApplicationStatus {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{NOW, THEN, after, facts, hired};
-    use super::super::{HireInput, RejectInput, hire, reject};
+    use super::super::{HireInput, RejectInput, current_step, hire, reject};
     use super::*;
     use crate::domain::application::contradiction;
     use crate::domain::user::OrgRole;
@@ -225,7 +227,7 @@ mod tests {
                 for end in &ends {
                     assert_eq!(end.application_status, ApplicationStatus::InProgress);
                     assert_eq!(contradiction(end.application_status, &statuses(end)), None, "{:?}", statuses(end));
-                    let here = super::super::current(end.application_status, &end.steps).unwrap();
+                    let here = current_step(end.application_status, &end.steps).unwrap();
                     assert_eq!(here.id, end.steps[first].id, "{first}, then {second}: {:?}", statuses(end));
                 }
             }

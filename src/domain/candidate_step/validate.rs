@@ -1,8 +1,10 @@
 //! `POST …/validate`: the candidate passes the current step and moves to the next pending one.
 
-use super::super::refusal::Refusal;
-use super::super::timestamp::Timestamp;
-use super::{ApplicationStatus, CandidateStep, Decision, Remark, StepFacts, StepStatus, current};
+use super::decision::{Decision, Remark, StepFacts};
+use super::status::{ApplicationStatus, StepStatus};
+use super::step::{CandidateStep, current_step};
+use crate::domain::refusal::Refusal;
+use crate::domain::timestamp::Timestamp;
 
 /// The input of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,7 +36,7 @@ pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Res
     steps[facts.addressed].validate(now);
     let next = advance(&mut steps, facts.addressed).ok_or(NOTHING_LEFT)?;
     let next = steps[next].clone();
-    let decision = facts.decided(steps, facts.addressed, ApplicationStatus::InProgress, None, facts.seats);
+    let decision = facts.decision(steps, facts.addressed, ApplicationStatus::InProgress, None, facts.seats);
     Ok(Decision { next: Some(next), remark: input.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
 }
 
@@ -62,7 +64,7 @@ fn require_running(status: ApplicationStatus) -> Result<(), Refusal> {
 
 fn require_here(facts: &StepFacts) -> Result<(), Refusal> {
     let step = facts.addressed_step();
-    let is_here = current(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
+    let is_here = current_step(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
     match step.status {
         _ if is_here => Ok(()),
         StepStatus::InProgress => Ok(()),

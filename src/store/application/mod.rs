@@ -75,7 +75,7 @@ pub fn insert(
                  hire_notes)
                VALUES ($1, $2, $3, (SELECT number FROM candidates WHERE id = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                ON CONFLICT DO NOTHING";
-    let at_role_step = candidate_step::current(application.status, steps).map(|step| step.role_step_id.as_str());
+    let at_role_step = candidate_step::current_step(application.status, steps).map(|step| step.role_step_id.as_str());
     let since = candidate_step::at_step_since(application.applied_at, steps);
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_values(application.hire.as_ref());
     let touched = tx.run(

@@ -1,0 +1,143 @@
+//! The facts for a decision and its result, which all decisions on a candidate step share.
+
+use super::status::ApplicationStatus;
+use super::step::{CandidateStep, current_step};
+use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, RoleStepId};
+use crate::domain::organization::StatusCounts;
+use crate::domain::refusal::Refusal;
+use crate::domain::role::Seats;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::{self, OrgRole, PlatformRole};
+
+/// The details of a hire. An application has them only while it is `Hired`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HireRecord {
+    /// The day of the hire.
+    pub hired_date: Timestamp,
+    /// When the offer was accepted.
+    pub offer_accepted_date: Option<Timestamp>,
+    /// The position's code in the organization's HR system.
+    pub external_position_id: Option<String>,
+    /// Notes of staff about the hire.
+    pub notes: Option<String>,
+}
+
+/// The facts for a decision, loaded in the transaction that saves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepFacts {
+    /// The organization that owns the role and the candidate.
+    pub organization_id: OrganizationId,
+    /// Whether the organization requires an external position id for each hire.
+    pub require_external_position_id: bool,
+    /// The role of the application.
+    pub role_id: RoleId,
+    /// The positions of the role.
+    pub seats: Seats,
+    /// The candidate of the application.
+    pub candidate_id: CandidateId,
+    /// The application that the decision changes.
+    pub application_id: ApplicationId,
+    /// The status before the decision.
+    pub application_status: ApplicationStatus,
+    /// When the candidate applied.
+    pub applied_at: Timestamp,
+    /// The details of the hire, while the candidate is hired.
+    pub hire: Option<HireRecord>,
+    /// All steps of the application, in order.
+    pub steps: Vec<CandidateStep>,
+    /// The index in `steps` of the step that the caller named.
+    pub addressed: usize,
+    /// Whether the candidate's personal data was erased.
+    pub is_erased: bool,
+    /// The caller's role in the organization.
+    pub caller_org_role: Option<OrgRole>,
+    /// The caller's platform role.
+    pub caller_platform_role: PlatformRole,
+}
+
+/// The result of a decision rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The changed steps, after the decision.
+    pub steps: Vec<CandidateStep>,
+    /// The step in the answer, after the decision.
+    pub answer_step: CandidateStep,
+    /// The step to which the candidate moves, after the decision.
+    pub next: Option<CandidateStep>,
+    /// The application's status after the decision.
+    pub application_status: ApplicationStatus,
+    /// The details of the hire, if the candidate is hired after the decision.
+    pub hire: Option<HireRecord>,
+    /// The role's positions after the decision.
+    pub seats: Seats,
+    /// The role step where the candidate is after the decision, while the application is in progress.
+    pub at_role_step: Option<RoleStepId>,
+    /// When the candidate originally reached that step, if the decision returns them to it. Otherwise they reach it now.
+    pub back_since: Option<Timestamp>,
+    /// The change of the organization's figures.
+    pub status_change: StatusCounts,
+    /// The caller's remark. Only the activity stores it.
+    pub remark: Option<Remark>,
+}
+
+/// A remark on a decision, for its activity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// The notes on a validated step.
+    OutcomeNotes(String),
+    /// The reason for a reopening.
+    Reason(String),
+}
+
+impl StepFacts {
+    /// The step that the caller named.
+    pub fn addressed_step(&self) -> &CandidateStep {
+        &self.steps[self.addressed]
+    }
+
+    pub(super) fn final_index(&self) -> usize {
+        self.steps.len() - 1
+    }
+
+    pub(super) fn require_authority(&self) -> Result<(), Refusal> {
+        if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
+            return Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"));
+        }
+        // A decision would store new data about a person whose data was erased.
+        if self.is_erased {
+            return Err(Refusal::Conflict("the candidate was erased; no further decisions are possible"));
+        }
+        Ok(())
+    }
+
+    /// The decision that leads to these steps. Takes all steps, and returns those that changed.
+    pub(super) fn decision(
+        &self,
+        steps: Vec<CandidateStep>,
+        answer_index: usize,
+        status: ApplicationStatus,
+        hire: Option<HireRecord>,
+        seats: Seats,
+    ) -> Decision {
+        let status_change = StatusCounts::of_role(seats)
+            .plus(StatusCounts::of_application(status))
+            .minus(StatusCounts::of_role(self.seats))
+            .minus(StatusCounts::of_application(self.application_status));
+        let answer_step = steps[answer_index].clone();
+        let at_role_step = current_step(status, &steps).map(|step| step.role_step_id.clone());
+        let steps = steps.into_iter().zip(&self.steps).filter(|(after, before)| after != *before);
+        let steps = steps.map(|(after, _)| after).collect();
+        Decision {
+            steps,
+            answer_step,
+            next: None,
+            application_status: status,
+            hire,
+            seats,
+            at_role_step,
+            back_since: None,
+            status_change,
+            remark: None,
+        }
+    }
+}

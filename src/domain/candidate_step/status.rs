@@ -1,0 +1,33 @@
+//! The statuses of an application and of its steps.
+
+use crate::domain::words::words;
+
+words! {
+    /// The status of a candidate step.
+    StepStatus {
+        /// The candidate has not reached the step.
+        Pending = "pending",
+        /// The candidate is at the step.
+        InProgress = "in_progress",
+        /// The candidate passed the step.
+        Validated = "validated",
+        /// The application ended at the step.
+        Rejected = "rejected",
+        /// A hire from an earlier step skipped the step.
+        Skipped = "skipped",
+    }
+}
+
+words! {
+    /// The status of an application.
+    ApplicationStatus {
+        /// The application is open.
+        InProgress = "In Progress",
+        /// Staff rejected the candidate at a step.
+        NotSelected = "Not Selected",
+        /// Staff hired the candidate.
+        Hired = "Hired",
+        /// The candidate withdrew.
+        Withdrawn = "Withdrawn",
+    }
+}
