@@ -12,8 +12,9 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::attempt;
 use super::connection::Connector;
+use super::network::Network;
+use super::settings::Settings;
 use super::tls::Tls;
-use super::{Network, Settings};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt};
 use crate::domain::hr_dispatch;
 use crate::domain::hr_integration::Integration;

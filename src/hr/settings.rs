@@ -1,0 +1,16 @@
+//! Settings of deliveries to HR systems.
+
+use std::time::Duration;
+
+use crate::domain::hr_delivery::RetrySchedule;
+
+/// Settings of the delivery worker, from the flags of `serve`.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The delays between attempts.
+    pub schedule: RetrySchedule,
+    /// The time limit of an attempt, from the host lookup to the end of the response.
+    pub timeout: Duration,
+    /// Whether private and other special addresses may be reached.
+    pub allow_private_targets: bool,
+}
